@@ -1,0 +1,1 @@
+"""The package's functions: read, assign, dispatch, partition, open."""

@@ -1,0 +1,1 @@
+"""Give every node an owner."""

@@ -1,0 +1,1 @@
+"""Read and write DGL's Chunked Graph Data Format (CGDF)."""

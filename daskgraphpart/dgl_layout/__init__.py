@@ -1,0 +1,1 @@
+"""The byte formats of DGL partitions."""

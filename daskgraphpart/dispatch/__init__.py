@@ -1,0 +1,1 @@
+"""Bring every node, edge and row to its owner."""

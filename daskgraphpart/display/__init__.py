@@ -1,0 +1,1 @@
+"""Sizes, durations and tables in one look."""

@@ -1,0 +1,1 @@
+"""A thin adapter over dask: passes, resources, executors, progress."""

@@ -1,0 +1,101 @@
+"""Every error a user can meet: one message with file, place, expected, found and what to do.
+
+The command line turns them into exit codes: 2 for a mistake in the input or the usage, 3 for a fault of the
+environment (disk full, a worker lost) that a rerun can survive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class GraphPartError(Exception):
+    """Base of all errors raised on purpose.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, in a few words.
+    file : str, optional
+        File (or directory) it was found in.
+    place : str, optional
+        Key, row, line or byte inside the file.
+    expected, found : object, optional
+        What should be there, and what is.
+    hint : str, optional
+        What the user can do.
+    """
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: str | None = None,
+        place: str | None = None,
+        expected: object = None,
+        found: object = None,
+        hint: str | None = None,
+    ) -> None:
+        self.what, self.file, self.place = what, file, place
+        self.expected, self.found, self.hint = expected, found, hint
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        where = ", ".join(part for part in (self.file, self.place) if part)
+        text = f"{where}: {self.what}" if where else self.what
+        if self.expected is not None:
+            text += f"; expected {self.expected}"
+        if self.found is not None:
+            text += f"{',' if self.expected is not None else ';'} found {self.found}"
+        if self.hint:
+            text += f"; {self.hint}"
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # keyword-only arguments do not survive the default pickling of exceptions
+        keywords = {name: getattr(self, name) for name in ("file", "place", "expected", "found", "hint")}
+        return _rebuild, (type(self), self.what, keywords)
+
+
+def _rebuild(kind: type[GraphPartError], what: str, keywords: dict[str, Any]) -> GraphPartError:
+    return kind(what, **keywords)
+
+
+class MetadataError(GraphPartError, ValueError):
+    """The metadata of a chunked graph is wrong; the place is the key."""
+
+
+class InputFileError(GraphPartError, ValueError):
+    """A data file does not hold what the metadata says; the place is the row."""
+
+
+class InputFileNotFoundError(InputFileError, FileNotFoundError):
+    """A file or directory that should be read does not exist."""
+
+
+class AssignmentError(GraphPartError, ValueError):
+    """An assignment of nodes to parts does not fit the graph."""
+
+
+class OptionError(GraphPartError, ValueError):
+    """An option has a value it cannot have."""
+
+
+class PlanError(GraphPartError, ValueError):
+    """The job cannot run with these resources; the hint names the smallest that work."""
+
+
+class LayoutError(GraphPartError, ValueError):
+    """A file of the DGL partition layout is truncated, of another version, or inconsistent."""
+
+
+class OutputExistsError(GraphPartError, FileExistsError):
+    """The output directory holds something already."""
+
+
+class EnvironmentFaultError(GraphPartError, OSError):
+    """The machine, not the input, failed: disk full, permission, a lost worker."""
+
+    exit_code = 3

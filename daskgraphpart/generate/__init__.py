@@ -1,0 +1,1 @@
+"""Synthetic chunked graphs of any size, written chunk by chunk."""

@@ -1,0 +1,1 @@
+"""Array in, array out: compiled loops that release the GIL. The only door to numba."""

@@ -1,0 +1,197 @@
+"""What a graph is: types, counts and dtypes. No paths and no I/O.
+
+The order of `GraphSchema.node_types` and `GraphSchema.edge_types` fixes the type IDs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import MetadataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FORBIDDEN_IN_NAMES = ("/", ":", "~", "\0")
+"""DGL joins type and feature names with these characters in keys, file names and shared-memory names."""
+
+STORED_DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
+"""Dtypes of node and edge data that DGL can load; bool is stored as uint8."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataSpec:
+    """One feature of one node or edge type.
+
+    Parameters
+    ----------
+    name : str
+        Name of the feature.
+    dtype : numpy.dtype
+        Dtype of the input, one of `STORED_DTYPES`.
+    row_shape : tuple of int
+        Shape of one row: ``()`` for scalars, ``(50,)`` for vectors.
+    """
+
+    name: str
+    dtype: np.dtype
+    row_shape: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "feature name")
+        if self.dtype.name not in STORED_DTYPES:
+            raise MetadataError(
+                f"feature {self.name!r} has a dtype DGL cannot load",
+                expected=f"one of {', '.join(STORED_DTYPES)}",
+                found=self.dtype.name,
+                hint="convert the feature first",
+            )
+
+    @property
+    def stored_dtype(self) -> np.dtype:
+        """Little-endian dtype in the output; bool becomes uint8, as in DGL."""
+        return np.dtype(np.uint8) if self.dtype == np.bool_ else self.dtype.newbyteorder("<")
+
+    @property
+    def row_nbytes(self) -> int:
+        """Bytes of one row."""
+        return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class NodeType:
+    """A node type: name, number of nodes, features."""
+
+    name: str
+    num_nodes: int
+    data: tuple[DataSpec, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "node type")
+        _check_unique((spec.name for spec in self.data), f"feature of node type {self.name!r}")
+
+    @property
+    def num_rows(self) -> int:
+        """Number of nodes; nodes and edges are both rows once they have owners."""
+        return self.num_nodes
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeType:
+    """An edge type: source type, relation, destination type, number of edges, features."""
+
+    src: str
+    rel: str
+    dst: str
+    num_edges: int
+    data: tuple[DataSpec, ...] = ()
+
+    def __post_init__(self) -> None:
+        for part in (self.src, self.rel, self.dst):
+            check_name(part, "part of an edge type")
+        _check_unique((spec.name for spec in self.data), f"feature of edge type {self.name!r}")
+
+    @property
+    def name(self) -> str:
+        """Canonical name ``src:rel:dst``."""
+        return f"{self.src}:{self.rel}:{self.dst}"
+
+    @property
+    def num_rows(self) -> int:
+        """Number of edges; nodes and edges are both rows once they have owners."""
+        return self.num_edges
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSchema:
+    """Name, node types and edge types of a graph.
+
+    Raises
+    ------
+    MetadataError
+        If names repeat, or an edge type names an unknown node type.
+    """
+
+    name: str
+    node_types: tuple[NodeType, ...]
+    edge_types: tuple[EdgeType, ...]
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "graph name")
+        _check_unique(self.ntypes, "node type")
+        _check_unique(self.etypes, "edge type")
+        for edge_type in self.edge_types:
+            for end in (edge_type.src, edge_type.dst):
+                if end not in self.ntypes:
+                    raise MetadataError(
+                        f"edge type {edge_type.name!r} names an unknown node type",
+                        expected=f"one of {', '.join(self.ntypes)}",
+                        found=end,
+                    )
+
+    @property
+    def ntypes(self) -> tuple[str, ...]:
+        """Names of the node types, in ID order."""
+        return tuple(t.name for t in self.node_types)
+
+    @property
+    def etypes(self) -> tuple[str, ...]:
+        """Canonical names of the edge types, in ID order."""
+        return tuple(t.name for t in self.edge_types)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes of all types."""
+        return sum(t.num_nodes for t in self.node_types)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges of all types."""
+        return sum(t.num_edges for t in self.edge_types)
+
+    @property
+    def is_heterogeneous(self) -> bool:
+        """Whether there is more than one node or edge type."""
+        return len(self.node_types) > 1 or len(self.edge_types) > 1
+
+    @property
+    def homo_starts(self) -> tuple[int, ...]:
+        """First original homogeneous ID of each node type, then the total."""
+        return tuple(accumulate((t.num_nodes for t in self.node_types), initial=0))
+
+    def node_type(self, name: str) -> NodeType:
+        """Node type of that name."""
+        return self.node_types[self.ntypes.index(name)]
+
+    def edge_type(self, name: str) -> EdgeType:
+        """Edge type of that canonical name."""
+        return self.edge_types[self.etypes.index(name)]
+
+
+def check_name(name: str, what: str) -> None:
+    """Refuse names that DGL's keys cannot carry.
+
+    Raises
+    ------
+    MetadataError
+        If the name is empty or holds a character of `FORBIDDEN_IN_NAMES`.
+    """
+    bad = [c for c in FORBIDDEN_IN_NAMES if c in name]
+    if not name or bad:
+        raise MetadataError(
+            f"{what} {name!r} cannot be used in DGL's files",
+            expected="a non-empty name without '/', ':', '~' or NUL",
+            hint="rename it",
+        )
+
+
+def _check_unique(names: Iterable[str], what: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise MetadataError(f"{what} {name!r} is given twice", hint="remove one")
+        seen.add(name)

@@ -1,0 +1,1 @@
+"""Files: regions of rows, atomic writing, zarr arrays."""

@@ -1,0 +1,68 @@
+"""Files that appear whole or not at all: written under a temporary name, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import EnvironmentFaultError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TEMPORARY_SUFFIX = ".unfinished"
+
+
+def temporary_path(path: str | os.PathLike[str]) -> str:
+    """Return the name a file has until it is whole."""
+    return os.fspath(path) + TEMPORARY_SUFFIX
+
+
+def publish(path: str | os.PathLike[str]) -> None:
+    """Rename the temporary file of `path` to its final name."""
+    os.replace(temporary_path(path), path)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a small file atomically and durably."""
+    with open(temporary_path(path), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    publish(path)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON atomically, with sorted keys left to the caller and a final newline."""
+    write_bytes(path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+@contextmanager
+def environment_faults() -> Iterator[None]:
+    """Turn a full disk or a refused permission into an error that says what to do.
+
+    Raises
+    ------
+    EnvironmentFaultError
+        On ENOSPC, EDQUOT, EACCES, EPERM, EROFS and EIO.
+    """
+    try:
+        yield
+    except OSError as fault:
+        hints = {
+            errno.ENOSPC: "free space on that disk, or give another --workspace, and run again",
+            errno.EDQUOT: "your quota is used up; free space or use another directory, and run again",
+            errno.EACCES: "give a directory you may write to",
+            errno.EPERM: "give a directory you may write to",
+            errno.EROFS: "give a directory that is not read-only",
+            errno.EIO: "the disk or network file system failed; check it and run again",
+        }
+        if isinstance(fault, EnvironmentFaultError) or fault.errno not in hints:
+            raise
+        raise EnvironmentFaultError(
+            fault.strerror or str(fault), file=fault.filename, hint=hints[fault.errno]
+        ) from fault

@@ -1,0 +1,167 @@
+"""A typed array inside a file: the one way in which rows are read and written.
+
+Reads and writes go through `pread` / `pwrite`, not through memory maps: the memory of a process then holds the rows
+it asked for and nothing else, and a short read is an error instead of a bus error. `Region.memmap` is for lazy views.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """An array of rows at a byte offset of a file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    offset : int
+        Byte at which the first row begins.
+    dtype : numpy.dtype
+        Dtype of the elements.
+    shape : tuple of int
+        Shape in C order; the first axis counts the rows.
+    """
+
+    path: str
+    offset: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    @property
+    def num_rows(self) -> int:
+        """Length of the first axis."""
+        return self.shape[0]
+
+    @property
+    def row_nbytes(self) -> int:
+        """Bytes of one row."""
+        return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return self.num_rows * self.row_nbytes
+
+    def moved(self, path: str | os.PathLike[str]) -> Region:
+        """Return the same region of another file (the temporary name of this one, say)."""
+        return replace(self, path=os.fspath(path))
+
+    def read(self, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Read rows ``[start, stop)`` into a new array.
+
+        Raises
+        ------
+        InputFileError
+            If the file ends before the rows do.
+        """
+        stop = self.num_rows if stop is None else stop
+        rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
+        self.read_into(rows, start)
+        return rows
+
+    def read_into(self, rows: np.ndarray, start: int) -> None:
+        """Fill the C-contiguous array `rows` from row `start` on."""
+        fd = _open(self.path, os.O_RDONLY)
+        try:
+            _read_exactly(fd, _as_bytes(rows), self.offset + start * self.row_nbytes, self.path)
+        finally:
+            os.close(fd)
+
+    def write(self, rows: np.ndarray, start: int) -> None:
+        """Write `rows` from row `start` on; the file must exist."""
+        fd = _open(self.path, os.O_WRONLY)
+        try:
+            write_exactly(fd, _as_bytes(np.ascontiguousarray(rows, self.dtype)), self.offset + start * self.row_nbytes)
+        finally:
+            os.close(fd)
+
+    def memmap(self) -> np.ndarray:
+        """Return the rows as a read-only memory map, whatever their alignment."""
+        if self.nbytes == 0:
+            return np.empty(self.shape, self.dtype)
+        return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
+
+
+def create_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
+    """Create a sparse npy file of that shape and return the region of its rows."""
+    dtype = np.dtype(dtype)
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        )
+        region = Region(os.fspath(path), file.tell(), dtype, shape)
+        file.truncate(region.offset + region.nbytes)
+    return region
+
+
+def open_npy(path: str | os.PathLike[str]) -> Region:
+    """Read the header of an npy file and return the region of its rows.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If there is no such file.
+    InputFileError
+        If it is not an npy file, holds objects, is in Fortran order or 0-dimensional, or is shorter than its header says.
+    """
+    name = os.fspath(path)
+    if not Path(name).is_file():
+        raise InputFileNotFoundError("no such file", file=name)
+    with open(name, "rb") as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, fortran, dtype = read_header(file)
+        except (ValueError, EOFError, UnicodeDecodeError) as fault:
+            raise InputFileError("not a readable npy file", file=name, found=str(fault)) from fault
+        offset = file.tell()
+        size = os.fstat(file.fileno()).st_size
+    if dtype.hasobject or dtype.names or dtype.kind in "USVmM":
+        raise InputFileError("npy file does not hold plain numbers", file=name, found=f"dtype {dtype}")
+    if not shape or (fortran and len(shape) > 1 and min(shape) > 1):
+        what = "in Fortran order" if shape else "0-dimensional"
+        raise InputFileError(f"npy array is {what}", file=name, hint="save it as a C-contiguous array with rows first")
+    region = Region(name, offset, dtype, tuple(shape))
+    if size < offset + region.nbytes:
+        raise InputFileError(
+            "npy file is truncated", file=name, expected=f"{offset + region.nbytes:,} bytes", found=f"{size:,} bytes"
+        )
+    return region
+
+
+def write_exactly(fd: int, content: memoryview, offset: int) -> None:
+    """Write all of `content` at a byte offset."""
+    done = 0
+    while done < len(content):
+        done += os.pwrite(fd, content[done : done + _MAX_IO], offset + done)
+
+
+_MAX_IO = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
+
+
+def _read_exactly(fd: int, buffer: memoryview, offset: int, path: str) -> None:
+    done = 0
+    while done < len(buffer):
+        count = os.preadv(fd, [buffer[done : done + _MAX_IO]], offset + done)
+        if count == 0:
+            raise InputFileError(
+                "file ends too early", file=path, expected=f"at least {offset + len(buffer):,} bytes", found=f"{offset + done:,}"
+            )
+        done += count
+
+
+def _as_bytes(rows: np.ndarray) -> memoryview:
+    return memoryview(rows.reshape(-1).view(np.uint8)) if rows.size else memoryview(b"")
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC)

@@ -1,0 +1,1 @@
+"""Compare partitions with the graph they were made from."""
