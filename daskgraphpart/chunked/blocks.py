@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,14 @@ class Block:
     path, format, delimiter : str
         As in `InputFile`.
     start, stop : int
-        Byte range for CSV files, row range inside the file for the others.
+        Byte range for CSV files, row range inside the file for the others. A CSV block owns the lines that begin in
+        its range.
     first_row : int
-        Type-wise original ID of the block's first row.
+        Type-wise original ID of the block's first row; -1 in a CSV block that is not numbered yet.
     num_rows : int
-        Number of rows.
+        Number of rows; -1 likewise.
     row_in_file : int
-        Row of the file at which the block begins (for messages).
+        Row of the file at which the block begins (for messages); -1 likewise.
     """
 
     path: str
@@ -59,3 +64,62 @@ class Block:
     first_row: int
     num_rows: int
     row_in_file: int
+
+
+def cut_rows(files: Sequence[InputFile], max_rows: int) -> list[Block]:
+    """Cut npy and parquet files into numbered blocks.
+
+    Parameters
+    ----------
+    files : sequence of InputFile
+        Files of one edge type or feature, in order.
+    max_rows : int
+        Most rows of a block. Blocks of parquet files end with a row group where they can.
+    """
+    blocks, first_row = [], 0
+    for file in files:
+        assert file.num_rows is not None, "CSV files are cut by bytes"
+        for start, stop in _row_ranges(file, max(1, max_rows)):
+            blocks.append(
+                Block(file.path, file.format, file.delimiter, start, stop, first_row + start, stop - start, start)
+            )
+        first_row += file.num_rows
+    return blocks
+
+
+def _row_ranges(file: InputFile, max_rows: int) -> Iterator[tuple[int, int]]:
+    """Row ranges of a file: whole row groups while they fit, pieces of those that do not."""
+    start = last = 0
+    for end in file.row_group_ends or (file.num_rows or 0,):
+        if end - start > max_rows and last > start:
+            yield start, last
+            start = last
+        while end - start > max_rows:
+            yield start, start + max_rows
+            start += max_rows
+        last = end
+    if last > start:
+        yield start, last
+
+
+def cut_bytes(files: Sequence[InputFile], max_bytes: int) -> list[Block]:
+    """Cut CSV files into blocks of at most `max_bytes` bytes, which are yet to be numbered."""
+    step = max(1, max_bytes)
+    return [
+        Block(file.path, file.format, file.delimiter, start, min(start + step, file.nbytes), -1, -1, -1)
+        for file in files
+        for start in range(0, file.nbytes, step)
+    ]
+
+
+def number_blocks(blocks: Sequence[Block], counts: Sequence[int]) -> list[Block]:
+    """Number the blocks of one edge type, given how many rows each holds; blocks without rows are dropped."""
+    numbered, first_row, path, row_in_file = [], 0, "", 0
+    for block, count in zip(blocks, counts, strict=True):
+        row_in_file = row_in_file if block.path == path else 0
+        path = block.path
+        if count:
+            numbered.append(replace(block, first_row=first_row, num_rows=count, row_in_file=row_in_file))
+        first_row += count
+        row_in_file += count
+    return numbered

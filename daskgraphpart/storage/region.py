@@ -103,15 +103,25 @@ def create_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tupl
     return region
 
 
-def open_npy(path: str | os.PathLike[str]) -> Region:
-    """Read the header of an npy file and return the region of its rows.
+@dataclass(frozen=True, slots=True)
+class NpyHeader:
+    """What the header of an npy file says: first byte of the elements, dtype, shape, and their order."""
+
+    offset: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    is_fortran: bool
+
+
+def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
+    """Read and check the header of an npy file.
 
     Raises
     ------
     InputFileNotFoundError
         If there is no such file.
     InputFileError
-        If it is not an npy file, holds objects, is in Fortran order or 0-dimensional, or is shorter than its header says.
+        If it is not an npy file, does not hold plain numbers in rows, or is shorter than its header says.
     """
     name = os.fspath(path)
     if not Path(name).is_file():
@@ -119,23 +129,30 @@ def open_npy(path: str | os.PathLike[str]) -> Region:
     with open(name, "rb") as file:
         try:
             version = np.lib.format.read_magic(file)
-            read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, fortran, dtype = read_header(file)
-        except (ValueError, EOFError, UnicodeDecodeError) as fault:
-            raise InputFileError("not a readable npy file", file=name, found=str(fault)) from fault
-        offset = file.tell()
-        size = os.fstat(file.fileno()).st_size
-    if dtype.hasobject or dtype.names or dtype.kind in "USVmM":
-        raise InputFileError("npy file does not hold plain numbers", file=name, found=f"dtype {dtype}")
-    if not shape or (fortran and len(shape) > 1 and min(shape) > 1):
-        what = "in Fortran order" if shape else "0-dimensional"
-        raise InputFileError(f"npy array is {what}", file=name, hint="save it as a C-contiguous array with rows first")
-    region = Region(name, offset, dtype, tuple(shape))
-    if size < offset + region.nbytes:
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, fortran, dtype = read(file)
+        except (ValueError, EOFError, UnicodeDecodeError, SyntaxError, TypeError) as fault:
+            raise InputFileError("not a readable npy file", file=name, found=str(fault).splitlines()[0]) from fault
+        offset, size = file.tell(), os.fstat(file.fileno()).st_size
+    if dtype.kind not in "biufc" or not shape:
+        what = "is 0-dimensional" if not shape else "does not hold plain numbers"
+        raise InputFileError(f"npy array {what}", file=name, found=f"dtype {dtype}, shape {shape}")
+    nbytes = dtype.itemsize
+    for length in shape:
+        nbytes *= length
+    if min(shape) < 0 or size < offset + nbytes:
         raise InputFileError(
-            "npy file is truncated", file=name, expected=f"{offset + region.nbytes:,} bytes", found=f"{size:,} bytes"
+            "npy file is truncated", file=name, expected=f"{offset + nbytes:,} bytes", found=f"{size:,} bytes"
         )
-    return region
+    return NpyHeader(offset, dtype, tuple(shape), bool(fortran) and len(shape) > 1)
+
+
+def open_npy(path: str | os.PathLike[str]) -> Region:
+    """Read the header of an npy file in C order and return the region of its rows; raises as `read_npy_header`."""
+    header = read_npy_header(path)
+    if header.is_fortran:
+        raise InputFileError("npy array is in Fortran order", file=os.fspath(path), hint="save it in C order")
+    return Region(os.fspath(path), header.offset, header.dtype, header.shape)
 
 
 def write_exactly(fd: int, content: memoryview, offset: int) -> None:

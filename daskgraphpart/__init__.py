@@ -1,0 +1,80 @@
+"""Out-of-core graph partitioner: chunked graphs in, the partitions DGL trains on out.
+
+The names below are imported when they are first used, so that ``import daskgraphpart`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from daskgraphpart.api.pipeline import assign, dispatch, partition
+    from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+    from daskgraphpart.chunked.write import write_chunked
+    from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.engine.resources import Resources, detect_resources
+    from daskgraphpart.errors import GraphPartError
+    from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+    from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Assignment": "assignment.assignment",
+    "ChunkedGraph": "chunked.graph",
+    "DataSpec": "schema",
+    "DispatchOptions": "dispatching.options",
+    "EdgeType": "schema",
+    "GraphPartError": "errors",
+    "GraphSchema": "schema",
+    "NodeType": "schema",
+    "Outcome": "dispatching.finish",
+    "PartitionBook": "book",
+    "PartitionedGraph": "partitioned.graph",
+    "Resources": "engine.resources",
+    "assign": "api.pipeline",
+    "detect_resources": "engine.resources",
+    "dispatch": "api.pipeline",
+    "open_partitions": "partitioned.graph",
+    "partition": "api.pipeline",
+    "read_chunked": "chunked.graph",
+    "write_chunked": "chunked.write",
+}
+
+__all__ = [
+    "Assignment",
+    "ChunkedGraph",
+    "DataSpec",
+    "DispatchOptions",
+    "EdgeType",
+    "GraphPartError",
+    "GraphSchema",
+    "NodeType",
+    "Outcome",
+    "PartitionBook",
+    "PartitionedGraph",
+    "Resources",
+    "assign",
+    "detect_resources",
+    "dispatch",
+    "open_partitions",
+    "partition",
+    "read_chunked",
+    "write_chunked",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,5 @@
+"""``python -m daskgraphpart``."""
+
+from daskgraphpart.cli.main import main
+
+main()

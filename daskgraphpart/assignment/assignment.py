@@ -1,0 +1,88 @@
+"""The noun `Assignment`: the owner of every node, in files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import AssignmentError, OptionError
+from daskgraphpart.storage.region import create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.region import Region
+
+MOST_PARTS = 65_535
+"""Owners are stored in at most two bytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assignment:
+    """The part that owns each node.
+
+    Parameters
+    ----------
+    num_parts : int
+        Number of parts.
+    method : str
+        What made it: ``"random"``, a partitioner's name, or what the files say.
+    owners : mapping of str to Region
+        For each node type the file of owners, uint8 (up to 256 parts) or uint16, one per node in the order of the
+        original type-wise IDs.
+    """
+
+    num_parts: int
+    method: str
+    owners: Mapping[str, Region]
+
+    def check_fits(self, schema: GraphSchema) -> None:
+        """Check that there is an owner for every node of every type.
+
+        Raises
+        ------
+        AssignmentError
+            If a type is missing, or has another number of owners than nodes.
+        """
+        for node_type in schema.node_types:
+            if node_type.name not in self.owners:
+                raise AssignmentError(
+                    f"no owners for node type {node_type.name!r}", expected=f"one of {', '.join(self.owners)} to be it"
+                )
+            region = self.owners[node_type.name]
+            if region.num_rows != node_type.num_nodes:
+                raise AssignmentError(
+                    f"the owners of node type {node_type.name!r} have the wrong length",
+                    file=region.path,
+                    expected=f"{node_type.num_nodes:,} owners, one per node",
+                    found=f"{region.num_rows:,}",
+                )
+
+
+def owner_dtype(num_parts: int) -> np.dtype:
+    """Smallest dtype that holds an owner.
+
+    Raises
+    ------
+    OptionError
+        If there are no parts, or more than `MOST_PARTS`.
+    """
+    if not 1 <= num_parts <= MOST_PARTS:
+        raise OptionError(
+            "impossible number of parts", place="--num-parts", expected=f"1 to {MOST_PARTS:,}", found=num_parts
+        )
+    return np.dtype(np.uint8) if num_parts <= 256 else np.dtype("<u2")
+
+
+def create_owner_files(directory: Path, schema: GraphSchema, num_parts: int) -> dict[str, Region]:
+    """Create an empty owner file per node type."""
+    directory.mkdir(parents=True, exist_ok=True)
+    dtype = owner_dtype(num_parts)
+    return {
+        node_type.name: create_npy(directory / f"{node_type.name}.npy", dtype, (node_type.num_nodes,))
+        for node_type in schema.node_types
+    }

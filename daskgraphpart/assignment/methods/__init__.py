@@ -1,0 +1,1 @@
+"""Partitioners: one file per method, each gives every node an owner."""

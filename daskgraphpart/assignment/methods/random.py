@@ -1,0 +1,85 @@
+"""Pass `assign-random`: every node gets a part at random, as DGL's `random_partition.py` does.
+
+The part of a node is a function of the seed, the name of its type and its ID, so it does not depend on how the work is
+cut. Parts are even up to chance: their sizes differ by about the square root of their size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.hashing import random_owners, stream_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.storage.region import Region
+
+ROWS_PER_UNIT = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RandomUnit:
+    """Consecutive nodes of one type."""
+
+    ntype: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class RandomConfig:
+    """Where the owners go, and what they are drawn from."""
+
+    owners: Mapping[str, Region]
+    num_parts: int
+    seed: int
+    fill_parts: bool
+
+
+def assign_random_pass(
+    owners: Mapping[str, Region], num_parts: int, seed: int, fill_parts: bool
+) -> Pass[RandomUnit, RandomConfig, None]:
+    """Plan the pass.
+
+    Parameters
+    ----------
+    owners : mapping of str to Region
+        Owner file of each node type, to be filled.
+    num_parts : int
+        Number of parts.
+    seed : int
+        Seed.
+    fill_parts : bool
+        Give every part at least one node of each type that has enough of them, because DGL's servers cannot start on
+        a part that lacks a type with features: node ``i * n // num_parts`` goes to part ``i``.
+    """
+    units = [
+        RandomUnit(ntype, start, min(start + ROWS_PER_UNIT, region.num_rows))
+        for ntype, region in owners.items()
+        for start in range(0, region.num_rows, ROWS_PER_UNIT)
+    ]
+    return Pass(
+        name="assign-random",
+        task=assign_random,
+        units=units,
+        config=RandomConfig(owners, num_parts, seed, fill_parts),
+        unit_nbytes=[(u.stop - u.start) * owners[u.ntype].dtype.itemsize for u in units],
+    )
+
+
+def assign_random(unit: RandomUnit, config: RandomConfig) -> None:
+    """Draw the owners of one unit and write them."""
+    region = config.owners[unit.ntype]
+    owners = np.empty(unit.stop - unit.start, region.dtype)
+    random_owners(stream_key(config.seed, f"owner of {unit.ntype}"), unit.start, config.num_parts, owners)
+    if config.fill_parts and region.num_rows >= config.num_parts:
+        parts = np.arange(config.num_parts)
+        chosen = parts * region.num_rows // config.num_parts
+        here = (chosen >= unit.start) & (chosen < unit.stop)
+        owners[chosen[here] - unit.start] = parts[here]
+    region.write(owners, unit.start)

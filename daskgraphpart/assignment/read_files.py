@@ -1,0 +1,168 @@
+"""Read an assignment from a directory: any of the forms of directory.py, checked, into binary owner files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.assignment.assignment import Assignment, create_owner_files
+from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, crc_of
+from daskgraphpart.assignment.owner_readers import OWNER_READERS
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, slots=True)
+class ReadUnit:
+    """Owners of one node type."""
+
+    ntype: str
+    file: str
+    form: str
+    crc: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConfig:
+    """Where the owners go."""
+
+    owners: Mapping[str, Region]
+    num_parts: int
+
+
+def read_assignment(
+    directory: str | Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None = None
+) -> Assignment:
+    """Read and check the owners of every node.
+
+    Parameters
+    ----------
+    directory : path
+        Directory as described in directory.py.
+    schema : GraphSchema
+        The graph it is for.
+    workspace : Path
+        Where the owners are kept in binary form.
+    runner : Runner
+        What does the work.
+    num_parts : int, optional
+        Needed when the directory has no `partition_meta.json`; else it must agree.
+
+    Returns
+    -------
+    Assignment
+
+    Raises
+    ------
+    AssignmentError
+        If a type is missing or in two forms, a length is wrong, or an owner is no part.
+    """
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise InputFileNotFoundError("no such directory of owners", file=str(directory), hint="give the output of assign")
+    found_parts, method, crcs = _read_meta(directory)
+    if found_parts is not None and num_parts is not None and found_parts != num_parts:
+        raise AssignmentError(
+            "the assignment is for another number of parts", file=str(directory / META_FILE), expected=num_parts, found=found_parts
+        )
+    parts = found_parts or num_parts
+    if parts is None:
+        raise AssignmentError(
+            f"no {META_FILE} tells the number of parts", file=str(directory), hint="give --num-parts, or write that file"
+        )
+    units = [_choose_form(directory, ntype, crcs) for ntype in schema.ntypes]
+    owners = create_owner_files(workspace, schema, parts)
+    sizes = [Path(u.file).stat().st_size if Path(u.file).is_file() else owners[u.ntype].nbytes for u in units]
+    runner.run(Pass("read-assignment", read_owners, units, ReadConfig(owners, parts), sizes))
+    return Assignment(parts, method, owners)
+
+
+def read_owners(unit: ReadUnit, config: ReadConfig) -> None:
+    """Read the owners of one node type, check them and write them in binary form."""
+    region = config.owners[unit.ntype]
+    if unit.crc is not None and crc_of(Path(unit.file).with_suffix(".txt")) != unit.crc:
+        raise AssignmentError(
+            "the text was changed after the binary form was written",
+            file=str(Path(unit.file).with_suffix(".txt")),
+            hint=f"delete {Path(unit.file).name} and {OURS_FILE} to use the text",
+        )
+    row = 0
+    for batch in OWNER_READERS[unit.form](unit.file):
+        bad = np.flatnonzero((batch < 0) | (batch >= config.num_parts))
+        if bad.size:
+            raise AssignmentError(
+                "owner out of range",
+                file=unit.file,
+                place=f"row {row + bad[0]:,}",
+                expected=f"a part in [0, {config.num_parts})",
+                found=batch[bad[0]],
+            )
+        if row + batch.size <= region.num_rows:
+            region.write(batch.astype(region.dtype), row)
+        row += batch.size
+    if row != region.num_rows:
+        raise AssignmentError(
+            f"wrong number of owners for node type {unit.ntype!r}",
+            file=unit.file,
+            expected=f"{region.num_rows:,}, one per node",
+            found=f"{row:,}",
+        )
+
+
+def _read_meta(directory: Path) -> tuple[int | None, str, dict[str, int]]:
+    meta = _read_json(directory / META_FILE)
+    ours = _read_json(directory / OURS_FILE)
+    num_parts = meta.get("num_parts")
+    if meta and (not isinstance(num_parts, int) or isinstance(num_parts, bool) or num_parts < 1):
+        raise AssignmentError(
+            "bad number of parts",
+            file=str(directory / META_FILE),
+            place="num_parts",
+            expected="a positive integer",
+            found=num_parts,
+        )
+    method = ours.get("method", meta.get("algo_name", "file"))
+    crcs = ours.get("text_crc32", {})
+    return num_parts, str(method), crcs if isinstance(crcs, dict) else {}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as fault:
+        raise AssignmentError("not readable as JSON", file=str(path), found=str(fault)) from fault
+    if not isinstance(content, dict):
+        raise AssignmentError("not a JSON object", file=str(path), found=type(content).__name__)
+    return content
+
+
+def _choose_form(directory: Path, ntype: str, crcs: Mapping[str, int]) -> ReadUnit:
+    forms = [form for form in ("txt", *BINARY_FORMS) if (directory / f"{ntype}.{form}").exists()]
+    if not forms:
+        raise AssignmentError(
+            f"no owners for node type {ntype!r}",
+            file=str(directory),
+            expected=" or ".join(f"{ntype}.{form}" for form in ("txt", *BINARY_FORMS)),
+        )
+    if len(forms) > 1 and not (ntype in crcs and forms[0] == "txt" and len(forms) == 2):
+        raise AssignmentError(
+            f"node type {ntype!r} has owners in several forms",
+            file=str(directory),
+            found=", ".join(f"{ntype}.{form}" for form in forms),
+            hint="keep one",
+        )
+    form = forms[-1]
+    return ReadUnit(ntype, str(directory / f"{ntype}.{form}"), form, crcs[ntype] if len(forms) > 1 else None)

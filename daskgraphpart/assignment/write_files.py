@@ -1,0 +1,126 @@
+"""Write an assignment to a directory: the text DGL's tools read, and a binary form beside it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, crc_of
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import OptionError
+from daskgraphpart.storage.atomic import publish, temporary_path, write_json
+from daskgraphpart.storage.region import create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy as np
+
+    from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.region import Region
+
+DGL_META_VERSION = "1.0.0"  # tools/partition_algo/base.py of DGL 1.1 to 2.5 accepts no other
+ROWS_PER_BATCH = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class WriteConfig:
+    """Where the owners go, and in which binary form."""
+
+    owners: Mapping[str, Region]
+    directory: str
+    form: str
+
+
+def write_assignment(
+    assignment: Assignment, directory: str | Path, runner: Runner, *, form: str = "npy", seed: int | None = None
+) -> None:
+    """Write `<ntype>.txt` and `partition_meta.json` as DGL reads them, with a binary form beside the text.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        What to write.
+    directory : path
+        Made if need be.
+    runner : Runner
+        What does the work.
+    form : str
+        ``"npy"``, ``"parquet"`` or ``"zarr"``.
+    seed : int, optional
+        Kept in `assignment.json`.
+    """
+    if form not in BINARY_FORMS:
+        raise OptionError("unknown form of owners", place="--form", expected=" or ".join(BINARY_FORMS), found=form)
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    ntypes = list(assignment.owners)
+    config = WriteConfig(assignment.owners, str(directory), form)
+    sizes = [region.nbytes for region in assignment.owners.values()]
+    crcs = runner.run(Pass("write-assignment", write_owners, ntypes, config, sizes))
+    ours = {
+        "format": "daskgraphpart assignment",
+        "version": 1,
+        "num_parts": assignment.num_parts,
+        "method": assignment.method,
+        "seed": seed,
+        "text_crc32": dict(zip(ntypes, crcs, strict=True)),
+    }
+    write_json(directory / OURS_FILE, ours)
+    # DGL's readers accept these two names only
+    algorithm = "random" if assignment.method == "random" else "metis"
+    meta = {"version": DGL_META_VERSION, "num_parts": assignment.num_parts, "algo_name": algorithm}
+    write_json(directory / META_FILE, meta)
+
+
+def write_owners(ntype: str, config: WriteConfig) -> int:
+    """Write the owners of one node type; return the CRC-32 of the text."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    region = config.owners[ntype]
+    text = Path(config.directory) / f"{ntype}.txt"
+    schema = pa.schema([("owner", pa.from_numpy_dtype(region.dtype))])
+    options = csv.WriteOptions(include_header=False)
+    with csv.CSVWriter(temporary_path(text), schema, write_options=options) as writer:
+        for owners in _batches(region):
+            writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
+    publish(text)
+    _write_binary(region, Path(config.directory) / f"{ntype}.{config.form}", config.form)
+    return crc_of(text)
+
+
+def _write_binary(region: Region, path: Path, form: str) -> None:
+    if form == "npy":
+        target = create_npy(temporary_path(path), region.dtype, region.shape)
+        for start, owners in enumerate(_batches(region)):
+            target.write(owners, start * ROWS_PER_BATCH)
+        publish(path)
+    elif form == "parquet":
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        schema = pa.schema([("owner", pa.from_numpy_dtype(region.dtype))])
+        with parquet.ParquetWriter(temporary_path(path), schema) as writer:
+            for owners in _batches(region):
+                writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
+        publish(path)
+    else:
+        import zarr
+
+        shutil.rmtree(temporary_path(path), ignore_errors=True)
+        array = zarr.create_array(
+            temporary_path(path), shape=region.shape, dtype=region.dtype, chunks=(max(1, min(ROWS_PER_BATCH, region.num_rows)),)
+        )
+        for start, owners in enumerate(_batches(region)):
+            array[start * ROWS_PER_BATCH : start * ROWS_PER_BATCH + owners.size] = owners
+        shutil.rmtree(path, ignore_errors=True)
+        publish(path)
+
+
+def _batches(region: Region) -> Iterator[np.ndarray]:
+    for start in range(0, region.num_rows, ROWS_PER_BATCH):
+        yield region.read(start, min(start + ROWS_PER_BATCH, region.num_rows))

@@ -1,0 +1,70 @@
+"""Blocks of all edges, numbered: the edges of a CSV file are counted first, since their IDs are their row numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from daskgraphpart.chunked.blocks import cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.scan_edges import count_rows
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import InputFileError
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.runner import Runner
+
+
+def edge_blocks(graph: ChunkedGraph, most_rows: int, most_bytes: int, runner: Runner) -> dict[str, list[Block]]:
+    """Cut the edge files of every type into numbered blocks.
+
+    Parameters
+    ----------
+    graph : ChunkedGraph
+        The graph.
+    most_rows : int
+        Edges of one block of an npy or parquet file.
+    most_bytes : int
+        Bytes of one block of a CSV file.
+    runner : Runner
+        Runs the pass `scan-edges` where there is CSV.
+
+    Returns
+    -------
+    dict of str to list of Block
+        By canonical edge type; blocks in the order of edge IDs.
+
+    Raises
+    ------
+    InputFileError
+        If the files of a type hold another number of edges than its metadata says.
+    """
+    blocks = {}
+    to_scan: dict[str, list[Block]] = {}
+    for etype, files in graph.edge_files.items():
+        if files and files[0].format == "csv":
+            to_scan[etype] = cut_bytes(files, most_bytes)
+        else:
+            blocks[etype] = cut_rows(files, most_rows)
+    units = [block for found in to_scan.values() for block in found]
+    counts = iter(
+        runner.run(Pass("scan-edges", scan_edges, units, None, [block.stop - block.start for block in units]))
+    )
+    for etype, found in to_scan.items():
+        blocks[etype] = number_blocks(found, [next(counts) for _ in found])
+        expected, rows = graph.schema.edge_type(etype).num_edges, sum(block.num_rows for block in blocks[etype])
+        if rows != expected:
+            raise InputFileError(
+                f"the CSV files of edge type {etype!r} hold another number of edges than the metadata says",
+                file=graph.directory,
+                place=f"edges.{etype}",
+                expected=f"{expected:,} edges",
+                found=f"{rows:,} lines",
+                hint="check num_edges_per_type (or per_chunk) and the list of files in metadata.json",
+            )
+    return blocks
+
+
+def scan_edges(block: Block, _: None) -> int:
+    """Task of the pass `scan-edges`: count the lines of one block."""
+    return count_rows(block)

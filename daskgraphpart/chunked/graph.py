@@ -1,0 +1,213 @@
+"""The noun `ChunkedGraph`: a graph in files, opened without reading data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from daskgraphpart.chunked.headers import edge_file, feature_files
+from daskgraphpart.chunked.metadata import read_metadata
+from daskgraphpart.display.tables import html_table, text_table
+from daskgraphpart.display.units import format_count, format_size
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.schema import DataSpec, GraphSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from daskgraphpart.chunked.blocks import InputFile
+    from daskgraphpart.chunked.metadata import Files, Metadata
+
+ValueT = TypeVar("ValueT")
+
+
+class LazyMapping(Mapping[str, ValueT]):
+    """Mapping whose values are made when they are asked for.
+
+    Parameters
+    ----------
+    what : str
+        What the keys are, for messages.
+    names : sequence of str
+        The keys.
+    make : callable
+        Makes the value of a key.
+    """
+
+    def __init__(self, what: str, names: tuple[str, ...], make: Callable[[str], ValueT]) -> None:
+        self._what, self._names, self._make = what, names, make
+
+    def __getitem__(self, name: str) -> ValueT:
+        if name not in self._names:
+            raise KeyError(f"no {self._what} {name!r}; there are: {', '.join(self._names) or 'none'}")
+        return self._make(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<{self._what}: {', '.join(self._names) or 'none'}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedGraph:
+    """A graph in DGL's Chunked Graph Data Format; data are read when a collection is computed.
+
+    Parameters
+    ----------
+    directory : str
+        Directory of `metadata.json`.
+    schema : GraphSchema
+        Types, counts, features and their dtypes.
+    edge_files : mapping of str to tuple of InputFile
+        By canonical edge type, in the order of edge IDs.
+    node_files, edge_data_files : mapping of str to mapping of str to tuple of InputFile
+        By type and feature, in the order of IDs.
+
+    Examples
+    --------
+    >>> graph = read_chunked("graph")  # doctest: +SKIP
+    >>> graph.edges["author:writes:paper"].src.max().compute()  # doctest: +SKIP
+    >>> graph.node_data["paper"]["feat"][:1000].mean(axis=0).compute()  # doctest: +SKIP
+    """
+
+    directory: str
+    schema: GraphSchema
+    edge_files: Mapping[str, tuple[InputFile, ...]]
+    node_files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
+    edge_data_files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
+
+    @property
+    def edges(self) -> Mapping[str, Any]:
+        """For each canonical edge type a dask DataFrame with int64 columns `src` and `dst`, type-wise IDs."""
+        from daskgraphpart.chunked.collections import edge_frame
+
+        return LazyMapping("edge type", self.schema.etypes, lambda etype: edge_frame(self, etype))
+
+    @property
+    def node_data(self) -> Mapping[str, Mapping[str, Any]]:
+        """For each node type and feature a dask array with known chunks, one row per node."""
+        return _lazy_data("node type", self.schema.node_types, self.node_files)
+
+    @property
+    def edge_data(self) -> Mapping[str, Mapping[str, Any]]:
+        """For each canonical edge type and feature a dask array with known chunks, one row per edge."""
+        return _lazy_data("edge type", self.schema.edge_types, self.edge_data_files)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all data files."""
+        features = [*self.node_files.values(), *self.edge_data_files.values()]
+        lists = [*self.edge_files.values(), *(files for of_type in features for files in of_type.values())]
+        return sum(file.nbytes for files in lists for file in files)
+
+    def __repr__(self) -> str:
+        counts = f"{format_count(self.schema.num_nodes)} nodes, {format_count(self.schema.num_edges)} edges"
+        table = text_table(*self._table(), align="<>>><")
+        return f"ChunkedGraph {self.schema.name!r}: {counts}, {format_size(self.nbytes)}\n{table}"
+
+    def _repr_html_(self) -> str:
+        counts = f"{format_count(self.schema.num_nodes)} nodes, {format_count(self.schema.num_edges)} edges"
+        return html_table(*self._table(), caption=f"ChunkedGraph {self.schema.name}: {counts}, {format_size(self.nbytes)}")
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        rows = []
+        kinds = ((self.schema.node_types, self.node_files), (self.schema.edge_types, self.edge_data_files))
+        for types, data in kinds:
+            for of_type in types:
+                files = [*self.edge_files.get(of_type.name, ()), *(f for of in data[of_type.name].values() for f in of)]
+                features = ", ".join(f"{s.name} {s.dtype.name}{list(s.row_shape) or ''}" for s in of_type.data)
+                size = format_size(sum(file.nbytes for file in files))
+                rows.append([of_type.name, format_count(of_type.num_rows), str(len(files)), size, features])
+        return ["type", "count", "files", "size", "features"], rows
+
+
+def read_chunked(path: str | os.PathLike[str]) -> ChunkedGraph:
+    """Open a chunked graph: metadata, npy headers and parquet footers are read and checked, no data.
+
+    Parameters
+    ----------
+    path : path
+        Directory of `metadata.json`, or a metadata file of any name.
+
+    Returns
+    -------
+    ChunkedGraph
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If there is no metadata.
+    MetadataError
+        If the metadata are wrong; names every key.
+    InputFileError
+        If the headers of data files do not fit the metadata.
+    """
+    metadata = read_metadata(Path(path))
+    edges = {etype: _edge_files(metadata, etype) for etype in metadata.schema.etypes}
+    node_specs, node_files = _features(metadata, metadata.node_data, "node_data")
+    edge_specs, edge_data_files = _features(metadata, metadata.edge_data, "edge_data")
+    schema = GraphSchema(
+        metadata.schema.name,
+        tuple(replace(t, data=node_specs[t.name]) for t in metadata.schema.node_types),
+        tuple(replace(t, data=edge_specs[t.name]) for t in metadata.schema.edge_types),
+    )
+    return ChunkedGraph(str(Path(metadata.path).parent.absolute()), schema, edges, node_files, edge_data_files)
+
+
+def _edge_files(metadata: Metadata, etype: str) -> tuple[InputFile, ...]:
+    found = metadata.edges[etype]
+    files = tuple(edge_file(path, found) for path in found.paths)
+    if found.format != "csv" or not files:
+        _check_rows(metadata, f"edges.{etype}", files, metadata.schema.edge_type(etype).num_edges)
+    return files
+
+
+Specs = dict[str, tuple[DataSpec, ...]]
+FeatureFiles = dict[str, dict[str, tuple["InputFile", ...]]]
+
+
+def _features(
+    metadata: Metadata, data: Mapping[str, Mapping[str, Files]], key: str
+) -> tuple[Specs, FeatureFiles]:
+    counts = {t.name: t.num_rows for t in (*metadata.schema.node_types, *metadata.schema.edge_types)}
+    specs: Specs = {}
+    files: FeatureFiles = {}
+    for type_name, features in data.items():
+        found = {name: feature_files(name, where, metadata.path) for name, where in features.items()}
+        specs[type_name] = tuple(spec for spec, _ in found.values())
+        files[type_name] = {name: of_feature for name, (_, of_feature) in found.items()}
+        for name, of_feature in files[type_name].items():
+            _check_rows(metadata, f"{key}.{type_name}.{name}", of_feature, counts[type_name])
+    return specs, files
+
+
+def _check_rows(metadata: Metadata, place: str, files: tuple[InputFile, ...], expected: int) -> None:
+    found = sum(file.num_rows or 0 for file in files)
+    if found != expected:
+        raise InputFileError(
+            "the files hold another number of rows than the metadata says",
+            file=metadata.path,
+            place=place,
+            expected=f"{expected:,} rows",
+            found=f"{found:,} in {len(files)} files",
+            hint="check the counts per type (or per chunk), and that no file is missing from the list",
+        )
+
+
+def _lazy_data(what: str, types: Any, files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]) -> Mapping[str, Mapping[str, Any]]:
+    def of_type(name: str) -> Mapping[str, Any]:
+        from daskgraphpart.chunked.collections import data_array
+
+        specs = {spec.name: spec for t in types if t.name == name for spec in t.data}
+        return LazyMapping(
+            f"feature of {name}", tuple(specs), lambda feature: data_array(specs[feature], files[name][feature])
+        )
+
+    return LazyMapping(what, tuple(t.name for t in types), of_type)

@@ -1,0 +1,95 @@
+"""Headers of data files: shapes, dtypes and row counts, without reading data."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunked.read_parquet import ParquetHeader, read_parquet_header
+from daskgraphpart.errors import InputFileError, MetadataError
+from daskgraphpart.schema import DataSpec
+from daskgraphpart.storage.region import read_npy_header
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.metadata import Files
+
+EDGE_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+
+def edge_file(path: str, files: Files) -> InputFile:
+    """Open one file of edges.
+
+    Raises
+    ------
+    InputFileError
+        If it does not hold two columns of integers.
+    """
+    nbytes = os.stat(path).st_size
+    if files.format == "csv":
+        return InputFile(path, "csv", files.delimiter, None, nbytes)
+    if files.format == "parquet":
+        header = read_parquet_header(path)
+        for name in header.edge_columns(path):
+            _check_edge_dtype(path, header.numpy_dtype(path, name), f"column {name!r}")
+        return InputFile(path, "parquet", " ", header.num_rows, nbytes, header.row_group_ends)
+    npy = read_npy_header(path)
+    if len(npy.shape) != 2 or npy.shape[1] != 2:
+        raise InputFileError(
+            "not an array of edges", file=path, expected="shape (edges, 2): src and dst", found=f"shape {npy.shape}"
+        )
+    _check_edge_dtype(path, npy.dtype, None)
+    return InputFile(path, "numpy", " ", npy.shape[0], nbytes)
+
+
+def feature_files(name: str, files: Files, metadata_path: str) -> tuple[DataSpec, tuple[InputFile, ...]]:
+    """Open the files of one feature, which must agree in dtype and shape of a row.
+
+    Raises
+    ------
+    InputFileError
+        If they do not agree, or a dtype cannot be stored.
+    """
+    found = [_feature_file(path, files.format) for path in files.paths]
+    if not found:
+        raise MetadataError(f"feature {name!r} has no files", file=metadata_path, hint="list them, or remove the feature")
+    (first_dtype, first_shape), first = found[0]
+    for (dtype, row_shape), file in found[1:]:
+        if (dtype, row_shape) != (first_dtype, first_shape):
+            raise InputFileError(
+                f"files of feature {name!r} differ in dtype or shape",
+                file=file.path,
+                expected=f"{first_dtype.name} rows of shape {first_shape}, as in {os.path.basename(first.path)}",
+                found=f"{dtype.name} rows of shape {row_shape}",
+            )
+    try:
+        spec = DataSpec(name, first_dtype, first_shape)
+    except MetadataError as error:
+        raise InputFileError(
+            error.what, file=first.path, expected=error.expected, found=error.found, hint=error.hint
+        ) from None
+    return spec, tuple(file for _, file in found)
+
+
+def _feature_file(path: str, format_name: str) -> tuple[tuple[np.dtype, tuple[int, ...]], InputFile]:
+    nbytes = os.stat(path).st_size
+    if format_name == "numpy":
+        npy = read_npy_header(path)
+        row = npy.dtype.newbyteorder("="), npy.shape[1:]
+        return row, InputFile(path, "numpy", " ", npy.shape[0], nbytes)
+    header: ParquetHeader = read_parquet_header(path)
+    row = header.row(path)
+    return row, InputFile(path, "parquet", " ", header.num_rows, nbytes, header.row_group_ends)
+
+
+def _check_edge_dtype(path: str, dtype: np.dtype, place: str | None) -> None:
+    if dtype.name not in EDGE_DTYPES:
+        raise InputFileError(
+            "node IDs of edges are not integers",
+            file=path,
+            place=place,
+            expected=", ".join(EDGE_DTYPES),
+            found=str(dtype),
+        )

@@ -1,0 +1,98 @@
+"""Read one block, whatever its format: the same functions serve the passes and the lazy collections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import InputFileError
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.schema import DataSpec, EdgeType
+
+
+def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Read a block of edges.
+
+    Parameters
+    ----------
+    block : Block
+        Edges of one type.
+
+    Returns
+    -------
+    src, dst : int64 array (rows,)
+        Type-wise IDs; not yet compared with the numbers of nodes.
+
+    Raises
+    ------
+    InputFileError
+        If a row is not two integers, or rows are missing.
+    """
+    if block.format == "csv":
+        from daskgraphpart.chunked.read_csv import read_csv_edges
+
+        return read_csv_edges(block)
+    if block.format == "parquet":
+        from daskgraphpart.chunked.read_parquet import read_parquet_edges
+
+        return read_parquet_edges(block)
+    from daskgraphpart.chunked.read_npy import read_npy_rows
+
+    rows = read_npy_rows(block)
+    return rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
+
+
+def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
+    """Read a block of rows of a feature.
+
+    Parameters
+    ----------
+    block : Block
+        Rows of one feature.
+    spec : DataSpec
+        The feature.
+
+    Returns
+    -------
+    array (rows, *row shape)
+        In the dtype of the spec, C-contiguous.
+    """
+    if block.format == "parquet":
+        from daskgraphpart.chunked.read_parquet import read_parquet_rows
+
+        return read_parquet_rows(block, spec.dtype, spec.row_shape)
+    from daskgraphpart.chunked.read_npy import read_npy_rows
+
+    rows = read_npy_rows(block)
+    if rows.dtype != spec.dtype or rows.shape[1:] != spec.row_shape:
+        raise InputFileError(
+            "npy file has changed since it was opened",
+            file=block.path,
+            expected=f"{spec.dtype} rows of shape {spec.row_shape}",
+            found=f"{rows.dtype} rows of shape {rows.shape[1:]}",
+        )
+    return rows
+
+
+def check_ids(src: np.ndarray, dst: np.ndarray, num_src: int, num_dst: int, block: Block, edge_type: EdgeType) -> None:
+    """Refuse edges that end outside their node type.
+
+    Raises
+    ------
+    InputFileError
+        With the row of the first such edge.
+    """
+    for ids, count, ntype in ((src, num_src, edge_type.src), (dst, num_dst, edge_type.dst)):
+        bad = np.flatnonzero((ids < 0) | (ids >= count))
+        if bad.size:
+            raise InputFileError(
+                f"ID of a {ntype!r} node out of range, in edges of type {edge_type.name!r}",
+                file=block.path,
+                place=f"row {block.row_in_file + int(bad[0]):,}",
+                expected=f"an ID in [0, {count:,})" if count else "no edge, since there is no such node",
+                found=f"{int(ids[bad[0]]):,}",
+                hint="check num_nodes_per_type (or per_chunk) in metadata.json, and that IDs are type-wise and begin at 0",
+            )

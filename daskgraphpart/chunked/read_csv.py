@@ -1,0 +1,103 @@
+"""Read blocks of CSV files: two columns of integers and any delimiter, no header; further columns are ignored."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.kernels.parse_ints import parse_edges
+from daskgraphpart.storage.region import Region
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.blocks import Block
+
+NEWLINE = 10
+BYTES_PER_LOOK = 1 << 12
+LONGEST_LINE = 1 << 24
+FAULTS = {
+    1: "not two integers",
+    2: "the second column is missing",
+    3: "integer too large",
+}
+
+
+def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Parse the lines of a block.
+
+    Raises
+    ------
+    InputFileError
+        With the row and the text of the first line that is not two integers.
+    """
+    content = read_lines(block.path, block.start, block.stop, os.stat(block.path).st_size)
+    src, dst = np.empty(block.num_rows, np.int64), np.empty(block.num_rows, np.int64)
+    rows, fault, offset = parse_edges(content, ord(block.delimiter), src, dst)
+    if fault:
+        raise _explain(block, content, int(rows), int(fault), int(offset))
+    if rows != block.num_rows:
+        raise InputFileError(
+            "file has changed since its lines were counted",
+            file=block.path,
+            expected=f"{block.num_rows:,} rows in bytes {block.start:,} to {block.stop:,}",
+            found=f"{rows:,}",
+        )
+    return src, dst
+
+
+def read_lines(path: str, start: int, stop: int, size: int) -> np.ndarray:
+    """Read the lines that begin in ``[start, stop)``: a line begins at byte 0 or after a newline.
+
+    Returns
+    -------
+    uint8 array
+    """
+    begin = _line_begin(path, start, size)
+    end = _line_begin(path, stop, size)
+    return Region(path, 0, np.dtype(np.uint8), (size,)).read(begin, max(begin, end))
+
+
+def _line_begin(path: str, offset: int, size: int) -> int:
+    """First byte at or after `offset` where a line begins; the size of the file if there is none."""
+    if offset <= 0:
+        return 0
+    region = Region(path, 0, np.dtype(np.uint8), (size,))
+    position, look = offset - 1, BYTES_PER_LOOK
+    while position < size:
+        piece = region.read(position, min(position + look, size))
+        found = np.flatnonzero(piece == NEWLINE)
+        if found.size:
+            return position + int(found[0]) + 1
+        position += piece.size
+        if position - offset > LONGEST_LINE:
+            raise InputFileError(
+                "line without end", file=path, place=f"byte {offset:,}", expected="lines of two integers", hint="is it text?"
+            )
+    return size
+
+
+def _explain(block: Block, content: np.ndarray, row: int, fault: int, offset: int) -> InputFileError:
+    text = content[max(0, offset) :][:200].tobytes().split(b"\n")[0].decode(errors="replace").strip()
+    row_in_file = block.row_in_file + row
+    hint = None
+    others = [c for c in (",", "\t", ";", "|", " ") if c != block.delimiter and c in text]
+    if not text.isascii():
+        hint = "is it ASCII text?"
+    elif '"' in text or "'" in text:
+        hint = "remove the quotes"
+    elif row_in_file == 0 and any(c.isalpha() for c in text) and "nan" not in text.lower():
+        hint = "it looks like a header; remove that line"
+    elif others and text.split(others[0])[0].strip().lstrip("+-").isdigit():
+        hint = f"the metadata declares the delimiter {block.delimiter!r}, the line has {others[0]!r}"
+    elif "." in text or "nan" in text.lower() or "e" in text.lower():
+        hint = "IDs must be integers, not floats"
+    return InputFileError(
+        FAULTS[fault],
+        file=block.path,
+        place=f"row {row_in_file:,}",
+        expected=f"two integers separated by {block.delimiter!r}",
+        found=repr(text[:60]),
+        hint=hint,
+    )

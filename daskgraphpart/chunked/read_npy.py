@@ -1,0 +1,41 @@
+"""Read blocks of npy files, in C or Fortran order (`np.stack([src, dst]).T` is saved in the latter)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.storage.region import Region, read_npy_header
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.blocks import Block
+
+
+def read_npy_rows(block: Block) -> np.ndarray:
+    """Read the rows of a block, in the dtype of the file and native byte order, C-contiguous."""
+    header = read_npy_header(block.path)
+    if block.stop > header.shape[0]:
+        raise InputFileError(
+            "npy file has changed since it was opened",
+            file=block.path,
+            expected=f"at least {block.stop:,} rows",
+            found=f"{header.shape[0]:,}",
+        )
+    if not header.is_fortran:
+        rows = Region(block.path, header.offset, header.dtype, header.shape).read(block.start, block.stop)
+    else:
+        rows = _read_fortran(block, header.offset, header.dtype, header.shape)
+    return rows.astype(header.dtype.newbyteorder("="), copy=False)
+
+
+def _read_fortran(block: Block, offset: int, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """Read one stretch of every column: the first axis runs fastest in the file."""
+    num_columns = int(np.prod(shape[1:], dtype=np.int64))
+    columns = np.empty((num_columns, block.stop - block.start), dtype)
+    for number, column in enumerate(columns):
+        start = offset + number * shape[0] * dtype.itemsize
+        Region(block.path, start, dtype, (shape[0],)).read_into(column, block.start)
+    in_file_order = columns.reshape(*reversed(shape[1:]), block.stop - block.start)
+    return np.ascontiguousarray(in_file_order.transpose())

@@ -1,0 +1,243 @@
+"""Read blocks of parquet files: edges as two columns, features as scalar columns or lists.
+
+A feature is one column of lists (a vector per row), one column of numbers (a scalar per row), or several columns of
+numbers (a vector per row, in their common dtype). Where the schema has DGL's key ``shape``, such as ``(1000, 3, 4)``,
+the rows have the shape it says.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daskgraphpart.chunked.blocks import Block
+
+_SHAPE = re.compile(rb"\s*[(\[]\s*(-?\d{1,18})\s*((?:,\s*\d{1,18}\s*)*),?\s*[)\]]\s*")
+ROWS_PER_BATCH = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetHeader:
+    """What the footer says: Arrow schema, rows, and where row groups end."""
+
+    schema: Any
+    num_rows: int
+    row_group_ends: tuple[int, ...]
+
+    def edge_columns(self, path: str) -> tuple[str, str]:
+        """Names of the columns of sources and destinations: by name, or the only two by position."""
+        names = self.schema.names
+        if names.count("src") == 1 and names.count("dst") == 1:
+            return "src", "dst"
+        if len(names) != 2 or names[0] == names[1]:
+            raise InputFileError(
+                "cannot tell the two columns of edges", file=path, expected="columns src and dst, or two columns", found=names
+            )
+        return names[0], names[1]
+
+    def numpy_dtype(self, path: str, name: str) -> np.dtype:
+        """Dtype of the numbers in a column."""
+        return _numpy_dtype(self.schema.field(name).type, path, name)
+
+    def row(self, path: str) -> tuple[np.dtype, tuple[int, ...]]:
+        """Dtype and shape of one row of a feature."""
+        import pyarrow as pa
+
+        if not self.schema.names:
+            raise InputFileError("parquet file without columns", file=path)
+        fields = list(self.schema)
+        if len(fields) == 1 and _is_list(fields[0].type):
+            dtype = _numpy_dtype(fields[0].type.value_type, path, fields[0].name)
+            width = fields[0].type.list_size if pa.types.is_fixed_size_list(fields[0].type) else None
+            return dtype, self._row_shape(path) or (_list_width(path, self.num_rows) if width is None else width,)
+        dtype = np.result_type(*(_numpy_dtype(field.type, path, field.name) for field in fields))
+        return dtype, self._row_shape(path) if self._has_shape() else (() if len(fields) == 1 else (len(fields),))
+
+    def _has_shape(self) -> bool:
+        return b"shape" in (self.schema.metadata or {})
+
+    def _row_shape(self, path: str) -> tuple[int, ...]:
+        """Shape of a row from the key ``shape``, which DGL's reader evaluates as Python; we parse it."""
+        if not self._has_shape():
+            return ()
+        text = self.schema.metadata[b"shape"]
+        match = _SHAPE.fullmatch(text)
+        if match is None or int(match[1]) not in (-1, self.num_rows):
+            raise InputFileError(
+                "bad key 'shape' in the parquet schema",
+                file=path,
+                expected=f"({self.num_rows}, ...) with the shape of a row",
+                found=text[:60].decode(errors="replace"),
+            )
+        return tuple(int(length) for length in match[2].replace(b",", b" ").split())
+
+
+def read_parquet_header(path: str) -> ParquetHeader:
+    """Read the footer of a parquet file.
+
+    Raises
+    ------
+    InputFileError
+        If it is not a readable parquet file.
+    """
+    with _opened(path) as file:
+        groups = (file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))
+        return ParquetHeader(file.schema_arrow, file.metadata.num_rows, tuple(accumulate(groups)))
+
+
+def read_parquet_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Read sources and destinations of a block, int64."""
+    src, dst = read_parquet_header(block.path).edge_columns(block.path)
+    ends = tuple(np.empty(block.num_rows, np.int64) for _ in range(2))
+    done = 0
+    for batch in _batches(block, [src, dst]):
+        for end, name in zip(ends, (src, dst), strict=True):
+            end[done : done + batch.num_rows] = _numbers(batch.column(name), block, done, name)
+        done += batch.num_rows
+    _check_rows(block, done)
+    return ends[0], ends[1]
+
+
+def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...]) -> np.ndarray:
+    """Read rows of a feature."""
+    width = int(np.prod(row_shape, dtype=np.int64))
+    rows = np.empty((block.num_rows, width), dtype)
+    done = 0
+    for batch in _batches(block, None):
+        part = rows[done : done + batch.num_rows]
+        if batch.num_columns == 1 and _is_list(batch.column(0).type):
+            part[:] = _lists(batch.column(0), width, block, done)
+        else:
+            if batch.num_columns != width:
+                raise InputFileError(
+                    "columns do not make the shape of a row", file=block.path, expected=width, found=batch.num_columns
+                )
+            for i, name in enumerate(batch.schema.names):
+                part[:, i] = _numbers(batch.column(i), block, done, name)
+        done += batch.num_rows
+    _check_rows(block, done)
+    return rows.reshape(block.num_rows, *row_shape)
+
+
+def _batches(block: Block, columns: list[str] | None) -> Iterator[Any]:
+    """Arrow batches that cover exactly the rows of a block; reads only the row groups that overlap with it."""
+    with _opened(block.path) as file:
+        first, groups, start = None, [], 0
+        for number in range(file.num_row_groups):
+            stop = start + file.metadata.row_group(number).num_rows
+            if start < block.stop and stop > block.start:
+                first = start if first is None else first
+                groups.append(number)
+            start = stop
+        position = first or 0
+        for batch in file.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns, use_threads=False):
+            low, high = max(block.start, position), min(block.stop, position + batch.num_rows)
+            if low < high:
+                yield batch.slice(low - position, high - low)
+            position += batch.num_rows
+            if position >= block.stop:
+                return
+
+
+def _numbers(column: Any, block: Block, done: int, name: str) -> np.ndarray:
+    _check_nulls(column, block, done, name)
+    numbers: np.ndarray = column.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _lists(column: Any, width: int, block: Block, done: int) -> np.ndarray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    _check_nulls(column, block, done, "list")
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero(lengths != width)
+    if wrong.size:
+        raise InputFileError(
+            "list of another length",
+            file=block.path,
+            place=f"row {block.row_in_file + done + wrong[0]:,}",
+            expected=f"{width} values",
+            found=int(lengths[wrong[0]]),
+        )
+    values = column.flatten()
+    if values.null_count:
+        _check_nulls(values, block, done, "list")
+    if pa.types.is_boolean(values.type):
+        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, width)
+    return np.asarray(values.to_numpy()).reshape(-1, width)
+
+
+def _check_nulls(column: Any, block: Block, done: int, name: str) -> None:
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise InputFileError(
+            f"value is missing in column {name!r}",
+            file=block.path,
+            place=f"row {block.row_in_file + done + row:,}",
+            expected="a number",
+            found="null",
+        )
+
+
+def _check_rows(block: Block, found: int) -> None:
+    if found != block.num_rows:
+        raise InputFileError(
+            "parquet file has changed since it was opened", file=block.path, expected=f"{block.num_rows:,} rows", found=f"{found:,}"
+        )
+
+
+def _is_list(arrow_type: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type) or pa.types.is_fixed_size_list(arrow_type))
+
+
+def _numpy_dtype(arrow_type: Any, path: str, name: str) -> np.dtype:
+    import pyarrow as pa
+
+    if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_boolean(arrow_type):
+        return np.dtype(arrow_type.to_pandas_dtype())
+    raise InputFileError(
+        f"column {name!r} does not hold numbers", file=path, expected="integers, floats or booleans", found=str(arrow_type)
+    )
+
+
+def _list_width(path: str, num_rows: int) -> int:
+    """Length of the first list; that all have it is checked when they are read."""
+    if not num_rows:
+        return 0
+    with _opened(path) as file:
+        for batch in file.iter_batches(1, use_threads=False):
+            first = batch.column(0)[0].as_py()
+            return len(first or ())
+    return 0
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        # without buffering the whole column chunk: memory is that of a batch
+        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+            yield file
+    except FileNotFoundError as fault:
+        raise InputFileNotFoundError("no such file", file=path) from fault
+    except (pa.ArrowException, OSError) as fault:
+        if isinstance(fault, InputFileError):
+            raise
+        raise InputFileError(
+            "not a readable parquet file", file=path, found=str(fault).splitlines()[0], hint="it may be truncated; write it again"
+        ) from fault

@@ -1,0 +1,52 @@
+"""``daskgraphpart assign``."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from daskgraphpart.cli.options import METHOD_OPTIONS, RESOURCE_OPTIONS, one_of, progress_of, resources_of, with_options
+
+
+@click.command("assign")
+@click.argument("in_dir", required=False, type=click.Path())
+@click.argument("assign_dir", required=False, type=click.Path())
+@click.option("--num-parts", "--num_partitions", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts.")
+@with_options(METHOD_OPTIONS)
+@click.option(
+    "--form", type=click.Choice(["npy", "parquet", "zarr"]), default="npy", show_default=True, help="Binary form beside the text."
+)
+@click.option("--in_dir", "--in-dir", "dgl_in_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
+@click.option("--out_dir", "--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
+@with_options(RESOURCE_OPTIONS)
+def command(**values: Any) -> None:
+    """Give every node of the graph in IN_DIR a part, and write the parts to ASSIGN_DIR.
+
+    Writes <ntype>.txt and partition_meta.json, which DGL's tools read, and a binary form beside them.
+
+    \b
+    daskgraphpart assign graph parts-of-nodes --num-parts 4
+    daskgraphpart assign --in_dir graph --out_dir parts-of-nodes --num_partitions 4
+    """
+    from daskgraphpart.api.pipeline import assign
+    from daskgraphpart.display.units import format_seconds
+
+    in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
+    assign_dir = one_of(values["assign_dir"], values["dgl_out_dir"], name="ASSIGN_DIR")
+    started = time.monotonic()
+    with progress_of(values) as progress:
+        assign(
+            in_dir,
+            assign_dir,
+            values["num_parts"],
+            method=values["method"],
+            seed=values["seed"],
+            fill_parts=values["fill_parts"],
+            form=values["form"],
+            resources=resources_of(values),
+            progress=progress,
+        )
+    if not values["quiet"]:
+        click.echo(f"assigned to {values['num_parts']} parts in {format_seconds(time.monotonic() - started)}: {assign_dir}")

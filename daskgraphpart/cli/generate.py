@@ -1,0 +1,53 @@
+"""``daskgraphpart generate``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+
+
+@click.command("generate")
+@click.argument("out_dir", type=click.Path())
+@click.option("--kind", type=click.Choice(["rmat", "mag"]), default="rmat", show_default=True, help="Power-law homogeneous, or MAG-like heterogeneous.")
+@click.option("--nodes", default="1e6", show_default=True, help="Number of nodes, such as 5e6.")
+@click.option("--edges", default="1e7", show_default=True, help="Number of edges.")
+@click.option("--features", type=click.IntRange(min=0), help="Width of the node features; default 50 (rmat) or 128 (mag).")
+@click.option("--labels", is_flag=True, help="rmat: add labels and train/val/test masks (mag has them).")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed.")
+@click.option("--edge-format", type=click.Choice(["parquet", "csv", "numpy"]), default="parquet", show_default=True, help="Format of edge files.")
+@click.option("--data-format", type=click.Choice(["numpy", "parquet"]), default="numpy", show_default=True, help="Format of feature files.")
+@click.option("--num-chunks", type=click.IntRange(min=1), help="Files per type; default by size.")
+@click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
+@with_options(RESOURCE_OPTIONS)
+def command(**values: Any) -> None:
+    """Write a synthetic chunked graph (CGDF) to OUT_DIR, chunk by chunk.
+
+    \b
+    daskgraphpart generate graph --nodes 5e6 --edges 5e7
+    daskgraphpart generate mag --kind mag --nodes 1e6 --edges 1e7 --edge-format csv
+    """
+    from daskgraphpart.chunked.graph import read_chunked
+    from daskgraphpart.display.units import parse_count
+    from daskgraphpart.engine.runner import open_runner
+    from daskgraphpart.generate.pipeline import generate
+
+    with progress_of(values) as progress, open_runner(resources_of(values), progress) as runner:
+        generate(
+            values["out_dir"],
+            kind=values["kind"],
+            num_nodes=parse_count(values["nodes"]),
+            num_edges=parse_count(values["edges"]),
+            feature_width=values["features"],
+            seed=values["seed"],
+            edge_format=values["edge_format"],
+            data_format=values["data_format"],
+            num_chunks=values["num_chunks"],
+            labels=values["labels"],
+            overwrite=values["overwrite"],
+            runner=runner,
+        )
+    if not values["quiet"]:
+        click.echo(repr(read_chunked(values["out_dir"])))

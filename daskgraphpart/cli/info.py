@@ -1,0 +1,40 @@
+"""``daskgraphpart info``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command("info")
+@click.argument("directory", type=click.Path())
+def command(directory: str) -> None:
+    """Show what the chunked graph, or the partitioned graph, in DIRECTORY holds. Reads no data.
+
+    \b
+    daskgraphpart info graph
+    daskgraphpart info partitions
+    """
+    if _is_partitioned(Path(directory)):
+        from daskgraphpart.partitioned.graph import open_partitions
+
+        click.echo(repr(open_partitions(directory)))
+    else:
+        from daskgraphpart.chunked.graph import read_chunked
+
+        click.echo(repr(read_chunked(directory)))
+
+
+def _is_partitioned(path: Path) -> bool:
+    """Whether there is a partition config; one of DGL's dispatch bears the same name as a chunked graph's metadata."""
+    candidates = path.glob("*.json") if path.is_dir() else [path]
+    for candidate in candidates:
+        try:
+            content = json.loads(candidate.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(content, dict) and "part-0" in content:
+            return True
+    return False

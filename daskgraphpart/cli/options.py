@@ -1,0 +1,113 @@
+"""Options that several commands share, and what they are turned into."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
+
+RESOURCE_OPTIONS = (
+    click.option("--memory", metavar="SIZE", help="Memory that the data may take, such as 2GB; default half of the machine's."),
+    click.option(
+        "--cluster",
+        default="threads",
+        show_default=True,
+        metavar="threads|processes|local|ADDRESS",
+        help="Where tasks run: threads or processes of this machine, a dask LocalCluster, or a dask scheduler.",
+    ),
+    click.option("--workers", type=click.IntRange(min=1), help="Tasks that run at one time; default all processors."),
+    click.option("--workspace", type=click.Path(file_okay=False), help="Directory for temporary files; default beside the output."),
+    click.option("--quiet", is_flag=True, help="No progress, no summary."),
+)
+
+STAGING_OPTION = click.option(
+    "--staging",
+    type=click.Choice(["auto", "in-place", "zarr"]),
+    default="auto",
+    show_default=True,
+    help="How features travel: written where they belong, or through zarr arrays in the workspace.",
+)
+
+OUTPUT_OPTIONS = (
+    click.option("--num-hops", type=click.IntRange(min=1), default=1, show_default=True, help="Hops of HALO nodes."),
+    click.option(
+        "--graph-formats",
+        "--graph_formats",
+        default="coo",
+        show_default=True,
+        help="Formats in graph.dgl: some of coo,csr,csc.",
+    ),
+    click.option("--out-edges", is_flag=True, help="Also store edges from inner to HALO nodes, as DGL's partition_graph does."),
+    click.option("--overwrite", is_flag=True, help="Replace partitions that are in OUT_DIR."),
+)
+
+METHOD_OPTIONS = (
+    click.option("--method", default="random", show_default=True, metavar="random|DIR", help="Partitioner, or a directory of owners."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the partitioner."),
+    click.option("--fill-parts", is_flag=True, help="Give every part a node of each type that has enough of them."),
+)
+
+
+def with_options(options: tuple[Callable[[Any], Any], ...]) -> Callable[[Any], Any]:
+    """Decorate a command with several options, in their order."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def resources_of(values: dict[str, Any]) -> Resources:
+    """Resources from the values of `RESOURCE_OPTIONS` and `STAGING_OPTION`."""
+    from daskgraphpart.engine.resources import detect_resources
+
+    return detect_resources(
+        values["memory"], values["cluster"], values["workers"], values.get("staging", "auto"), values["workspace"]
+    )
+
+
+def dispatch_options_of(values: dict[str, Any], config_name: str | None = None) -> DispatchOptions:
+    """Dispatch options from the values of `OUTPUT_OPTIONS`."""
+    from daskgraphpart.dispatching.options import DispatchOptions
+
+    formats = tuple(name.strip() for name in values["graph_formats"].split(","))
+    return DispatchOptions(values["num_hops"], formats, values["out_edges"], config_name)
+
+
+@contextmanager
+def progress_of(values: dict[str, Any]) -> Iterator[Progress]:
+    """Bars in a terminal, log lines elsewhere, nothing when quiet."""
+    from daskgraphpart.engine.progress import LogProgress, SilentProgress, TerminalProgress
+
+    if values["quiet"]:
+        yield SilentProgress()
+    elif sys.stderr.isatty():
+        with TerminalProgress() as bars:
+            yield bars
+    else:
+        yield LogProgress()
+
+
+def one_of(*given: Any, name: str) -> Any:
+    """Return the one value that is given, positional or by one of DGL's flags.
+
+    Raises
+    ------
+    click.UsageError
+        If none or several are given.
+    """
+    values = [value for value in given if value is not None]
+    if len(values) != 1:
+        raise click.UsageError(f"{'Missing' if not values else 'Give only one'} {name}.")
+    return values[0]

@@ -1,0 +1,52 @@
+"""``daskgraphpart partition``."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from daskgraphpart.cli.options import (
+    METHOD_OPTIONS,
+    OUTPUT_OPTIONS,
+    RESOURCE_OPTIONS,
+    STAGING_OPTION,
+    dispatch_options_of,
+    progress_of,
+    resources_of,
+    with_options,
+)
+from daskgraphpart.cli.summary import show_outcome
+
+
+@click.command("partition")
+@click.argument("in_dir", type=click.Path())
+@click.argument("out_dir", type=click.Path())
+@click.option("--num-parts", type=int, required=True, help="Number of parts.")
+@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION))
+def command(**values: Any) -> None:
+    """Partition the graph in IN_DIR (metadata.json and data files) and write what DGL loads to OUT_DIR.
+
+    \b
+    daskgraphpart partition graph partitions --num-parts 4
+    daskgraphpart partition graph partitions --num-parts 64 --method parts-of-nodes --memory 8GB --graph-formats coo,csc
+    """
+    from daskgraphpart.api.pipeline import partition
+
+    started = time.monotonic()
+    with progress_of(values) as progress:
+        outcome = partition(
+            values["in_dir"],
+            values["out_dir"],
+            values["num_parts"],
+            method=values["method"],
+            seed=values["seed"],
+            fill_parts=values["fill_parts"],
+            options=dispatch_options_of(values),
+            resources=resources_of(values),
+            overwrite=values["overwrite"],
+            progress=progress,
+        )
+    if not values["quiet"]:
+        show_outcome(outcome, time.monotonic() - started)

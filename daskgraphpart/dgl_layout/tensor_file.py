@@ -1,0 +1,59 @@
+"""Tensor files: named arrays, as `dgl.data.utils.save_tensors` writes and `load_tensors` reads them.
+
+Features and original IDs of a part are kept in such files. Layout: magic, number of entries twice, then for each its
+name, array header and elements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from daskgraphpart.dgl_layout.encoding import MAGIC_TENSOR_FILE, text, u64
+from daskgraphpart.dgl_layout.file_layout import ArraySpec, FileLayout, LayoutBuilder
+from daskgraphpart.dgl_layout.file_reader import FileReader
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from daskgraphpart.storage.region import Region
+
+
+def tensor_file_layout(arrays: Sequence[ArraySpec]) -> FileLayout:
+    """Lay out a tensor file.
+
+    Parameters
+    ----------
+    arrays : sequence of ArraySpec
+        What it holds, in this order; none gives the 24 bytes of an empty file.
+    """
+    builder = LayoutBuilder()
+    builder.add(u64(MAGIC_TENSOR_FILE), u64(len(arrays)), u64(len(arrays)))
+    for spec in arrays:
+        builder.add(text(spec.key))
+        builder.add_array(spec)
+    return builder.finish()
+
+
+def read_tensor_file(path: str | os.PathLike[str]) -> dict[str, Region]:
+    """Read the headers of a tensor file.
+
+    Parameters
+    ----------
+    path : path
+        File that we or DGL wrote.
+
+    Returns
+    -------
+    dict of str to Region
+        Where the elements of each array are.
+
+    Raises
+    ------
+    LayoutError
+        If the file is truncated, or not a tensor file.
+    """
+    with FileReader(path) as reader:
+        reader.magic(MAGIC_TENSOR_FILE, "tensor file")
+        reader.u64()  # DGL's reader ignores the first count as well
+        return reader.named_arrays()

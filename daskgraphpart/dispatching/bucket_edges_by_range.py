@@ -1,0 +1,147 @@
+"""The join of `bucket-edges` when node maps are larger than memory: no random I/O, three sequential passes.
+
+`split-ends` groups both ends of each block's edges by range of IDs; `resolve-ends` takes one range of a node type at a
+time, whose slice of the map fits into memory, and looks up all ends in it; `merge-ends` brings the ends of each block
+back into its order and writes the very run that `bucket-edges` would have written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.chunked.read_block import check_ids, read_edges
+from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, unit_nbytes, write_edge_owners
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.owner_sort import count_owners, group_positions, group_starts, scatter_edges
+from daskgraphpart.storage.region import create_npy, open_npy
+from daskgraphpart.storage.runs import write_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.engine.runner import Runner
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RangeConfig:
+    """What the three passes share.
+
+    Parameters
+    ----------
+    bucket : BucketConfig
+        As for `bucket-edges`.
+    work : Workspace
+        Names of temporary files.
+    range_nodes : int
+        Nodes per range.
+    part_ends : int64 array (parts,)
+        End of each part's range of new node IDs, from which owners follow.
+    """
+
+    bucket: BucketConfig
+    work: Workspace
+    range_nodes: int
+    part_ends: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResolveUnit:
+    """One range of IDs of one node type, and the slices of ends that fall into it.
+
+    Parameters
+    ----------
+    ntype : str
+        Node type.
+    start, stop : int
+        Range of original type-wise IDs.
+    slices : tuple of (run index, "src" or "dst", first row, number of rows)
+        Where ends in the range lie.
+    """
+
+    ntype: str
+    start: int
+    stop: int
+    slices: tuple[tuple[int, str, int, int], ...]
+
+
+def bucket_edges_by_range(units: Sequence[EdgeUnit], config: RangeConfig, runner: Runner) -> list[np.ndarray]:
+    """Run the three passes; the results are those of `bucket-edges`."""
+    sizes = [unit_nbytes(unit, config.bucket.maps) for unit in units]
+    split = runner.run(Pass("split-ends", split_ends, units, config, sizes))
+    ranges = resolve_units(units, split, config)
+    range_sizes = [sum(rows for *_, rows in unit.slices) * 16 for unit in ranges]
+    runner.run(Pass("resolve-ends", resolve_ends, ranges, config, range_sizes))
+    return runner.run(Pass("merge-ends", merge_ends, units, config, sizes))
+
+
+def split_ends(unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
+    """Group both ends of a block by range of IDs; return how many fall into each range, for sources and destinations."""
+    src, dst = read_edges(unit.block)
+    maps = config.bucket.maps
+    num_src, num_dst = maps[unit.edge_type.src].num_rows, maps[unit.edge_type.dst].num_rows
+    check_ids(src, dst, num_src, num_dst, unit.block, unit.edge_type)
+    counts = []
+    for end, ids, num_ids in (("src", src, num_src), ("dst", dst, num_dst)):
+        num_ranges = -(-num_ids // config.range_nodes)
+        ranges = (ids // config.range_nodes).astype(np.uint16)
+        in_range = np.zeros(num_ranges, np.int64)
+        count_owners(ranges, num_ranges, in_range)
+        rows = np.empty(ids.size, np.int64)
+        group_positions(ranges, group_starts(in_range)[:-1], rows)
+        for what, column in (("ids", ids[rows]), ("rows", rows.astype(np.int32))):
+            create_npy(config.work.ends(unit.index, end, what), column.dtype, column.shape).write(column, 0)
+        create_npy(config.work.ends(unit.index, end, "new"), maps[unit.edge_type.src].dtype, ids.shape)
+        counts.append(in_range)
+    return counts[0], counts[1]
+
+
+def resolve_units(
+    units: Sequence[EdgeUnit], split: Sequence[tuple[np.ndarray, np.ndarray]], config: RangeConfig
+) -> list[ResolveUnit]:
+    """List the ranges of all node types with the slices of ends in them."""
+    slices: dict[tuple[str, int], list[tuple[int, str, int, int]]] = {}
+    for unit, both in zip(units, split, strict=True):
+        ends = (("src", unit.edge_type.src), ("dst", unit.edge_type.dst))
+        for (end, ntype), counts in zip(ends, both, strict=True):
+            starts = group_starts(counts)
+            for number in np.flatnonzero(counts):
+                entry = (unit.index, end, int(starts[number]), int(counts[number]))
+                slices.setdefault((ntype, int(number)), []).append(entry)
+    width = config.range_nodes
+    return [
+        ResolveUnit(ntype, number * width, min((number + 1) * width, config.bucket.maps[ntype].num_rows), tuple(found))
+        for (ntype, number), found in sorted(slices.items())
+    ]
+
+
+def resolve_ends(unit: ResolveUnit, config: RangeConfig) -> None:
+    """Look up the new IDs of all ends in one range."""
+    new_ids = config.bucket.maps[unit.ntype].read(unit.start, unit.stop)
+    for index, end, start, num_rows in unit.slices:
+        ids = open_npy(config.work.ends(index, end, "ids")).read(start, start + num_rows)
+        open_npy(config.work.ends(index, end, "new")).write(new_ids[ids - unit.start], start)
+
+
+def merge_ends(unit: EdgeUnit, config: RangeConfig) -> np.ndarray:
+    """Bring the ends of a block back into its order and write its run; return the edges of each part."""
+    ends = []
+    for end in ("src", "dst"):
+        rows = open_npy(config.work.ends(unit.index, end, "rows")).read()
+        new_ids = open_npy(config.work.ends(unit.index, end, "new")).read()
+        in_order = np.empty_like(new_ids)
+        in_order[rows] = new_ids
+        ends.append(in_order)
+    owner_dtype = config.bucket.owners[unit.edge_type.dst].dtype
+    owners = np.searchsorted(config.part_ends, ends[1], side="right").astype(owner_dtype)
+    counts = np.zeros(config.bucket.num_parts, np.int64)
+    count_owners(owners, config.bucket.num_parts, counts)
+    itself = np.arange(owners.size)
+    run = np.empty((3, owners.size), ends[0].dtype)
+    scatter_edges((itself, itself), (ends[0], ends[1]), owners, group_starts(counts)[:-1], run)
+    write_run(unit.run, run)
+    write_edge_owners(unit, config.bucket, owners)
+    return counts

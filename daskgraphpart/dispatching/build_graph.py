@@ -1,0 +1,191 @@
+"""Pass `build-graph`: the edges of each part's graph, by local ID.
+
+A unit is a segment of one part's edges: slices of runs for the edges it owns, a window of new IDs for those it holds
+beside them. The sizes of all files are known, so segments are written in any order. COO is a straight copy; for CSR and
+CSC the edges are grouped by bucket of their row and left to `compress-graph`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.dispatching.collect_extra import EXTRA_DTYPE, eid_columns, window_rows
+from daskgraphpart.dispatching.local_graph import LocalIds, PartGraph
+from daskgraphpart.dispatching.workspace import ORIG_EIDS, unfinished_part_file
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket
+from daskgraphpart.kernels.owner_sort import group_starts
+from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column, write_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from daskgraphpart.dispatching.edge_runs import Slices
+    from daskgraphpart.dispatching.workspace import Workspace
+
+EDGES_PER_WRITE = 1 << 17  # what is computed is written while it is in the cache
+EDGE_NBYTES = 33
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Consecutive local edges of one part.
+
+    Parameters
+    ----------
+    graph : PartGraph
+        The part.
+    number : int
+        Number of the segment in the part.
+    first_local_eid : int
+        Local ID of the first edge.
+    num_edges : int
+        Number of edges.
+    slices : Slices
+        Where they are: in the runs, or (for a window) in the extra runs.
+    window : (int, int) or None
+        For edges the part does not own: range of new edge IDs.
+    buckets : mapping of str to int
+        For ``"csr"`` and ``"csc"`` the number of rows of a bucket.
+    orig_writes : tuple of (start, stop, byte offset)
+        For each edge type in the segment its edges, and where their original IDs go.
+    """
+
+    graph: PartGraph
+    number: int
+    first_local_eid: int
+    num_edges: int
+    slices: Slices
+    window: tuple[int, int] | None
+    buckets: Mapping[str, int]
+    orig_writes: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BuildConfig:
+    """What segments share.
+
+    Parameters
+    ----------
+    work : Workspace
+        Files.
+    run_dtype : numpy.dtype
+        Of the runs.
+    type_ends : int64 array (parts x edge types,)
+        Ends of the ranges of new edge IDs.
+    num_types : int
+        Number of edge types.
+    out : str
+        Output directory.
+    """
+
+    work: Workspace
+    run_dtype: np.dtype
+    type_ends: np.ndarray
+    num_types: int
+    out: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Edges of a segment: new IDs of both ends, and new edge IDs."""
+
+    src: np.ndarray
+    dst: np.ndarray
+    new_eids: np.ndarray
+
+
+def build_graph_pass(
+    segments: Sequence[Segment], config: BuildConfig
+) -> Pass[Segment, BuildConfig, dict[str, np.ndarray]]:
+    """Plan the pass; a result holds for ``"csr"`` and ``"csc"`` the edges in each bucket of rows."""
+    return Pass("build-graph", build_graph, segments, config, [s.num_edges * EDGE_NBYTES for s in segments])
+
+
+def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
+    """Write one segment."""
+    edges = _read_owned(segment, config) if segment.window is None else _read_extra(segment, config)
+    ids = LocalIds(segment.graph, config.work)
+    keep = bool(segment.buckets)
+    kept: list[tuple[np.ndarray, np.ndarray]] = []
+    for piece in _pieces(segment.num_edges):
+        local_src, local_dst = ids.of(edges.src[piece]), ids.of(edges.dst[piece])
+        _write_piece(segment, config, edges, piece, (local_src, local_dst))
+        if keep:
+            kept.append((local_src, local_dst))
+    if not keep:
+        return {}
+    src, dst = (np.concatenate(column) for column in zip(*kept, strict=True))
+    by_row = {"csr": (src, dst), "csc": (dst, src)}
+    return {name: _group_by_row(segment, config, name, *by_row[name]) for name in segment.buckets}
+
+
+def _write_piece(
+    segment: Segment, config: BuildConfig, edges: Edges, piece: slice, ends: tuple[np.ndarray, np.ndarray]
+) -> None:
+    arrays, first = segment.graph.arrays, segment.first_local_eid + piece.start
+    if "coo/row" in arrays:
+        arrays["coo/row"].write(ends[0], first)
+        arrays["coo/col"].write(ends[1], first)
+    new_eids = edges.new_eids[piece]
+    arrays["edge/_ID"].write(new_eids, first)
+    arrays["edge/inner_edge"].write(np.full(new_eids.size, segment.window is None, np.uint8), first)
+    if "edge/_TYPE" in arrays:
+        types = np.searchsorted(config.type_ends, new_eids, side="right") % config.num_types
+        arrays["edge/_TYPE"].write(types.astype(np.int32), first)
+
+
+def _group_by_row(
+    segment: Segment, config: BuildConfig, name: str, rows: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """Write (row, column, local edge ID) grouped by bucket of the row."""
+    width = segment.buckets[name]
+    counts = np.zeros(max(1, -(-segment.graph.num_nodes // width)), np.int64)
+    count_keys(rows, 0, width, counts)
+    eids = np.arange(segment.first_local_eid, segment.first_local_eid + rows.size)
+    run = np.empty((3, rows.size), np.int64)
+    scatter_by_bucket(rows, columns, eids, width, group_starts(counts)[:-1], run)
+    write_run(config.work.local(segment.graph.part, segment.number, name), run)
+    return counts
+
+
+def _read_owned(segment: Segment, config: BuildConfig) -> Edges:
+    src, dst = (np.empty(segment.num_edges, config.run_dtype) for _ in range(2))
+    rows = np.empty(segment.num_edges, config.run_dtype)
+    slices, done = segment.slices, 0
+    for run, run_rows, start, count in zip(
+        slices.runs.tolist(), slices.run_rows.tolist(), slices.starts.tolist(), slices.counts.tolist(), strict=True
+    ):
+        path = config.work.run(run)
+        for column, values in ((SOURCE, src), (DESTINATION, dst), (ROW, rows)):
+            run_column(path, config.run_dtype, run_rows, column).read_into(values[done : done + count], start)
+        done += count
+    orig_eids = rows + np.repeat(slices.first_rows, slices.counts)
+    path = unfinished_part_file(config.out, segment.graph.part, ORIG_EIDS)
+    for start, stop, offset in segment.orig_writes:
+        Region(path, offset, orig_eids.dtype, (stop - start,)).write(orig_eids[start:stop], 0)
+    first_new_eid = segment.graph.first_new_eid + segment.first_local_eid
+    return Edges(src, dst, np.arange(first_new_eid, first_new_eid + done))
+
+
+def _read_extra(segment: Segment, config: BuildConfig) -> Edges:
+    assert segment.window is not None, "only windows hold extra edges"
+    slices = segment.slices
+    columns: list[list[np.ndarray]] = [[], [], []]
+    found = window_rows(eid_columns(slices, config.work), *segment.window)
+    for i, (start, stop) in enumerate(found):
+        path, rows, first = config.work.extra(int(slices.runs[i])), int(slices.run_rows[i]), int(slices.starts[i])
+        for column, values in enumerate(columns):
+            values.append(run_column(path, EXTRA_DTYPE, rows, column).read(first + start, first + stop))
+    src, dst, eids = (np.concatenate(values) for values in columns)
+    order = np.argsort(eids)
+    return Edges(src[order], dst[order], eids[order])
+
+
+def _pieces(num_edges: int) -> Iterator[slice]:
+    for first in range(0, num_edges, EDGES_PER_WRITE):
+        yield slice(first, min(first + EDGES_PER_WRITE, num_edges))

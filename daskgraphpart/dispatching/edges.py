@@ -1,0 +1,70 @@
+"""Step of the dispatch: edges are brought to their owners, as runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.assignment.assignment import owner_dtype
+from daskgraphpart.chunked.edge_blocks import edge_blocks
+from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges_pass
+from daskgraphpart.dispatching.bucket_edges_by_range import RangeConfig, bucket_edges_by_range
+from daskgraphpart.dispatching.edge_runs import RunTable
+from daskgraphpart.storage.region import create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.nodes import NumberedNodes
+    from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BucketedEdges:
+    """Edges grouped by owner.
+
+    Parameters
+    ----------
+    runs : RunTable
+        The runs.
+    owners : mapping of str to Region
+        Owner of every edge of the edge types that carry data.
+    """
+
+    runs: RunTable
+    owners: Mapping[str, Region]
+
+
+def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
+    """Write a run for every block of edges, in one pass or, if the node maps exceed the memory, in three."""
+    schema = job.graph.schema
+    blocks = edge_blocks(job.graph, job.sizes.edge_block_rows, job.sizes.csv_block_bytes, job.runner)
+    in_order = [(edge_type, block) for edge_type in schema.edge_types for block in blocks.get(edge_type.name, [])]
+    units = [EdgeUnit(i, block, edge_type, job.work.run(i)) for i, (edge_type, block) in enumerate(in_order)]
+    edge_owners = {
+        edge_type.name: create_npy(job.work.edge_owners(i), owner_dtype(job.num_parts), (edge_type.num_edges,))
+        for i, edge_type in enumerate(schema.edge_types)
+        if edge_type.data
+    }
+    config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts)
+    if _looked_up_bytes(job, nodes) <= job.sizes.map_bytes:
+        counts = job.runner.run(bucket_edges_pass(units, config))
+    else:
+        part_ends = np.cumsum(nodes.counts.sum(axis=1))
+        counts = bucket_edges_by_range(units, RangeConfig(config, job.work, job.sizes.range_nodes, part_ends), job.runner)
+    runs = RunTable(
+        etype_ids=np.array([schema.etypes.index(unit.edge_type.name) for unit in units], np.int64),
+        first_rows=np.array([unit.block.first_row for unit in units], np.int64),
+        num_rows=np.array([unit.block.num_rows for unit in units], np.int64),
+        counts=np.array(counts, np.int64).reshape(len(units), job.num_parts),
+        dtype=next(iter(nodes.maps.values())).dtype,
+    )
+    return BucketedEdges(runs, edge_owners)
+
+
+def _looked_up_bytes(job: Job, nodes: NumberedNodes) -> int:
+    """Bytes of the maps and owner files that one pass over all edges looks up at random."""
+    return sum(region.nbytes for files in (nodes.maps, job.assignment.owners) for region in files.values())

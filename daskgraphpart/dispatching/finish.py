@@ -1,0 +1,102 @@
+"""Last step of the dispatch: files get their names, the partition config is written last.
+
+A directory without the config is unfinished by definition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.dgl_layout.config import PartitionConfig, PartPaths, write_config
+from daskgraphpart.dispatching.workspace import (
+    EDGE_FEAT,
+    GRAPH,
+    NODE_FEAT,
+    ORIG_EIDS,
+    ORIG_NIDS,
+    SPLIT_NIDS,
+    part_file,
+)
+from daskgraphpart.storage.atomic import publish, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.quality import Quality
+    from daskgraphpart.schema import EdgeType, NodeType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What came out.
+
+    Parameters
+    ----------
+    config_path : Path
+        The partition config, which DGL is given.
+    book : PartitionBook
+        Ranges of new IDs.
+    quality : Quality
+        Edge cut, balance, replication.
+    """
+
+    config_path: Path
+    book: PartitionBook
+    quality: Quality
+
+
+def finish(job: Job, book: PartitionBook, quality: Quality, has_splits: bool) -> Outcome:
+    """Name the files, write the manifest and then the config."""
+    names = [GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, *([SPLIT_NIDS] if has_splits else [])]
+    for part in range(job.num_parts):
+        for name in names:
+            publish(part_file(job.out, part, name))
+    schema = job.graph.schema
+    config_path = Path(job.out) / (job.options.config_name or f"{schema.name}.json")
+    write_json(config_path.with_name(f"{schema.name}.manifest.json"), _manifest(job, quality))
+    config = PartitionConfig(
+        graph_name=schema.name,
+        num_parts=job.num_parts,
+        num_nodes=schema.num_nodes,
+        num_edges=schema.num_edges,
+        # DGL's tools know two names; ours is in the manifest
+        part_method="random" if job.assignment.method == "random" else "metis",
+        halo_hops=job.options.num_hops,
+        book=book,
+        parts=tuple(
+            PartPaths(*(f"part{part}/{name}" for name in (NODE_FEAT, EDGE_FEAT, GRAPH))) for part in range(job.num_parts)
+        ),
+    )
+    write_config(config_path, config)
+    return Outcome(config_path, book, quality)
+
+
+def _manifest(job: Job, quality: Quality) -> dict[str, Any]:
+    """What DGL's config has no place for: original dtypes, the method's own name, the options, the quality."""
+    schema, options = job.graph.schema, job.options
+    return {
+        "format": "daskgraphpart partitions",
+        "version": 1,
+        "graph_name": schema.name,
+        "num_parts": job.num_parts,
+        "method": job.assignment.method,
+        "num_hops": options.num_hops,
+        "graph_formats": sorted(options.graph_formats),
+        "out_edges": options.out_edges,
+        "node_data": _data_of(schema.node_types),
+        "edge_data": _data_of(schema.edge_types),
+        "num_cut_edges": quality.num_cut_edges,
+        "num_halo_nodes": list(quality.num_halo_nodes),
+    }
+
+
+def _data_of(types: Sequence[NodeType] | Sequence[EdgeType]) -> dict[str, Any]:
+    return {
+        kind.name: {spec.name: {"dtype": spec.dtype.name, "row_shape": list(spec.row_shape)} for spec in kind.data}
+        for kind in types
+        if kind.data
+    }

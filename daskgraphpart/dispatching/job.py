@@ -1,0 +1,32 @@
+"""What all steps of one dispatch share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.dispatching.sizes import Sizes
+    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.engine.runner import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Input, output, options, and how to run."""
+
+    graph: ChunkedGraph
+    assignment: Assignment
+    out: str
+    options: DispatchOptions
+    sizes: Sizes
+    work: Workspace
+    runner: Runner
+
+    @property
+    def num_parts(self) -> int:
+        """Number of parts."""
+        return self.assignment.num_parts

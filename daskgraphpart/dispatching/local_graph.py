@@ -1,0 +1,80 @@
+"""What a task needs to know of one part to write its graph: ID ranges, local IDs, file regions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.kernels.bitmap import local_ids
+from daskgraphpart.storage.region import open_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartGraph:
+    """One part, once its sizes are known.
+
+    Parameters
+    ----------
+    part : int
+        The part.
+    low, high : int
+        Its range of new node IDs.
+    num_halo_nodes : int
+        HALO nodes.
+    num_owned_edges, num_extra_edges : int
+        Edges it owns, and edges it holds beside them.
+    first_new_eid : int
+        New ID of its first edge.
+    arrays : mapping of str to Region
+        Regions of the unfinished `graph.dgl`, by the names of `dgl_layout.graph_file`.
+    """
+
+    part: int
+    low: int
+    high: int
+    num_halo_nodes: int
+    num_owned_edges: int
+    num_extra_edges: int
+    first_new_eid: int
+    arrays: Mapping[str, Region]
+
+    @property
+    def num_inner_nodes(self) -> int:
+        """Nodes it owns."""
+        return self.high - self.low
+
+    @property
+    def num_nodes(self) -> int:
+        """Inner and HALO nodes."""
+        return self.num_inner_nodes + self.num_halo_nodes
+
+    @property
+    def num_edges(self) -> int:
+        """Edges it holds."""
+        return self.num_owned_edges + self.num_extra_edges
+
+
+class LocalIds:
+    """Turns new node IDs into local IDs of one part; holds the part's bitmap and ranks."""
+
+    def __init__(self, graph: PartGraph, work: Workspace) -> None:
+        self._range = graph.low, graph.high
+        if graph.num_halo_nodes:
+            self._words = open_npy(work.halo_words(graph.part)).read()
+            self._ranks = open_npy(work.halo_ranks(graph.part)).read()
+        else:
+            self._words, self._ranks = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+
+    def of(self, new_nids: np.ndarray) -> np.ndarray:
+        """Return the local IDs, int64."""
+        out = np.empty(new_nids.size, np.int64)
+        local_ids(new_nids, *self._range, self._words, self._ranks, out)
+        return out

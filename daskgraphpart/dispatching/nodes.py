@@ -1,0 +1,69 @@
+"""Step of the dispatch: nodes are counted, numbered, and told where they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.book import PartitionBook
+from daskgraphpart.dispatching.count_owners import count_intervals
+from daskgraphpart.dispatching.lay_out import lay_out_orig_ids
+from daskgraphpart.dispatching.relabel_nodes import RelabelConfig, relabel_nodes_pass
+from daskgraphpart.dispatching.workspace import ORIG_NIDS
+from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.runs import id_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.offsets import RowOffsets
+    from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberedNodes:
+    """Nodes with new IDs.
+
+    Parameters
+    ----------
+    counts : int64 array (parts, node types)
+        Nodes that each part owns.
+    offsets : mapping of str to RowOffsets
+        By node type.
+    maps : mapping of str to Region
+        New ID of every node, by node type.
+    """
+
+    counts: np.ndarray
+    offsets: Mapping[str, RowOffsets]
+    maps: Mapping[str, Region]
+
+
+def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
+    """Count and relabel all nodes, and write `orig_nids.dgl` of every part.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    marks : mapping of str to sequence of int
+        Rows of each node type at which blocks of features begin.
+    """
+    schema, owners = job.graph.schema, job.assignment.owners
+    in_order = {ntype: owners[ntype] for ntype in schema.ntypes}
+    offsets = count_intervals(in_order, marks, job.num_parts, job.sizes.interval_rows, job.runner)
+    counts = np.stack([offsets[ntype].totals for ntype in schema.ntypes], axis=1)
+    book = PartitionBook.from_counts(
+        schema.ntypes, schema.etypes, counts, np.zeros((job.num_parts, len(schema.etypes)), np.int64)
+    )
+    dtype = id_dtype(schema.num_nodes)
+    maps = {
+        node_type.name: create_npy(job.work.node_map(i), dtype, (node_type.num_nodes,))
+        for i, node_type in enumerate(schema.node_types)
+    }
+    orig_nids = lay_out_orig_ids(job.out, ORIG_NIDS, schema.ntypes, counts)
+    job.runner.run(relabel_nodes_pass(RelabelConfig(in_order, maps, job.out), offsets, book, orig_nids))
+    return NumberedNodes(counts, offsets, maps)

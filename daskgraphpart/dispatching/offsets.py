@@ -1,0 +1,89 @@
+"""Counts to positions, by prefix sums. Pure: everything after this is data movement.
+
+The original ID is the last key of every order, so the rows of one interval that go to one part are contiguous in that
+part's output, and where they begin follows from how many rows of earlier intervals the part owns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowOffsets:
+    """How many rows of a type each part owns before certain rows.
+
+    Parameters
+    ----------
+    bounds : int64 array (intervals,)
+        First row of each interval.
+    before : int64 array (intervals, parts)
+        Rows owned by each part before the interval.
+    totals : int64 array (parts,)
+        Rows owned by each part.
+    """
+
+    bounds: np.ndarray
+    before: np.ndarray
+    totals: np.ndarray
+
+    def owned_before(self, row: int) -> np.ndarray:
+        """Rows that each part owns before `row`, which must begin an interval."""
+        index = int(np.searchsorted(self.bounds, row))
+        assert self.bounds[index] == row, f"row {row} begins no interval"
+        counts: np.ndarray = self.before[index]
+        return counts
+
+
+def row_offsets(bounds: Sequence[int], counts: Sequence[np.ndarray], num_parts: int) -> RowOffsets:
+    """Turn the counts of consecutive intervals into offsets.
+
+    Parameters
+    ----------
+    bounds : sequence of int
+        First row of each interval, ascending.
+    counts : sequence of int64 arrays (parts,)
+        Rows of each interval owned by each part.
+    num_parts : int
+        Number of parts.
+    """
+    table = np.array(counts, np.int64).reshape(len(bounds), num_parts)
+    return RowOffsets(np.array(bounds, np.int64), exclusive_sums(table), table.sum(axis=0, dtype=np.int64))
+
+
+def exclusive_sums(table: np.ndarray) -> np.ndarray:
+    """Sums of all earlier rows of a table, row by row."""
+    sums = np.zeros_like(table)
+    np.cumsum(table[:-1], axis=0, out=sums[1:])
+    return sums
+
+
+def cut_intervals(num_rows: int, marks: Iterable[int], most_rows: int) -> list[tuple[int, int]]:
+    """Cut rows into intervals that begin at every mark and are not too long.
+
+    Parameters
+    ----------
+    num_rows : int
+        Rows to be cut.
+    marks : iterable of int
+        Rows at which an interval must begin: where blocks of features do.
+    most_rows : int
+        Longest interval.
+
+    Returns
+    -------
+    list of (start, stop)
+        Consecutive, covering ``[0, num_rows)`` exactly once.
+    """
+    edges = sorted({0, num_rows, *(mark for mark in marks if 0 <= mark < num_rows)})
+    return [
+        (start, min(start + most_rows, stop))
+        for low, stop in zip(edges[:-1], edges[1:], strict=True)
+        for start in range(low, stop, most_rows)
+    ]

@@ -1,0 +1,80 @@
+"""How large a bite each task takes, from the memory it may use.
+
+Bytes per row are upper bounds over all steps of a task; the caps keep blocks in a range where larger ones are no
+faster, so that a large budget does not turn into a large footprint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY
+
+if TYPE_CHECKING:
+    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.schema import GraphSchema
+
+EDGE_NBYTES = 80  # parquet or npy: decoded 16 + 16, owner 2, run 24, writing buffers
+CSV_NBYTES = 17  # per byte of text, at its worst ("0 0" and a newline): 16 parsed bytes for 4 of text, and the run
+LOCAL_EDGE_NBYTES = 96  # run 24, local ends 16, edge IDs 16, types 4, keys by bucket 24
+NODE_NBYTES = 32  # owner 2, new ID 8, position 8, original ID 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Bites of the passes.
+
+    Parameters
+    ----------
+    edge_block_rows, csv_block_bytes : int
+        Edges, or bytes of text, of one block of `bucket-edges`.
+    row_block_bytes : int
+        Bytes of features that one task moves.
+    interval_rows : int
+        Nodes whose owners one task counts or relabels.
+    segment_edges : int
+        Edges of one part that one task writes.
+    map_bytes : int
+        Bytes of node maps that may be looked up at random; the join is cut into ranges beyond.
+    range_nodes : int
+        Nodes whose new IDs one task of that partitioned join holds.
+    bitmap_bytes : int
+        Bytes of bitmaps that one task may hold.
+    """
+
+    edge_block_rows: int
+    csv_block_bytes: int
+    row_block_bytes: int
+    interval_rows: int
+    segment_edges: int
+    map_bytes: int
+    range_nodes: int
+    bitmap_bytes: int
+
+
+def choose_sizes(resources: Resources) -> Sizes:
+    """Choose the bites for a budget."""
+    memory = resources.task_memory
+    return Sizes(
+        edge_block_rows=min(memory // EDGE_NBYTES, 2 << 20),
+        csv_block_bytes=min(memory // CSV_NBYTES, 32 << 20),
+        row_block_bytes=min(memory // 4, 32 << 20),
+        interval_rows=min(memory // NODE_NBYTES, 2 << 20),
+        segment_edges=min(memory // LOCAL_EDGE_NBYTES, 1 << 20),
+        map_bytes=resources.memory // 2,
+        range_nodes=memory // 24,
+        bitmap_bytes=memory // 2,
+    )
+
+
+def smallest_task_memory(schema: GraphSchema, options: DispatchOptions) -> int:
+    """Bytes without which a task of this job cannot run.
+
+    The one thing that grows with the graph is the HALO bitmap of a part: N / 8 bytes, N / 8 more for the ranks, and
+    another N / 8 where hops are followed.
+    """
+    bitmaps = (3 if options.num_hops > 1 else 2) * -(-schema.num_nodes // 8)
+    widest = max((spec.row_nbytes for kind in (*schema.node_types, *schema.edge_types) for spec in kind.data), default=0)
+    return max(SMALLEST_TASK_MEMORY + bitmaps, 8 * widest)

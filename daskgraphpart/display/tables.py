@@ -1,0 +1,40 @@
+"""Tables as plain text and as HTML."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str | None = None) -> str:
+    """Lay out a table with spaces.
+
+    Parameters
+    ----------
+    headers : sequence of str
+        Head of each column.
+    rows : sequence of sequence of str
+        Cells.
+    align : str, optional
+        ``<`` or ``>`` for each column; default all to the left.
+    """
+    align = align or "<" * len(headers)
+    widths = [max(len(cell) for cell in column) for column in zip(headers, *rows, strict=True)]
+    lines = [headers, ["-" * width for width in widths], *rows]
+    return "\n".join(
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(line, align, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """Return a table as an HTML fragment; all cells are escaped."""
+    head = "".join(f"<th style='text-align:left'>{escape(cell)}</th>" for cell in headers)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    title = f"<caption style='text-align:left'>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

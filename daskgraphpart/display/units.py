@@ -1,0 +1,72 @@
+"""Sizes, counts and durations: read from what people write, and written for people."""
+
+from __future__ import annotations
+
+import re
+
+from daskgraphpart.errors import OptionError
+
+_SIZE = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGtTpP]?)(i?)[bB]?\s*")
+_COUNT = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGbBtT]?)\s*")
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4, "p": 5}
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as ``"2GB"`` (decimal), ``"2 GiB"`` (binary), ``"1e9"`` or ``"512M"``.
+
+    Raises
+    ------
+    OptionError
+        If it is not a size.
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise OptionError("not a size", expected="a number with a unit, such as 2GB or 512MiB", found=repr(text))
+    number, unit, binary = match.groups()
+    return round(float(number.replace("_", "")) * (1024 if binary else 1000) ** _POWERS[unit.lower()])
+
+
+def parse_count(text: str) -> int:
+    """Whole number such as ``"5e6"``, ``"5M"`` or ``"5_000_000"``.
+
+    Raises
+    ------
+    OptionError
+        If it is not a whole number.
+    """
+    match = _COUNT.fullmatch(text)
+    value = None if match is None else float(match[1].replace("_", "")) * 1000 ** _POWERS[match[2].lower()]
+    if value is None or value != round(value):
+        raise OptionError("not a whole number", expected="a number such as 5e6, 5M or 5000000", found=repr(text))
+    return round(value)
+
+
+def format_size(nbytes: float) -> str:
+    """Bytes with a decimal unit: ``"1.5 GB"``."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if abs(nbytes) < 1000 or unit == "TB":
+            break
+        nbytes /= 1000
+    return f"{nbytes:.0f} {unit}" if unit == "B" or nbytes >= 100 else f"{nbytes:.1f} {unit}"
+
+
+def format_count(count: int) -> str:
+    """Number with its thousands apart: ``"5,000,000"``."""
+    return f"{count:,}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Duration: ``"0.42 s"``, ``"12 s"``, ``"3 min 5 s"``, ``"2 h 10 min"``."""
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def format_rate(nbytes: float, seconds: float) -> str:
+    """Bytes per second: ``"310 MB/s"``."""
+    return f"{format_size(nbytes / seconds)}/s" if seconds > 0 else "-"

@@ -1,0 +1,1 @@
+"""Two adapters of dask: its local schedulers, and distributed."""

@@ -1,0 +1,68 @@
+"""Run calls on a distributed cluster: one made here, or one that is there already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from distributed import Client, LocalCluster, as_completed
+
+from daskgraphpart.errors import EnvironmentFaultError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class ClusterExecutor:
+    """Calls on the workers of a cluster.
+
+    Parameters
+    ----------
+    cluster : str
+        ``"local"`` starts a `distributed.LocalCluster`; anything else is the address of a scheduler.
+    workers : int
+        Worker processes of the local cluster, one thread each.
+
+    Raises
+    ------
+    EnvironmentFaultError
+        If the scheduler cannot be reached.
+    """
+
+    def __init__(self, cluster: str, workers: int) -> None:
+        self._cluster: LocalCluster | None = None
+        if cluster == "local":
+            # our own budget bounds the memory; distributed's limit would count the page cache of mapped files as well
+            self._cluster = LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=":0"
+            )
+            self._client = Client(self._cluster)
+            return
+        try:
+            self._client = Client(cluster, timeout="30s")
+        except OSError as fault:
+            raise EnvironmentFaultError(
+                "no dask scheduler answers", place=cluster, found=str(fault), hint="check the address given to --cluster"
+            ) from fault
+
+    def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]:
+        """Make all calls; the results come in the order of the calls."""
+        keys = [f"{name}-{id(calls):x}-{i:06d}" for i in range(len(calls))]
+        futures = [self._client.submit(call, key=key, pure=False) for key, call in zip(keys, calls, strict=True)]
+        index = {future.key: i for i, future in enumerate(futures)}
+        results: list[Any] = [None] * len(futures)
+        try:
+            for future, result in as_completed(futures, with_results=True):
+                i = index[future.key]
+                results[i] = result
+                on_done(i)
+                future.release()
+        except BaseException:
+            self._client.cancel(futures)
+            raise
+        return results
+
+    def close(self) -> None:
+        """Leave the cluster; end it if it was made here."""
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()

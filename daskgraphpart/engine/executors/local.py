@@ -1,0 +1,55 @@
+"""Run calls on dask's threaded, process or synchronous scheduler."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import dask
+from dask.callbacks import Callback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class LocalExecutor:
+    """Calls on this machine.
+
+    Parameters
+    ----------
+    scheduler : str
+        ``"threads"``, ``"processes"`` or ``"sync"``.
+    workers : int
+        Calls that run at one time.
+    """
+
+    def __init__(self, scheduler: str, workers: int) -> None:
+        self._scheduler = scheduler
+        self._pool: Executor | None = None
+        if scheduler == "threads":
+            self._pool = ThreadPoolExecutor(workers, thread_name_prefix="daskgraphpart")
+        elif scheduler == "processes":
+            # fork is not safe beside threads; one pool for all passes, because a process takes a second to start
+            self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+
+    def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]:
+        """Make all calls; the results come in the order of the calls."""
+        keys = [f"{name}-{i:06d}" for i in range(len(calls))]
+        index = {key: i for i, key in enumerate(keys)}
+        tasks = [
+            dask.delayed(call, name=f"call-{key}", pure=False, traverse=False)(dask_key_name=key)
+            for key, call in zip(keys, calls, strict=True)
+        ]
+
+        def posttask(key: Any, *_: Any) -> None:
+            if key in index:
+                on_done(index[key])
+
+        with Callback(posttask=posttask):
+            return list(dask.compute(*tasks, scheduler=self._scheduler, pool=self._pool, optimize_graph=False))
+
+    def close(self) -> None:
+        """Wait for calls that are still running after a failure, and end the workers."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)

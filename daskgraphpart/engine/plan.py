@@ -1,0 +1,39 @@
+"""What is to be run: passes, each one task over many units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+UnitT = TypeVar("UnitT")
+ConfigT = TypeVar("ConfigT")
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True, slots=True)
+class Pass(Generic[UnitT, ConfigT, ResultT]):
+    """One sweep over the data: independent, idempotent tasks.
+
+    Parameters
+    ----------
+    name : str
+        Name in progress bars, logs and the dask dashboard; the name of the module as well.
+    task : callable
+        Module-level, picklable function of a unit and the config. It takes paths and numbers and returns counts.
+    units : sequence
+        What the task is called with.
+    config : object
+        What all calls share: paths, numbers, dtypes.
+    unit_nbytes : sequence of int
+        Bytes each unit moves, for progress.
+    """
+
+    name: str
+    task: Callable[[UnitT, ConfigT], ResultT]
+    units: Sequence[UnitT]
+    config: ConfigT
+    unit_nbytes: Sequence[int]
+
+    def __post_init__(self) -> None:
+        assert len(self.units) == len(self.unit_nbytes), f"{self.name}: one size per unit"

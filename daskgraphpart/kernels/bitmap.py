@@ -1,0 +1,189 @@
+"""Sets of node IDs as bitmaps over the ID space, with ranks: HALO membership and local IDs without sort or hash.
+
+Bit ``i % 64`` of word ``i // 64`` stands for ID ``i``. The rank of a member, its place among all members in ascending
+order, is the number of members in earlier words plus those below it in its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+
+@intrinsic
+def _popcount(_context: Any, word: Any) -> Any:
+    """One machine instruction; numba has no name for it."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@njit(cache=True, nogil=True)
+def add_foreign(ids, low, high, words):  # type: ignore[no-untyped-def]
+    """Add the IDs outside ``[low, high)`` to the set.
+
+    Parameters
+    ----------
+    ids : int32 or int64 array (n,)
+    low, high : int
+        Range of the part's own IDs.
+    words : uint64 array
+        The bitmap, changed.
+
+    Returns
+    -------
+    int
+        How many of `ids` were outside, repeated ones counted.
+    """
+    foreign = 0
+    for i in range(ids.size):
+        node = np.int64(ids[i])
+        if node < low or node >= high:
+            words[node >> 6] |= np.uint64(1) << np.uint64(node & 63)
+            foreign += 1
+    return foreign
+
+
+@njit(cache=True, nogil=True)
+def add_sources_of_members(src, dst, low, high, members, words):  # type: ignore[no-untyped-def]
+    """Add the foreign sources of edges that end in a member: one more hop.
+
+    Parameters
+    ----------
+    src, dst : int32 or int64 array (edges,)
+    low, high : int
+        Range of the part's own IDs.
+    members : uint64 array
+        Bitmap of the HALO nodes so far.
+    words : uint64 array
+        Bitmap, changed.
+    """
+    for i in range(src.size):
+        end = np.int64(dst[i])
+        if members[end >> 6] >> np.uint64(end & 63) & np.uint64(1):
+            node = np.int64(src[i])
+            if node < low or node >= high:
+                words[node >> 6] |= np.uint64(1) << np.uint64(node & 63)
+
+
+@njit(cache=True, nogil=True)
+def select_extra(src, dst, low, high, members, out_edges, selected):  # type: ignore[no-untyped-def]
+    """List the edges a part holds beside its own.
+
+    These end in a member (another hop), or begin in the part and end outside (out edges).
+
+    Parameters
+    ----------
+    src, dst : int32 or int64 array (edges,)
+    low, high : int
+        Range of the part's own IDs.
+    members : uint64 array
+        Bitmap of the HALO nodes whose in-edges are wanted; empty for none.
+    out_edges : bool
+        Whether edges from inner to HALO nodes are wanted.
+    selected : int64 array (edges,)
+        Filled from the front.
+
+    Returns
+    -------
+    int
+        How many were selected.
+    """
+    count = 0
+    for i in range(src.size):
+        end = np.int64(dst[i])
+        if low <= end < high:
+            continue
+        node = np.int64(src[i])
+        wanted = out_edges and low <= node < high
+        if not wanted and members.size:
+            wanted = (members[end >> 6] >> np.uint64(end & 63) & np.uint64(1)) != 0
+        if wanted:
+            selected[count] = i
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def rank_words(words, ranks):  # type: ignore[no-untyped-def]
+    """Count the members before each word.
+
+    Parameters
+    ----------
+    words : uint64 array (w,)
+    ranks : int64 array (w,)
+        Filled.
+
+    Returns
+    -------
+    int
+        Number of members.
+    """
+    total = 0
+    for i in range(words.size):
+        ranks[i] = total
+        total += np.int64(_popcount(words[i]))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def list_members(words, first_word, out):  # type: ignore[no-untyped-def]
+    """List the members of a run of words in ascending order.
+
+    Parameters
+    ----------
+    words : uint64 array (w,)
+    first_word : int
+        Index of ``words[0]`` in the whole bitmap.
+    out : int64 array
+        Filled from the front; must be large enough.
+
+    Returns
+    -------
+    int
+        How many were listed.
+    """
+    count = 0
+    for i in range(words.size):
+        word = words[i]
+        base = (first_word + i) << 6
+        while word:
+            lowest = word & (~word + np.uint64(1))
+            out[count] = base + np.int64(_popcount(lowest - np.uint64(1)))
+            count += 1
+            word ^= lowest
+    return count
+
+
+@njit(cache=True, nogil=True)
+def local_ids(ids, low, high, words, ranks, out):  # type: ignore[no-untyped-def]
+    """Turn new IDs into local IDs of a part: inner nodes first, then HALO nodes in ascending order.
+
+    Parameters
+    ----------
+    ids : int32 or int64 array (n,)
+    low, high : int
+        Range of the part's own IDs.
+    words, ranks : uint64 array, int64 array
+        Bitmap of the part's HALO nodes, and the members before each word.
+    out : int64 array (n,)
+        Filled.
+    """
+    inner = high - low
+    for i in range(ids.size):
+        node = np.int64(ids[i])
+        if low <= node < high:
+            out[i] = node - low
+        else:
+            below = words[node >> 6] & ((np.uint64(1) << np.uint64(node & 63)) - np.uint64(1))
+            out[i] = inner + ranks[node >> 6] + np.int64(_popcount(below))
+
+
+def empty_bitmap(num_ids: int) -> np.ndarray:
+    """Bitmap of an ID space of that size with no member."""
+    return np.zeros(-(-num_ids // 64), np.uint64)

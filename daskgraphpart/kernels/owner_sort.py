@@ -1,0 +1,150 @@
+"""Counting and stable grouping by owner: the look-up join and the group-by of this package.
+
+All kernels keep the original order inside each owner; that is what makes every (block, owner) pair one contiguous
+range of the output.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def count_owners(owners, num_parts, counts):  # type: ignore[no-untyped-def]
+    """Add the number of rows of each owner to `counts`.
+
+    Parameters
+    ----------
+    owners : uint8 or uint16 array (rows,)
+    num_parts : int
+    counts : int64 array (num_parts,), added to
+
+    Returns
+    -------
+    int
+        The first row whose owner is not below `num_parts`, or -1.
+    """
+    for i in range(owners.size):
+        owner = owners[i]
+        if owner >= num_parts:
+            return i
+        counts[owner] += 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def rank_rows(owners, cursors, new_ids):  # type: ignore[no-untyped-def]
+    """Give each row the next new ID of its owner.
+
+    Parameters
+    ----------
+    owners : uint8 or uint16 array (rows,)
+    cursors : int64 array (num_parts,)
+        Next new ID of each owner; moved on.
+    new_ids : int32 or int64 array (rows,)
+        Filled.
+    """
+    for i in range(owners.size):
+        owner = owners[i]
+        new_ids[i] = cursors[owner]
+        cursors[owner] += 1
+
+
+@njit(cache=True, nogil=True)
+def group_positions(owners, cursors, positions):  # type: ignore[no-untyped-def]
+    """List the rows grouped by owner.
+
+    Parameters
+    ----------
+    owners : uint8 or uint16 array (rows,)
+    cursors : int64 array (num_parts,)
+        Where each owner's group begins; moved on to where it ends.
+    positions : int64 array (rows,)
+        Filled with row numbers, ascending inside each group.
+    """
+    for i in range(owners.size):
+        owner = owners[i]
+        positions[cursors[owner]] = i
+        cursors[owner] += 1
+
+
+@njit(cache=True, nogil=True)
+def look_up_owners(src, dst, num_src, owner_of_dst, owners, counts):  # type: ignore[no-untyped-def]
+    """Check a block of edges and find the owner of each: that of its destination.
+
+    Parameters
+    ----------
+    src, dst : int64 array (edges,)
+        Type-wise IDs.
+    num_src : int
+        Number of source nodes.
+    owner_of_dst : uint8 or uint16 array (destination nodes,)
+    owners : array of the same dtype (edges,)
+        Filled.
+    counts : int64 array (num_parts,)
+        Added to.
+
+    Returns
+    -------
+    int
+        The first edge with an end out of range, or -1.
+    """
+    num_dst = owner_of_dst.size
+    for i in range(src.size):
+        end = dst[i]
+        if end < 0 or end >= num_dst or src[i] < 0 or src[i] >= num_src:
+            return i
+        owner = owner_of_dst[end]
+        owners[i] = owner
+        counts[owner] += 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyped-def]
+    """Write a block of edges grouped by owner.
+
+    Parameters
+    ----------
+    ends : tuple of two int64 arrays (edges,)
+        Type-wise IDs of sources and destinations.
+    new_ids : tuple of two int32 or int64 arrays
+        New ID of every source node and of every destination node.
+    owners : uint8 or uint16 array (edges,)
+    cursors : int64 array (num_parts,)
+        Where each owner's group begins; moved on.
+    run : int32 or int64 array (3, edges)
+        Filled with new source ID, new destination ID, and row in the block.
+    """
+    src, dst = ends
+    new_src, new_dst = new_ids
+    for i in range(src.size):
+        owner = owners[i]
+        place = cursors[owner]
+        cursors[owner] = place + 1
+        run[0, place] = new_src[src[i]]
+        run[1, place] = new_dst[dst[i]]
+        run[2, place] = i
+
+
+@njit(cache=True, nogil=True)
+def gather_rows(rows, positions, out):  # type: ignore[no-untyped-def]
+    """Copy rows in the order of `positions`.
+
+    Parameters
+    ----------
+    rows : uint8 array (rows, row bytes)
+    positions : int64 array (rows,)
+    out : uint8 array (rows, row bytes)
+        Filled.
+    """
+    for i in range(positions.size):
+        out[i, :] = rows[positions[i], :]
+
+
+def group_starts(counts: np.ndarray) -> np.ndarray:
+    """Where each owner's group begins: the exclusive prefix sum, one longer than `counts`."""
+    starts = np.zeros(counts.size + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts

@@ -1,0 +1,123 @@
+"""Parse lines of two integers, and count lines, at the speed of memory rather than of a general CSV reader.
+
+The general reader spends its time on quoting, types and columns that edge lists do not have, and cannot say in which
+row a fault is.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+NEWLINE, RETURN, SPACE, TAB, MINUS, PLUS, ZERO = 10, 13, 32, 9, 45, 43, 48
+NOT_INTEGERS, MISSING_COLUMN, TOO_LARGE = 1, 2, 3
+LARGEST_BEFORE_DIGIT = 922_337_203_685_477_580  # 2**63 - 1 without its last digit, which is 7
+
+
+@njit(cache=True, nogil=True)
+def count_lines(content):  # type: ignore[no-untyped-def]
+    """Count the lines that are not blank.
+
+    Parameters
+    ----------
+    content : uint8 array (bytes,)
+        Whole lines; the last may lack its newline.
+
+    Returns
+    -------
+    int
+        Lines with anything but spaces, tabs and carriage returns in them.
+    """
+    lines, blank = 0, True
+    for i in range(content.size):
+        c = content[i]
+        if c == NEWLINE:
+            if not blank:
+                lines += 1
+            blank = True
+        elif blank and c != SPACE and c != TAB and c != RETURN:
+            blank = False
+    return lines if blank else lines + 1
+
+
+@njit(cache=True, nogil=True)
+def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
+    """Parse lines of two integers.
+
+    Spaces (and tabs) around numbers are skipped, blank lines too, and whatever follows another delimiter after the
+    second number.
+
+    Parameters
+    ----------
+    content : uint8 array (bytes,)
+        Whole lines.
+    delimiter : int
+        Byte between the columns.
+    src, dst : int64 array (rows,)
+        Filled.
+
+    Returns
+    -------
+    rows : int
+        Rows parsed, or the number of the row with the fault.
+    fault : int
+        0, `NOT_INTEGERS`, `MISSING_COLUMN` or `TOO_LARGE`.
+    offset : int
+        Where the faulty line begins.
+    """
+    rows, i, size = 0, 0, content.size
+    while i < size:
+        line = i
+        while i < size and (content[i] == SPACE or content[i] == TAB or content[i] == RETURN):
+            i += 1
+        if i < size and content[i] == NEWLINE:
+            i += 1
+            continue
+        if i == size:
+            break
+        if rows == src.size:
+            return rows + 1, 0, line
+        for column in range(2):
+            negative = False
+            if i < size and (content[i] == MINUS or content[i] == PLUS):
+                negative = content[i] == MINUS
+                i += 1
+            first, value = i, 0
+            while i < size:
+                digit = content[i] - ZERO
+                if digit < 0 or digit > 9:
+                    break
+                if value > LARGEST_BEFORE_DIGIT or (value == LARGEST_BEFORE_DIGIT and digit > 7):
+                    return rows, TOO_LARGE, line
+                value = value * 10 + digit
+                i += 1
+            if i == first:
+                return rows, NOT_INTEGERS, line
+            if column == 0:
+                src[rows] = -value if negative else value
+                spaces = i
+                while i < size and (content[i] == SPACE or content[i] == TAB) and content[i] != delimiter:
+                    i += 1
+                if i < size and content[i] == delimiter:
+                    i += 1
+                elif i == size or content[i] == NEWLINE or content[i] == RETURN:
+                    return rows, MISSING_COLUMN, line
+                elif i == spaces:
+                    return rows, NOT_INTEGERS, line
+                else:
+                    return rows, NOT_INTEGERS, line
+                while i < size and (content[i] == SPACE or content[i] == TAB):
+                    i += 1
+                if i == size or content[i] == NEWLINE or content[i] == RETURN:
+                    return rows, MISSING_COLUMN, line
+            else:
+                dst[rows] = -value if negative else value
+        while i < size and (content[i] == SPACE or content[i] == TAB or content[i] == RETURN) and content[i] != delimiter:
+            i += 1
+        if i < size and content[i] != NEWLINE:
+            if content[i] != delimiter:
+                return rows, NOT_INTEGERS, line
+            while i < size and content[i] != NEWLINE:
+                i += 1
+        i += 1
+        rows += 1
+    return rows, 0, size

@@ -1,0 +1,54 @@
+"""How good a partition is: arithmetic on counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Measures of one partition; definitions as in METIS and DistDGL.
+
+    Parameters
+    ----------
+    num_cut_edges, num_edges : int
+        Edges whose ends have different owners, and all edges.
+    num_inner_nodes, num_halo_nodes, num_owned_edges : tuple of int
+        By part.
+    """
+
+    num_cut_edges: int
+    num_edges: int
+    num_inner_nodes: tuple[int, ...]
+    num_halo_nodes: tuple[int, ...]
+    num_owned_edges: tuple[int, ...]
+
+    @property
+    def cut_share(self) -> float:
+        """Share of edges that are cut."""
+        return self.num_cut_edges / self.num_edges if self.num_edges else 0.0
+
+    @property
+    def replication_factor(self) -> float:
+        """Inner and HALO nodes of all parts for each node of the graph."""
+        nodes = sum(self.num_inner_nodes)
+        return (nodes + sum(self.num_halo_nodes)) / nodes if nodes else 1.0
+
+    @property
+    def node_imbalance(self) -> float:
+        """How much larger than the average the part with most nodes is; 0.03 is 3 %."""
+        return imbalance(self.num_inner_nodes)
+
+    @property
+    def edge_imbalance(self) -> float:
+        """How much larger than the average the part with most edges is."""
+        return imbalance(self.num_owned_edges)
+
+
+def imbalance(weights: tuple[int, ...]) -> float:
+    """Largest weight over the average rounded up, minus 1."""
+    total = int(np.sum(weights, dtype=np.int64))
+    average = -(-total // len(weights)) if weights else 0
+    return max(weights) / average - 1 if average else 0.0

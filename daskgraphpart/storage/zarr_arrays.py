@@ -1,0 +1,48 @@
+"""Blocks of rows as zarr (v3) arrays: one array and one file per block, readable in part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_rows_array(path: str | Path, rows: np.ndarray, chunk_rows: int) -> None:
+    """Write rows to a new zarr array.
+
+    Parameters
+    ----------
+    path : path
+        Directory of the array; replaced if it exists.
+    rows : numpy.ndarray
+        Rows along the first axis.
+    chunk_rows : int
+        Rows that can be read alone. The chunks lie in one shard, hence in one file.
+    """
+    import zarr
+
+    num_rows = rows.shape[0]
+    chunk_rows = max(1, min(chunk_rows, num_rows))
+    chunks = (chunk_rows, *rows.shape[1:])
+    shard_rows = -(-max(num_rows, 1) // chunk_rows) * chunk_rows
+    array = zarr.create_array(
+        str(path),
+        shape=rows.shape,
+        dtype=rows.dtype,
+        chunks=chunks,
+        shards=(shard_rows, *rows.shape[1:]),
+        compressors=None,  # features hardly compress, and what is written is read once, soon
+        overwrite=True,
+    )
+    if num_rows:
+        array[:] = rows
+
+
+def read_rows_array(path: str | Path, start: int, stop: int) -> np.ndarray:
+    """Read rows ``[start, stop)`` of a zarr array."""
+    import zarr
+
+    return np.ascontiguousarray(zarr.open_array(str(path), mode="r")[start:stop])
