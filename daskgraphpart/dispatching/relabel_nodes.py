@@ -77,7 +77,7 @@ def relabel_nodes_pass(
     for type_id, ntype in enumerate(book.ntypes):
         rows = offsets[ntype]
         first_bytes = np.array([regions[ntype].offset for regions in orig_nids], np.int64)
-        stops = [*rows.bounds[1:], config.owners[ntype].num_rows]
+        stops = np.append(rows.bounds, config.owners[ntype].num_rows)[1:]
         for start, stop, before in zip(rows.bounds, stops, rows.before, strict=True):
             first_new = book.node_ranges[:, type_id, 0] + before
             units.append(RelabelUnit(ntype, int(start), int(stop), first_new, first_bytes + before * 8))
