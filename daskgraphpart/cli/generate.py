@@ -32,7 +32,7 @@ def command(**values: Any) -> None:
     from daskgraphpart.chunked.graph import read_chunked
     from daskgraphpart.display.units import parse_count
     from daskgraphpart.engine.runner import open_runner
-    from daskgraphpart.generate.pipeline import generate
+    from daskgraphpart.generation.pipeline import generate
 
     with progress_of(values) as progress, open_runner(resources_of(values), progress) as runner:
         generate(

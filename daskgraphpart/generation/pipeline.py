@@ -1,0 +1,173 @@
+"""Pass `generate`: write a synthetic chunked graph, one file per task, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from daskgraphpart.chunked.metadata import METADATA_FILE
+from daskgraphpart.chunked.write import SUFFIXES, write_edges, write_metadata, write_rows
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.generation.recipes import Recipe, mag_recipe, make_edges, make_rows, rmat_recipe
+
+if TYPE_CHECKING:
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import DataSpec, EdgeType, NodeType
+
+EDGES_PER_FILE = 2 << 20
+BYTES_PER_FILE = 64 << 20
+RECIPES = {"rmat": rmat_recipe, "mag": mag_recipe}
+DIRECTORIES = ("edges", "node_data", "edge_data")
+
+
+@dataclass(frozen=True, slots=True)
+class FileUnit:
+    """One file: rows ``[start, stop)`` of an edge type, or of one feature of a type."""
+
+    path: str
+    of_type: NodeType | EdgeType
+    spec: DataSpec | None
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateConfig:
+    """What is made, and in which formats."""
+
+    recipe: Recipe
+    edge_format: str
+    data_format: str
+
+
+def generate(
+    out_dir: str | os.PathLike[str],
+    *,
+    kind: str = "rmat",
+    num_nodes: int,
+    num_edges: int,
+    feature_width: int | None = None,
+    seed: int = 0,
+    edge_format: str = "parquet",
+    data_format: str = "numpy",
+    num_chunks: int | None = None,
+    labels: bool = False,
+    overwrite: bool = False,
+    runner: Runner,
+) -> Path:
+    """Write a synthetic graph in DGL's Chunked Graph Data Format.
+
+    The content is a function of kind, sizes and seed; formats and the number of chunks only cut it into files.
+
+    Parameters
+    ----------
+    out_dir : path
+        Output directory; must be empty or absent, unless `overwrite`.
+    kind : str
+        ``"rmat"`` or ``"mag"``.
+    num_nodes, num_edges : int
+        Sizes, over all types.
+    feature_width : int, optional
+        Width of the node features; default 50 (rmat) or 128 (mag).
+    seed : int
+        Seed.
+    edge_format, data_format : str
+        Formats of edges (csv, numpy, parquet) and features (numpy, parquet).
+    num_chunks : int, optional
+        Files for each edge type and feature; default by size.
+    labels : bool
+        Whether a graph of kind ``"rmat"`` has labels and masks.
+    overwrite : bool
+        Whether a graph that is in `out_dir` is replaced.
+    runner : Runner
+        What does the work.
+
+    Returns
+    -------
+    Path
+        The metadata file.
+    """
+    if kind not in RECIPES:
+        raise OptionError("unknown kind of graph", place="--kind", expected=" or ".join(RECIPES), found=kind)
+    if num_nodes < 1 or num_edges < 0:
+        raise OptionError("impossible size", expected="at least one node", found=f"{num_nodes} nodes, {num_edges} edges")
+    out = Path(out_dir)
+    _claim(out, overwrite)
+    recipe = RECIPES[kind](num_nodes, num_edges, feature_width, labels, seed)
+    config = GenerateConfig(recipe, edge_format, data_format)
+    units = _units(config, out, num_chunks)
+    sizes = [(u.stop - u.start) * (16 if u.spec is None else u.spec.row_nbytes) for u in units]
+    runner.run(Pass("generate", generate_file, units, config, sizes))
+    edges, nodes, edge_data = _file_lists(config, units)
+    return write_metadata(
+        out, recipe.schema, edges, nodes, edge_data, edge_format=edge_format, data_format=data_format
+    )
+
+
+def generate_file(unit: FileUnit, config: GenerateConfig) -> None:
+    """Make and write one file."""
+    if unit.spec is None:
+        edge_type = config.recipe.schema.edge_type(unit.of_type.name)
+        src, dst = make_edges(config.recipe, edge_type, unit.start, unit.stop)
+        write_edges(unit.path, src, dst, config.edge_format)
+    else:
+        rows = make_rows(config.recipe, unit.of_type.name, unit.spec, unit.start, unit.stop)
+        write_rows(unit.path, rows, config.data_format)
+
+
+def _units(config: GenerateConfig, out: Path, num_chunks: int | None) -> list[FileUnit]:
+    schema, units = config.recipe.schema, []
+    for number, edge_type in enumerate(schema.edge_types):
+        for i, (start, stop) in enumerate(_cut(edge_type.num_edges, EDGES_PER_FILE, num_chunks)):
+            path = out / "edges" / f"{number}-{i}.{SUFFIXES[config.edge_format]}"
+            units.append(FileUnit(str(path), edge_type, None, start, stop))
+    for directory, types in (("node_data", schema.node_types), ("edge_data", schema.edge_types)):
+        for number, of_type in enumerate(types):
+            for spec in of_type.data:
+                per_file = max(1, BYTES_PER_FILE // spec.row_nbytes)
+                for i, (start, stop) in enumerate(_cut(of_type.num_rows, per_file, num_chunks)):
+                    path = out / directory / f"{number}-{spec.name}-{i}.{SUFFIXES[config.data_format]}"
+                    units.append(FileUnit(str(path), of_type, spec, start, stop))
+    return units
+
+
+def _cut(num_rows: int, per_file: int, num_chunks: int | None) -> list[tuple[int, int]]:
+    pieces = num_chunks or max(1, -(-num_rows // per_file))
+    bounds = [num_rows * i // pieces for i in range(pieces + 1)]
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def _file_lists(
+    config: GenerateConfig, units: list[FileUnit]
+) -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]], dict[str, dict[str, list[str]]]]:
+    edges: dict[str, list[str]] = {}
+    nodes: dict[str, dict[str, list[str]]] = {}
+    edge_data: dict[str, dict[str, list[str]]] = {}
+    for unit in units:
+        if unit.spec is None:
+            edges.setdefault(unit.of_type.name, []).append(unit.path)
+        else:
+            data = edge_data if unit.of_type.name in config.recipe.schema.etypes else nodes
+            data.setdefault(unit.of_type.name, {}).setdefault(unit.spec.name, []).append(unit.path)
+    return edges, nodes, edge_data
+
+
+def _claim(out: Path, overwrite: bool) -> None:
+    found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
+    ours = METADATA_FILE in found or not set(found) - set(DIRECTORIES)
+    if found and not (overwrite and ours):
+        raise OutputExistsError(
+            "the output directory is not empty",
+            file=str(out),
+            found=", ".join(found[:5]),
+            hint="give another directory, or --overwrite to replace a chunked graph in it",
+        )
+    if found:
+        (out / METADATA_FILE).unlink(missing_ok=True)
+        for name in DIRECTORIES:
+            shutil.rmtree(out / name, ignore_errors=True)
+    out.mkdir(parents=True, exist_ok=True)
