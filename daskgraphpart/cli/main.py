@@ -63,8 +63,8 @@ def group(log_level: str) -> None:
     daskgraphpart partition graph parts --num-parts 4
     daskgraphpart verify graph parts
     """
-    logging.basicConfig(level=log_level.upper(), format="%(levelname)s: %(message)s", stream=sys.stderr)
-    logging.getLogger("distributed").setLevel(logging.WARNING)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logger.setLevel(log_level.upper())
 
 
 def main(arguments: list[str] | None = None) -> Any:

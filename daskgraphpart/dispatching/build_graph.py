@@ -22,12 +22,11 @@ from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column, write_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.workspace import Workspace
 
-EDGES_PER_WRITE = 1 << 17  # what is computed is written while it is in the cache
 EDGE_NBYTES = 33
 
 
@@ -110,28 +109,19 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     """Write one segment."""
     edges = _read_owned(segment, config) if segment.window is None else _read_extra(segment, config)
     ids = LocalIds(segment.graph, config.work)
-    keep = bool(segment.buckets)
-    kept: list[tuple[np.ndarray, np.ndarray]] = []
-    for piece in _pieces(segment.num_edges):
-        local_src, local_dst = ids.of(edges.src[piece]), ids.of(edges.dst[piece])
-        _write_piece(segment, config, edges, piece, (local_src, local_dst))
-        if keep:
-            kept.append((local_src, local_dst))
-    if not keep:
-        return {}
-    src, dst = (np.concatenate(column) for column in zip(*kept, strict=True))
-    by_row = {"csr": (src, dst), "csc": (dst, src)}
+    local_src, local_dst = ids.of(edges.src), ids.of(edges.dst)
+    _write_edges(segment, config, edges.new_eids, (local_src, local_dst))
+    by_row = {"csr": (local_src, local_dst), "csc": (local_dst, local_src)}
     return {name: _group_by_row(segment, config, name, *by_row[name]) for name in segment.buckets}
 
 
-def _write_piece(
-    segment: Segment, config: BuildConfig, edges: Edges, piece: slice, ends: tuple[np.ndarray, np.ndarray]
+def _write_edges(
+    segment: Segment, config: BuildConfig, new_eids: np.ndarray, ends: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    arrays, first = segment.graph.arrays, segment.first_local_eid + piece.start
+    arrays, first = segment.graph.arrays, segment.first_local_eid
     if "coo/row" in arrays:
         arrays["coo/row"].write(ends[0], first)
         arrays["coo/col"].write(ends[1], first)
-    new_eids = edges.new_eids[piece]
     arrays["edge/_ID"].write(new_eids, first)
     arrays["edge/inner_edge"].write(np.full(new_eids.size, segment.window is None, np.uint8), first)
     if "edge/_TYPE" in arrays:
@@ -184,8 +174,3 @@ def _read_extra(segment: Segment, config: BuildConfig) -> Edges:
     src, dst, eids = (np.concatenate(values) for values in columns)
     order = np.argsort(eids)
     return Edges(src[order], dst[order], eids[order])
-
-
-def _pieces(num_edges: int) -> Iterator[slice]:
-    for first in range(0, num_edges, EDGES_PER_WRITE):
-        yield slice(first, min(first + EDGES_PER_WRITE, num_edges))

@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.chunked.read_block import read_rows
 from daskgraphpart.dispatching.workspace import unfinished_part_file
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.kernels.owner_sort import count_owners, gather_rows, group_positions, group_starts
+from daskgraphpart.kernels.owner_sort import count_owners, group_positions, group_starts
 from daskgraphpart.storage.region import write_exactly
 
 if TYPE_CHECKING:
@@ -89,9 +89,10 @@ def read_grouped_rows(
     count_owners(owners, num_parts, counts)
     positions = np.empty(owners.size, np.int64)
     group_positions(owners, group_starts(counts)[:-1], positions)
-    grouped = np.empty(rows.shape, spec.stored_dtype)
-    if spec.row_nbytes and rows.size:
-        gather_rows(_as_bytes(rows), positions, _as_bytes(grouped))
+    stored = rows.view(spec.stored_dtype)
+    grouped = np.empty_like(stored)
+    # with `out` and a mode that needs no second look, numpy copies row by row at the speed of memory, without the GIL
+    np.take(stored, positions, axis=0, out=grouped, mode="clip")
     return grouped, counts
 
 

@@ -1,7 +1,8 @@
 """How large a bite each task takes, from the memory it may use.
 
-Bytes per row are upper bounds over all steps of a task; the caps keep blocks in a range where larger ones are no
-faster, so that a large budget does not turn into a large footprint.
+Bytes per row are upper bounds over all steps of a task. The caps keep arrays below 32 MiB, up to which the C library
+takes them from memory it has used before; larger ones are new pages from the system each time, which was measured to
+cost more than the work on them. So a large budget does not turn into a large footprint.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ def choose_sizes(resources: Resources) -> Sizes:
     """Choose the bites for a budget."""
     memory = resources.task_memory
     return Sizes(
-        edge_block_rows=min(memory // EDGE_NBYTES, 2 << 20),
-        csv_block_bytes=min(memory // CSV_NBYTES, 32 << 20),
-        row_block_bytes=min(memory // 4, 32 << 20),
+        edge_block_rows=min(memory // EDGE_NBYTES, 1 << 20),
+        csv_block_bytes=min(memory // CSV_NBYTES, 12 << 20),
+        row_block_bytes=min(memory // 4, 8 << 20),
         interval_rows=min(memory // NODE_NBYTES, 2 << 20),
-        segment_edges=min(memory // LOCAL_EDGE_NBYTES, 1 << 20),
+        segment_edges=min(memory // LOCAL_EDGE_NBYTES, 1 << 19),
         map_bytes=resources.memory // 2,
         range_nodes=memory // 24,
         bitmap_bytes=memory // 2,

@@ -128,21 +128,6 @@ def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyp
         run[2, place] = i
 
 
-@njit(cache=True, nogil=True)
-def gather_rows(rows, positions, out):  # type: ignore[no-untyped-def]
-    """Copy rows in the order of `positions`.
-
-    Parameters
-    ----------
-    rows : uint8 array (rows, row bytes)
-    positions : int64 array (rows,)
-    out : uint8 array (rows, row bytes)
-        Filled.
-    """
-    for i in range(positions.size):
-        out[i, :] = rows[positions[i], :]
-
-
 def group_starts(counts: np.ndarray) -> np.ndarray:
     """Where each owner's group begins: the exclusive prefix sum, one longer than `counts`."""
     starts = np.zeros(counts.size + 1, np.int64)
