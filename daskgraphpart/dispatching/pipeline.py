@@ -53,6 +53,7 @@ def dispatch_graph(job: Job) -> Outcome:
     edge_counts = edges.runs.counts_by_type(len(schema.etypes))
     book = PartitionBook.from_counts(schema.ntypes, schema.etypes, nodes.counts, edge_counts)
     quality = build_graphs(job, edges.runs, book)
+    job.work.remove_edges()
 
     owners = job.assignment.owners
     placed = move_features(job, node_features, NODE_FEAT, schema.node_types, owners, nodes.offsets)

@@ -49,6 +49,11 @@ class Workspace:
         """Delete everything."""
         shutil.rmtree(self.root, ignore_errors=True)
 
+    def remove_edges(self) -> None:
+        """Delete all that leads from edges to graphs, once the graphs are written."""
+        for name in ("runs", "halo", "extra", "ends", "local"):
+            shutil.rmtree(f"{self.root}/{name}", ignore_errors=True)
+
     @property
     def owners(self) -> Path:
         """Directory of the owner files of node types."""
