@@ -117,7 +117,9 @@ def _type_id(names: tuple[str, ...], name: str | None, what: str) -> int | None:
 def _check(ids: np.ndarray, total: int, what: str) -> None:
     bad = np.flatnonzero((ids < 0) | (ids >= total))
     if bad.size:
-        raise IdOutOfRangeError(f"{what} ID out of range", expected=f"[0, {total:,})", found=int(ids.reshape(-1)[bad[0]]))
+        raise IdOutOfRangeError(
+            f"{what} ID out of range", expected=f"[0, {total:,})", found=int(ids.reshape(-1)[bad[0]])
+        )
 
 
 def _range_of(ranges: np.ndarray, ids: np.ndarray, what: str) -> np.ndarray:

@@ -83,7 +83,11 @@ def assign(
     """
     graph = _opened(graph)
     out = Path(out_dir)
-    with open_runner(resources or detect_resources(), progress) as runner, environment_faults(), _scratch(out) as scratch:
+    with (
+        open_runner(resources or detect_resources(), progress) as runner,
+        environment_faults(),
+        _scratch(out) as scratch,
+    ):
         owners = _make_assignment(graph, num_parts, (method, seed, fill_parts), scratch, runner)
         write_assignment(owners, out, runner, form=form, seed=seed if method == "random" else None)
         if form != "npy":
@@ -174,7 +178,9 @@ def partition(
 class _Prepared:
     """A job that lacks nothing but its assignment."""
 
-    def __init__(self, graph: ChunkedGraph, out: Path, options: DispatchOptions, work: Workspace, runner: Runner) -> None:
+    def __init__(
+        self, graph: ChunkedGraph, out: Path, options: DispatchOptions, work: Workspace, runner: Runner
+    ) -> None:
         self.graph, self.work, self.runner = graph, work, runner
         self._out, self._options = out, options
 

@@ -78,9 +78,7 @@ def read_zarr(path: str) -> Iterator[np.ndarray]:
 
 def _check_integers(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> None:
     if dtype.kind not in "iu" or len(shape) != 1:
-        raise AssignmentError(
-            "not a one-dimensional array of integers", file=path, found=f"{dtype} of shape {shape}"
-        )
+        raise AssignmentError("not a one-dimensional array of integers", file=path, found=f"{dtype} of shape {shape}")
 
 
 OWNER_READERS: dict[str, Callable[[str], Iterator[np.ndarray]]] = {

@@ -70,16 +70,23 @@ def read_assignment(
     """
     directory = Path(directory)
     if not directory.is_dir():
-        raise InputFileNotFoundError("no such directory of owners", file=str(directory), hint="give the output of assign")
+        raise InputFileNotFoundError(
+            "no such directory of owners", file=str(directory), hint="give the output of assign"
+        )
     found_parts, method, crcs = _read_meta(directory)
     if found_parts is not None and num_parts is not None and found_parts != num_parts:
         raise AssignmentError(
-            "the assignment is for another number of parts", file=str(directory / META_FILE), expected=num_parts, found=found_parts
+            "the assignment is for another number of parts",
+            file=str(directory / META_FILE),
+            expected=num_parts,
+            found=found_parts,
         )
     parts = found_parts or num_parts
     if parts is None:
         raise AssignmentError(
-            f"no {META_FILE} tells the number of parts", file=str(directory), hint="give --num-parts, or write that file"
+            f"no {META_FILE} tells the number of parts",
+            file=str(directory),
+            hint="give --num-parts, or write that file",
         )
     units = [_choose_form(directory, ntype, crcs) for ntype in schema.ntypes]
     owners = create_owner_files(workspace, schema, parts)

@@ -113,7 +113,10 @@ def _write_binary(region: Region, path: Path, form: str) -> None:
 
         shutil.rmtree(temporary_path(path), ignore_errors=True)
         array = zarr.create_array(
-            temporary_path(path), shape=region.shape, dtype=region.dtype, chunks=(max(1, min(ROWS_PER_BATCH, region.num_rows)),)
+            temporary_path(path),
+            shape=region.shape,
+            dtype=region.dtype,
+            chunks=(max(1, min(ROWS_PER_BATCH, region.num_rows)),),
         )
         for start, owners in enumerate(_batches(region)):
             array[start * ROWS_PER_BATCH : start * ROWS_PER_BATCH + owners.size] = owners

@@ -114,7 +114,9 @@ class ChunkedGraph:
 
     def _repr_html_(self) -> str:
         counts = f"{format_count(self.schema.num_nodes)} nodes, {format_count(self.schema.num_edges)} edges"
-        return html_table(*self._table(), caption=f"ChunkedGraph {self.schema.name}: {counts}, {format_size(self.nbytes)}")
+        return html_table(
+            *self._table(), caption=f"ChunkedGraph {self.schema.name}: {counts}, {format_size(self.nbytes)}"
+        )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = []
@@ -173,9 +175,7 @@ Specs = dict[str, tuple[DataSpec, ...]]
 FeatureFiles = dict[str, dict[str, tuple["InputFile", ...]]]
 
 
-def _features(
-    metadata: Metadata, data: Mapping[str, Mapping[str, Files]], key: str
-) -> tuple[Specs, FeatureFiles]:
+def _features(metadata: Metadata, data: Mapping[str, Mapping[str, Files]], key: str) -> tuple[Specs, FeatureFiles]:
     counts = {t.name: t.num_rows for t in (*metadata.schema.node_types, *metadata.schema.edge_types)}
     specs: Specs = {}
     files: FeatureFiles = {}
@@ -201,7 +201,9 @@ def _check_rows(metadata: Metadata, place: str, files: tuple[InputFile, ...], ex
         )
 
 
-def _lazy_data(what: str, types: Any, files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]) -> Mapping[str, Mapping[str, Any]]:
+def _lazy_data(
+    what: str, types: Any, files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
+) -> Mapping[str, Mapping[str, Any]]:
     def of_type(name: str) -> Mapping[str, Any]:
         from daskgraphpart.chunked.collections import data_array
 

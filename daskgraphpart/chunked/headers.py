@@ -54,7 +54,9 @@ def feature_files(name: str, files: Files, metadata_path: str) -> tuple[DataSpec
     """
     found = [_feature_file(path, files.format) for path in files.paths]
     if not found:
-        raise MetadataError(f"feature {name!r} has no files", file=metadata_path, hint="list them, or remove the feature")
+        raise MetadataError(
+            f"feature {name!r} has no files", file=metadata_path, hint="list them, or remove the feature"
+        )
     (first_dtype, first_shape), first = found[0]
     for (dtype, row_shape), file in found[1:]:
         if (dtype, row_shape) != (first_dtype, first_shape):

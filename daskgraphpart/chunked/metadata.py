@@ -190,7 +190,12 @@ class _Checker:
         if by_chunk in self.content:
             chunks = self.content[by_chunk]
             if not isinstance(chunks, list) or len(chunks) != len(names):
-                self.fault("one list of counts for each type is needed", by_chunk, expected=f"{len(names)} lists", found=repr(chunks)[:80])
+                self.fault(
+                    "one list of counts for each type is needed",
+                    by_chunk,
+                    expected=f"{len(names)} lists",
+                    found=repr(chunks)[:80],
+                )
             else:
                 lists = [self._count_list(f"{by_chunk}[{i}]", of_type, None) for i, of_type in enumerate(chunks)]
                 found[by_chunk] = None if None in lists else [sum(of_type or []) for of_type in lists]
@@ -208,7 +213,9 @@ class _Checker:
             return None
         for i, count in enumerate(counts):
             if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST_ROWS:
-                self.fault("impossible count", f"{place}[{i}]", expected="a whole number, 0 or more", found=repr(count)[:40])
+                self.fault(
+                    "impossible count", f"{place}[{i}]", expected="a whole number, 0 or more", found=repr(count)[:40]
+                )
                 return None
         return counts
 
@@ -276,7 +283,9 @@ class _Checker:
         delimiter = value.get("delimiter", " ")
         single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
         if not single or delimiter.isdigit() or delimiter in "+-.\r\n\0\"'":
-            self.fault("bad delimiter", f"{place}.delimiter", expected="one character between numbers", found=repr(delimiter))
+            self.fault(
+                "bad delimiter", f"{place}.delimiter", expected="one character between numbers", found=repr(delimiter)
+            )
             return name, " "
         return name, delimiter
 

@@ -73,7 +73,11 @@ def _line_begin(path: str, offset: int, size: int) -> int:
         position += piece.size
         if position - offset > LONGEST_LINE:
             raise InputFileError(
-                "line without end", file=path, place=f"byte {offset:,}", expected="lines of two integers", hint="is it text?"
+                "line without end",
+                file=path,
+                place=f"byte {offset:,}",
+                expected="lines of two integers",
+                hint="is it text?",
             )
     return size
 

@@ -41,7 +41,10 @@ class ParquetHeader:
             return "src", "dst"
         if len(names) != 2 or names[0] == names[1]:
             raise InputFileError(
-                "cannot tell the two columns of edges", file=path, expected="columns src and dst, or two columns", found=names
+                "cannot tell the two columns of edges",
+                file=path,
+                expected="columns src and dst, or two columns",
+                found=names,
             )
         return names[0], names[1]
 
@@ -193,14 +196,19 @@ def _check_nulls(column: Any, block: Block, done: int, name: str) -> None:
 def _check_rows(block: Block, found: int) -> None:
     if found != block.num_rows:
         raise InputFileError(
-            "parquet file has changed since it was opened", file=block.path, expected=f"{block.num_rows:,} rows", found=f"{found:,}"
+            "parquet file has changed since it was opened",
+            file=block.path,
+            expected=f"{block.num_rows:,} rows",
+            found=f"{found:,}",
         )
 
 
 def _is_list(arrow_type: Any) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type) or pa.types.is_fixed_size_list(arrow_type))
+    return bool(
+        pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type) or pa.types.is_fixed_size_list(arrow_type)
+    )
 
 
 def _numpy_dtype(arrow_type: Any, path: str, name: str) -> np.dtype:
@@ -209,7 +217,10 @@ def _numpy_dtype(arrow_type: Any, path: str, name: str) -> np.dtype:
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_boolean(arrow_type):
         return np.dtype(arrow_type.to_pandas_dtype())
     raise InputFileError(
-        f"column {name!r} does not hold numbers", file=path, expected="integers, floats or booleans", found=str(arrow_type)
+        f"column {name!r} does not hold numbers",
+        file=path,
+        expected="integers, floats or booleans",
+        found=str(arrow_type),
     )
 
 
@@ -239,5 +250,8 @@ def _opened(path: str) -> Iterator[Any]:
         if isinstance(fault, InputFileError):
             raise
         raise InputFileError(
-            "not a readable parquet file", file=path, found=str(fault).splitlines()[0], hint="it may be truncated; write it again"
+            "not a readable parquet file",
+            file=path,
+            found=str(fault).splitlines()[0],
+            hint="it may be truncated; write it again",
         ) from fault

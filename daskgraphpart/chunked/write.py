@@ -79,7 +79,9 @@ def write_rows(path: str | Path, rows: np.ndarray, format: str) -> None:
             ends = pa.array(np.arange(len(rows) + 1, dtype=np.int64) * width)
             # offsets of a list column are 32 bits; wide files take the 64-bit kind, which DGL does not read
             kind = pa.ListArray if rows.size < 2**31 else pa.LargeListArray
-            column = kind.from_arrays(ends.cast(pa.int32()) if kind is pa.ListArray else ends, pa.array(rows.reshape(-1)))
+            column = kind.from_arrays(
+                ends.cast(pa.int32()) if kind is pa.ListArray else ends, pa.array(rows.reshape(-1))
+            )
         shape = str(rows.shape).encode()
         table = pa.table({"data": column}).replace_schema_metadata({b"shape": shape})
         per_group = max(1, (32 << 20) // max(1, rows[:1].nbytes or 1))
@@ -196,7 +198,9 @@ def write_chunked(
             )
         paths = [directory / "edges" / f"{number}-{i}.{SUFFIXES[edge_format]}" for i in range(edge_chunks)]
         for path, src, dst in zip(paths, *(np.array_split(end, edge_chunks) for end in ends), strict=True):
-            write_edges(path, src.astype(np.int64, copy=False), dst.astype(np.int64, copy=False), edge_format, delimiter)
+            write_edges(
+                path, src.astype(np.int64, copy=False), dst.astype(np.int64, copy=False), edge_format, delimiter
+            )
         edge_files[edge_type.name] = paths
     return write_metadata(
         directory,

@@ -13,10 +13,16 @@ from daskgraphpart.cli.options import METHOD_OPTIONS, RESOURCE_OPTIONS, one_of, 
 @click.command("assign")
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("assign_dir", required=False, type=click.Path())
-@click.option("--num-parts", "--num_partitions", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts.")
+@click.option(
+    "--num-parts", "--num_partitions", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts."
+)
 @with_options(METHOD_OPTIONS)
 @click.option(
-    "--form", type=click.Choice(["npy", "parquet", "zarr"]), default="npy", show_default=True, help="Binary form beside the text."
+    "--form",
+    type=click.Choice(["npy", "parquet", "zarr"]),
+    default="npy",
+    show_default=True,
+    help="Binary form beside the text.",
 )
 @click.option("--in_dir", "--in-dir", "dgl_in_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
 @click.option("--out_dir", "--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
@@ -49,4 +55,6 @@ def command(**values: Any) -> None:
             progress=progress,
         )
     if not values["quiet"]:
-        click.echo(f"assigned to {values['num_parts']} parts in {format_seconds(time.monotonic() - started)}: {assign_dir}")
+        click.echo(
+            f"assigned to {values['num_parts']} parts in {format_seconds(time.monotonic() - started)}: {assign_dir}"
+        )

@@ -28,7 +28,9 @@ from daskgraphpart.cli.summary import show_outcome
 @click.option("--num-parts", type=int, help="Number of parts, if ASSIGN_DIR has no partition_meta.json.")
 @with_options(OUTPUT_OPTIONS)
 @click.option("--in-dir", "dgl_in_dir", type=click.Path(), help="As DGL's dispatch_data.py has it.")
-@click.option("--partitions-dir", "dgl_partitions_dir", type=click.Path(), help="As DGL's: directory of the assignment.")
+@click.option(
+    "--partitions-dir", "dgl_partitions_dir", type=click.Path(), help="As DGL's: directory of the assignment."
+)
 @click.option("--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's; the config is then named metadata.json.")
 @click.option("--ip-config", type=click.Path(exists=True), help="As DGL's; its lines must divide the parts evenly.")
 @click.option("--save-orig-nids", is_flag=True, help="As DGL's; original IDs are always written.")

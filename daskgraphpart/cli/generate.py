@@ -11,14 +11,34 @@ from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_o
 
 @click.command("generate")
 @click.argument("out_dir", type=click.Path())
-@click.option("--kind", type=click.Choice(["rmat", "mag"]), default="rmat", show_default=True, help="Power-law homogeneous, or MAG-like heterogeneous.")
+@click.option(
+    "--kind",
+    type=click.Choice(["rmat", "mag"]),
+    default="rmat",
+    show_default=True,
+    help="Power-law homogeneous, or MAG-like heterogeneous.",
+)
 @click.option("--nodes", default="1e6", show_default=True, help="Number of nodes, such as 5e6.")
 @click.option("--edges", default="1e7", show_default=True, help="Number of edges.")
-@click.option("--features", type=click.IntRange(min=0), help="Width of the node features; default 50 (rmat) or 128 (mag).")
+@click.option(
+    "--features", type=click.IntRange(min=0), help="Width of the node features; default 50 (rmat) or 128 (mag)."
+)
 @click.option("--labels", is_flag=True, help="rmat: add labels and train/val/test masks (mag has them).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed.")
-@click.option("--edge-format", type=click.Choice(["parquet", "csv", "numpy"]), default="parquet", show_default=True, help="Format of edge files.")
-@click.option("--data-format", type=click.Choice(["numpy", "parquet"]), default="numpy", show_default=True, help="Format of feature files.")
+@click.option(
+    "--edge-format",
+    type=click.Choice(["parquet", "csv", "numpy"]),
+    default="parquet",
+    show_default=True,
+    help="Format of edge files.",
+)
+@click.option(
+    "--data-format",
+    type=click.Choice(["numpy", "parquet"]),
+    default="numpy",
+    show_default=True,
+    help="Format of feature files.",
+)
 @click.option("--num-chunks", type=click.IntRange(min=1), help="Files per type; default by size.")
 @click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
 @with_options(RESOURCE_OPTIONS)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
 
 RESOURCE_OPTIONS = (
-    click.option("--memory", metavar="SIZE", help="Memory that the data may take, such as 2GB; default half of the machine's."),
+    click.option(
+        "--memory", metavar="SIZE", help="Memory that the data may take, such as 2GB; default half of the machine's."
+    ),
     click.option(
         "--cluster",
         default="threads",
@@ -25,7 +27,11 @@ RESOURCE_OPTIONS = (
         help="Where tasks run: threads or processes of this machine, a dask LocalCluster, or a dask scheduler.",
     ),
     click.option("--workers", type=click.IntRange(min=1), help="Tasks that run at one time; default all processors."),
-    click.option("--workspace", type=click.Path(file_okay=False), help="Directory for temporary files; default beside the output."),
+    click.option(
+        "--workspace",
+        type=click.Path(file_okay=False),
+        help="Directory for temporary files; default beside the output.",
+    ),
     click.option("--quiet", is_flag=True, help="No progress, no summary."),
 )
 
@@ -46,12 +52,20 @@ OUTPUT_OPTIONS = (
         show_default=True,
         help="Formats in graph.dgl: some of coo,csr,csc.",
     ),
-    click.option("--out-edges", is_flag=True, help="Also store edges from inner to HALO nodes, as DGL's partition_graph does."),
+    click.option(
+        "--out-edges", is_flag=True, help="Also store edges from inner to HALO nodes, as DGL's partition_graph does."
+    ),
     click.option("--overwrite", is_flag=True, help="Replace partitions that are in OUT_DIR."),
 )
 
 METHOD_OPTIONS = (
-    click.option("--method", default="random", show_default=True, metavar="random|DIR", help="Partitioner, or a directory of owners."),
+    click.option(
+        "--method",
+        default="random",
+        show_default=True,
+        metavar="random|DIR",
+        help="Partitioner, or a directory of owners.",
+    ),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the partitioner."),
     click.option("--fill-parts", is_flag=True, help="Give every part a node of each type that has enough of them."),
 )

@@ -178,7 +178,9 @@ class _Reader:
             maps = {names[0]: maps}
         if not isinstance(maps, dict):
             hint = "only ranges are supported; partition again with IDs reshuffled" if isinstance(maps, str) else None
-            raise self.fault("not a map of ranges", key, expected="{type: [[start, end], ...]}", found=repr(maps)[:80], hint=hint)
+            raise self.fault(
+                "not a map of ranges", key, expected="{type: [[start, end], ...]}", found=repr(maps)[:80], hint=hint
+            )
         table = np.zeros((num_parts, len(names), 2), np.int64)
         for i, name in enumerate(names):
             try:
@@ -207,10 +209,14 @@ class _Reader:
         entry = self.content.get(key)
         names = ("node_feats", "edge_feats", "part_graph")
         if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in names):
-            raise self.fault("files of a part are missing from the config", key, expected=", ".join(names), found=repr(entry)[:80])
+            raise self.fault(
+                "files of a part are missing from the config", key, expected=", ".join(names), found=repr(entry)[:80]
+            )
         for name in names:
             if not (directory / entry[name]).is_file():
-                raise self.fault("file of a part is missing", f"{key}.{name}", found=entry[name], hint="copy it beside the config")
+                raise self.fault(
+                    "file of a part is missing", f"{key}.{name}", found=entry[name], hint="copy it beside the config"
+                )
         return PartPaths(*(entry[name] for name in names))
 
 

@@ -116,6 +116,9 @@ def publish_file(path: str | Path, layout: FileLayout) -> None:
     size = os.stat(temporary_path(path)).st_size
     if size != layout.nbytes:
         raise LayoutError(
-            "file has changed its size", file=temporary_path(path), expected=f"{layout.nbytes:,} bytes", found=f"{size:,}"
+            "file has changed its size",
+            file=temporary_path(path),
+            expected=f"{layout.nbytes:,} bytes",
+            found=f"{size:,}",
         )
     publish(path)

@@ -154,5 +154,7 @@ class FileReader:
         dtype = dtype_of_code(code, bits)
         if dtype is None:
             kind = "bfloat16, which numpy lacks" if (code, bits) == BFLOAT16 else f"type code {code} with {bits} bits"
-            raise self.fault("array of a dtype that is not supported", found=kind, hint="convert it to float32 with DGL")
+            raise self.fault(
+                "array of a dtype that is not supported", found=kind, hint="convert it to float32 with DGL"
+            )
         return dtype

@@ -228,7 +228,9 @@ def _read_data(reader: FileReader, num_rows: int, what: str) -> dict[str, Region
     for key, region in arrays.items():
         if not region.shape or region.num_rows != num_rows:
             raise reader.fault(
-                f"{what} data {key!r} has the wrong length", expected=f"{num_rows:,} rows", found=f"shape {region.shape}"
+                f"{what} data {key!r} has the wrong length",
+                expected=f"{num_rows:,} rows",
+                found=f"shape {region.shape}",
             )
     return arrays
 
@@ -245,4 +247,6 @@ def _read_metagraph(reader: FileReader) -> None:
 def _expect_one(reader: FileReader, what: str) -> None:
     found = reader.u64()
     if found != 1:
-        raise reader.fault(f"not the graph of a partition, which has one of each: {what}", expected=1, found=f"{found:,}")
+        raise reader.fault(
+            f"not the graph of a partition, which has one of each: {what}", expected=1, found=f"{found:,}"
+        )

@@ -54,7 +54,9 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
         counts = job.runner.run(bucket_edges_pass(units, config))
     else:
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
-        counts = bucket_edges_by_range(units, RangeConfig(config, job.work, job.sizes.range_nodes, part_ends), job.runner)
+        counts = bucket_edges_by_range(
+            units, RangeConfig(config, job.work, job.sizes.range_nodes, part_ends), job.runner
+        )
     runs = RunTable(
         etype_ids=np.array([schema.etypes.index(unit.edge_type.name) for unit in units], np.int64),
         first_rows=np.array([unit.block.first_row for unit in units], np.int64),

@@ -130,7 +130,9 @@ def _row_units(
     file_name: str,
     regions: Sequence[Mapping[str, Region]],
 ) -> list[RowUnit]:
-    first_bytes = np.array([of_part[f"{feature.type_name}/{feature.spec.name}"].offset for of_part in regions], np.int64)
+    first_bytes = np.array(
+        [of_part[f"{feature.type_name}/{feature.spec.name}"].offset for of_part in regions], np.int64
+    )
     return [
         RowUnit(
             block,

@@ -68,7 +68,8 @@ def finish(job: Job, book: PartitionBook, quality: Quality, has_splits: bool) ->
         halo_hops=job.options.num_hops,
         book=book,
         parts=tuple(
-            PartPaths(*(f"part{part}/{name}" for name in (NODE_FEAT, EDGE_FEAT, GRAPH))) for part in range(job.num_parts)
+            PartPaths(*(f"part{part}/{name}" for name in (NODE_FEAT, EDGE_FEAT, GRAPH)))
+            for part in range(job.num_parts)
         ),
     )
     write_config(config_path, config)

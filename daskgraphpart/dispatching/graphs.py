@@ -141,9 +141,7 @@ def _orig_writes(
     return tuple(writes)
 
 
-def _extra_segments(
-    job: Job, parts: Sequence[PartGraph], extra: np.ndarray, numbers: Sequence[int]
-) -> list[Segment]:
+def _extra_segments(job: Job, parts: Sequence[PartGraph], extra: np.ndarray, numbers: Sequence[int]) -> list[Segment]:
     config = OrderConfig(job.work, job.graph.schema.num_edges, job.sizes.segment_edges)
     segments = []
     windows = job.runner.run(order_extra_pass(extra, config))

@@ -34,7 +34,9 @@ class DispatchOptions:
 
     def __post_init__(self) -> None:
         if self.num_hops < 1:
-            raise OptionError("impossible number of hops", place="--num-hops", expected="1 or more", found=self.num_hops)
+            raise OptionError(
+                "impossible number of hops", place="--num-hops", expected="1 or more", found=self.num_hops
+            )
         unknown = [name for name in self.graph_formats if name not in GRAPH_FORMATS]
         if unknown or not self.graph_formats or len(set(self.graph_formats)) != len(self.graph_formats):
             raise OptionError(

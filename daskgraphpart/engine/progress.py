@@ -74,7 +74,11 @@ class LogProgress:
         """Log what the pass took."""
         seconds = time.monotonic() - self._started
         logger.info(
-            "%s: %s in %s, %s", self._name, format_size(self._done), format_seconds(seconds), format_rate(self._done, seconds)
+            "%s: %s in %s, %s",
+            self._name,
+            format_size(self._done),
+            format_seconds(seconds),
+            format_rate(self._done, seconds),
         )
 
 

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     class Executor(Protocol):
         """Calls a task for every unit, in any order, and returns the results in the order of the units."""
 
-        def map(
-            self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]
-        ) -> list[Any]: ...
+        def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]: ...
 
         def close(self) -> None: ...
 

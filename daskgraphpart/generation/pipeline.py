@@ -94,7 +94,9 @@ def generate(
     if kind not in RECIPES:
         raise OptionError("unknown kind of graph", place="--kind", expected=" or ".join(RECIPES), found=kind)
     if num_nodes < 1 or num_edges < 0:
-        raise OptionError("impossible size", expected="at least one node", found=f"{num_nodes} nodes, {num_edges} edges")
+        raise OptionError(
+            "impossible size", expected="at least one node", found=f"{num_nodes} nodes, {num_edges} edges"
+        )
     out = Path(out_dir)
     _claim(out, overwrite)
     recipe = RECIPES[kind](num_nodes, num_edges, feature_width, labels, seed)
@@ -103,9 +105,7 @@ def generate(
     sizes = [(u.stop - u.start) * (16 if u.spec is None else u.spec.row_nbytes) for u in units]
     runner.run(Pass("generate", generate_file, units, config, sizes))
     edges, nodes, edge_data = _file_lists(config, units)
-    return write_metadata(
-        out, recipe.schema, edges, nodes, edge_data, edge_format=edge_format, data_format=data_format
-    )
+    return write_metadata(out, recipe.schema, edges, nodes, edge_data, edge_format=edge_format, data_format=data_format)
 
 
 def generate_file(unit: FileUnit, config: GenerateConfig) -> None:

@@ -44,9 +44,7 @@ def rmat_recipe(num_nodes: int, num_edges: int, width: int | None, labels: bool,
     width = 50 if width is None else width
     data = [DataSpec("feat", np.dtype(np.float32), (width,))] if width else []
     data += _label_specs() if labels else []
-    schema = GraphSchema(
-        "rmat", (NodeType("_N", num_nodes, tuple(data)),), (EdgeType("_N", "_E", "_N", num_edges),)
-    )
+    schema = GraphSchema("rmat", (NodeType("_N", num_nodes, tuple(data)),), (EdgeType("_N", "_E", "_N", num_edges),))
     return Recipe(schema, {"_N:_E:_N": None}, seed)
 
 

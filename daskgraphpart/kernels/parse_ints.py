@@ -111,7 +111,9 @@ def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
                     return rows, MISSING_COLUMN, line
             else:
                 dst[rows] = -value if negative else value
-        while i < size and (content[i] == SPACE or content[i] == TAB or content[i] == RETURN) and content[i] != delimiter:
+        while (
+            i < size and (content[i] == SPACE or content[i] == TAB or content[i] == RETURN) and content[i] != delimiter
+        ):
             i += 1
         if i < size and content[i] != NEWLINE:
             if content[i] != delimiter:

@@ -171,7 +171,10 @@ def _read_exactly(fd: int, buffer: memoryview, offset: int, path: str) -> None:
         count = os.preadv(fd, [buffer[done : done + _MAX_IO]], offset + done)
         if count == 0:
             raise InputFileError(
-                "file ends too early", file=path, expected=f"at least {offset + len(buffer):,} bytes", found=f"{offset + done:,}"
+                "file ends too early",
+                file=path,
+                expected=f"at least {offset + len(buffer):,} bytes",
+                found=f"{offset + done:,}",
             )
         done += count
 

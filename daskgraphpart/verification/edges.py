@@ -82,9 +82,7 @@ def _original_ends(
     first_local = int(book.edge_ranges[number, type_id, 0] - book.edge_ranges[number, 0, 0])
     new_nids = part.graph.node_arrays["_ID"].memmap()
     ends = []
-    for region, ntype in zip(
-        coo_regions(part, number, config.scratch), (edge_type.src, edge_type.dst), strict=True
-    ):
+    for region, ntype in zip(coo_regions(part, number, config.scratch), (edge_type.src, edge_type.dst), strict=True):
         new = new_nids[region.read(first_local + rows[0], first_local + rows[1])]
         type_ids, _ = book.map_to_per_ntype(new)
         ends.append((np.where(type_ids == book.ntypes.index(ntype), originals[new], -1), new))

@@ -73,7 +73,9 @@ def _edge_arrays(part: Part, number: int, owned: int, first_eid: int) -> Iterato
         extra = ids[local >= owned]
         if bad.size:
             row = int(bad[0])
-            yield Finding("inner edges", file, f"local edge {first + row:,} has ID {ids[row]:,} and inner_edge {int(inner[row])}")
+            yield Finding(
+                "inner edges", file, f"local edge {first + row:,} has ID {ids[row]:,} and inner_edge {int(inner[row])}"
+            )
             return
         if extra.size and (extra[0] <= last or (np.diff(extra) <= 0).any()):
             yield Finding("extra edges", file, f"IDs do not ascend near local edge {first:,}")
@@ -121,7 +123,11 @@ def _same_edges(part: Part, number: int, name: str, coo: tuple[Region, Region]) 
                 return
             wrong = np.flatnonzero((row[eids] != src) | (col[eids] != dst) | seen[eids])
             if wrong.size:
-                yield Finding("formats", file, f"{name}: local edge {eids[wrong[0]]:,} is not the edge of the other formats, or is there twice")
+                yield Finding(
+                    "formats",
+                    file,
+                    f"{name}: local edge {eids[wrong[0]]:,} is not the edge of the other formats, or is there twice",
+                )
                 return
             seen[eids] = True
     except ValueError as fault:

@@ -60,7 +60,9 @@ def _node_arrays(part: Part, number: int, low: int, high: int) -> Iterator[Findi
         bad = np.flatnonzero((inner != should_be_inner) | (should_be_inner & (ids != low + local)))
         if bad.size:
             row = int(bad[0])
-            yield Finding("inner nodes", file, f"local node {first + row:,} has ID {ids[row]:,} and inner_node {int(inner[row])}")
+            yield Finding(
+                "inner nodes", file, f"local node {first + row:,} has ID {ids[row]:,} and inner_node {int(inner[row])}"
+            )
             return
         halo = ids[~should_be_inner]
         if halo.size:

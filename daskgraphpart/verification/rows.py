@@ -44,7 +44,9 @@ def verify_rows(unit: RowCheck, config_path: str) -> list[Finding]:
         found = _bits(region.read(first, stop))
         wrong = np.flatnonzero((found != expected[rows]).any(axis=1))
         if wrong.size:
-            what = f"{unit.type_name}/{unit.spec.name}: row {first + wrong[0]:,} is not input row {low + rows[wrong[0]]:,}"
+            what = (
+                f"{unit.type_name}/{unit.spec.name}: row {first + wrong[0]:,} is not input row {low + rows[wrong[0]]:,}"
+            )
             return [Finding("features", f"part{number}/{unit.kind}_feat.dgl", what)]
         compared += rows.size
     if compared != unit.block.num_rows:

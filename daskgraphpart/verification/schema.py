@@ -66,10 +66,14 @@ def _row_findings(
 ) -> Iterator[Finding]:
     for of_type, count in zip(types, counts, strict=True):
         if of_type.name not in originals or originals[of_type.name].shape != (count,):
-            yield Finding("original IDs", file, f"{of_type.name}: expected {count:,} original IDs in the file beside it")
+            yield Finding(
+                "original IDs", file, f"{of_type.name}: expected {count:,} original IDs in the file beside it"
+            )
         for spec in of_type.data:
             region = data.get(of_type.name, {}).get(spec.name)
             expected = (spec.stored_dtype, (count, *spec.row_shape))
             if region is None or (region.dtype, region.shape) != expected:
                 found = "nothing" if region is None else f"{region.dtype} {region.shape}"
-                yield Finding("features", file, f"{of_type.name}/{spec.name}: expected {expected[0]} {expected[1]}, found {found}")
+                yield Finding(
+                    "features", file, f"{of_type.name}/{spec.name}: expected {expected[0]} {expected[1]}, found {found}"
+                )

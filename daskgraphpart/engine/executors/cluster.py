@@ -41,7 +41,10 @@ class ClusterExecutor:
             self._client = Client(cluster, timeout="30s")
         except OSError as fault:
             raise EnvironmentFaultError(
-                "no dask scheduler answers", place=cluster, found=str(fault), hint="check the address given to --cluster"
+                "no dask scheduler answers",
+                place=cluster,
+                found=str(fault),
+                hint="check the address given to --cluster",
             ) from fault
 
     def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]:

@@ -1,0 +1,60 @@
+# Two commands do all the set-up: `make demo` (the main job on a generated graph) and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := demo-output
+# the real DGL that judges our output, each in an environment of its own
+DGL_VENVS := .venv-dgl-1.1.3 .venv-dgl-2.1.0
+# two cores: the real graphs and the properties side by side
+PYTEST_WORKERS ?= 2
+
+.PHONY: demo test lint format unit notebooks dgl-envs clean
+
+demo: $(VENV)/.installed
+	rm -rf $(DEMO)
+	$(BIN)/daskgraphpart generate $(DEMO)/graph --nodes 5e5 --edges 5e6 --labels
+	$(BIN)/daskgraphpart partition $(DEMO)/graph $(DEMO)/partitions --num-parts 4
+	$(BIN)/daskgraphpart verify $(DEMO)/graph $(DEMO)/partitions
+	$(BIN)/daskgraphpart info $(DEMO)/partitions
+
+test: lint dgl-envs unit
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+unit: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
+
+dgl-envs: $(DGL_VENVS:%=%/.installed)
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+# torch first and pinned: otherwise pip takes a build with CUDA, gigabytes of it
+.venv-dgl-1.1.3/.installed: tests/real_dgl/requirements-dgl-1.1.3.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+.venv-dgl-2.1.0/.installed: tests/real_dgl/requirements-dgl-2.1.0.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(DGL_VENVS) $(DEMO) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
