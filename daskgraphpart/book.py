@@ -126,11 +126,13 @@ def _range_of(ranges: np.ndarray, ids: np.ndarray, what: str) -> np.ndarray:
     """Number of the range (part-major) that holds each homogeneous ID; empty ranges hold none."""
     ends = ranges[:, :, 1].reshape(-1)
     _check(ids, int(ends[-1]) if ends.size else 0, what)
-    return np.searchsorted(ends, ids, side="right")
+    number: np.ndarray = np.searchsorted(ends, ids, side="right")
+    return number
 
 
 def _part_of(ranges: np.ndarray, ids: np.ndarray, what: str) -> np.ndarray:
-    return _range_of(ranges, ids, what) // max(1, ranges.shape[1])
+    parts: np.ndarray = _range_of(ranges, ids, what) // max(1, ranges.shape[1])
+    return parts
 
 
 def _ids_of_part(ranges: np.ndarray, part_id: int, type_id: int | None) -> np.ndarray:
@@ -143,10 +145,12 @@ def _ids_of_part(ranges: np.ndarray, part_id: int, type_id: int | None) -> np.nd
 def _rows_before(ranges: np.ndarray, type_id: int) -> np.ndarray:
     """Rows of a type in all earlier parts, with the total at the end."""
     lengths = ranges[:, type_id, 1] - ranges[:, type_id, 0]
-    return np.concatenate([[0], np.cumsum(lengths)])
+    rows: np.ndarray = np.concatenate([[0], np.cumsum(lengths)])
+    return rows
 
 
 def _local_ids(ranges: np.ndarray, ids: np.ndarray, part_id: int, type_id: int | None) -> np.ndarray:
+    local: np.ndarray
     if type_id is None:
         local, length = ids - ranges[part_id, 0, 0], int(ranges[part_id, -1, 1] - ranges[part_id, 0, 0])
     else:

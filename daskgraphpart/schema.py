@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class NodeType:
 
     @property
     def num_rows(self) -> int:
-        """Number of nodes; nodes and edges are both rows once they have owners."""
+        """Number of nodes."""
         return self.num_nodes
 
 
@@ -102,8 +102,12 @@ class EdgeType:
 
     @property
     def num_rows(self) -> int:
-        """Number of edges; nodes and edges are both rows once they have owners."""
+        """Number of edges."""
         return self.num_edges
+
+
+RowType: TypeAlias = NodeType | EdgeType
+"""Nodes and edges are both rows of a type once they have owners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,11 @@ class GraphSchema:
     def etypes(self) -> tuple[str, ...]:
         """Canonical names of the edge types, in ID order."""
         return tuple(t.name for t in self.edge_types)
+
+    @property
+    def row_types(self) -> tuple[RowType, ...]:
+        """All node types, then all edge types."""
+        return (*self.node_types, *self.edge_types)
 
     @property
     def num_nodes(self) -> int:

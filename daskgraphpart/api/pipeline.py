@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
     from daskgraphpart.dispatching.finish import Outcome

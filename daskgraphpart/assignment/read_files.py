@@ -16,6 +16,7 @@ from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     from daskgraphpart.engine.runner import Runner
@@ -42,7 +43,11 @@ class ReadConfig:
 
 
 def read_assignment(
-    directory: str | Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None = None
+    directory: str | os.PathLike[str],
+    schema: GraphSchema,
+    workspace: Path,
+    runner: Runner,
+    num_parts: int | None = None,
 ) -> Assignment:
     """Read and check the owners of every node.
 

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from daskgraphpart.chunked.blocks import Block, InputFile
-    from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.schema import DataSpec, EdgeType
 
 EDGES_PER_PARTITION = 4 << 20
 BYTES_PER_PARTITION = 64 << 20
 
 
-def edge_frame(graph: ChunkedGraph, etype: str) -> Any:
+def edge_frame(files: Sequence[InputFile], edge_type: EdgeType, num_src: int, num_dst: int) -> Any:
     """Dask DataFrame of the edges of one type, with int64 columns `src` and `dst`.
 
     The partitions of npy and parquet files have known divisions (the edge IDs are the index); CSV files are not read to
@@ -31,13 +30,11 @@ def edge_frame(graph: ChunkedGraph, etype: str) -> Any:
     import dask.dataframe as dd
     import pandas as pd
 
-    files, edge_type = graph.edge_files[etype], graph.schema.edge_type(etype)
     is_csv = bool(files) and files[0].format == "csv"
     blocks = cut_bytes(files, BYTES_PER_PARTITION // 2) if is_csv else cut_rows(files, EDGES_PER_PARTITION)
     meta = pd.DataFrame({"src": pd.Series(dtype="int64"), "dst": pd.Series(dtype="int64")})
     if not blocks:
         return dd.from_pandas(meta, npartitions=1)
-    num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
     read = partial(_read_frame, edge_type=edge_type, num_src=num_src, num_dst=num_dst)
     divisions = None if is_csv else [*(block.first_row for block in blocks), edge_type.num_edges - 1]
     return dd.from_map(read, blocks, meta=meta, divisions=divisions, label="read-edges")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import DataSpec, GraphSchema
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from daskgraphpart.chunked.blocks import InputFile
@@ -86,9 +86,7 @@ class ChunkedGraph:
     @property
     def edges(self) -> Mapping[str, Any]:
         """For each canonical edge type a dask DataFrame with int64 columns `src` and `dst`, type-wise IDs."""
-        from daskgraphpart.chunked.collections import edge_frame
-
-        return LazyMapping("edge type", self.schema.etypes, lambda etype: edge_frame(self, etype))
+        return LazyMapping("edge type", self.schema.etypes, self._edge_frame)
 
     @property
     def node_data(self) -> Mapping[str, Mapping[str, Any]]:
@@ -106,6 +104,13 @@ class ChunkedGraph:
         features = [*self.node_files.values(), *self.edge_data_files.values()]
         lists = [*self.edge_files.values(), *(files for of_type in features for files in of_type.values())]
         return sum(file.nbytes for files in lists for file in files)
+
+    def _edge_frame(self, etype: str) -> Any:
+        from daskgraphpart.chunked.collections import edge_frame
+
+        edge_type = self.schema.edge_type(etype)
+        ends = (self.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
+        return edge_frame(self.edge_files[etype], edge_type, *ends)
 
     def __repr__(self) -> str:
         counts = f"{format_count(self.schema.num_nodes)} nodes, {format_count(self.schema.num_edges)} edges"
@@ -176,7 +181,7 @@ FeatureFiles = dict[str, dict[str, tuple["InputFile", ...]]]
 
 
 def _features(metadata: Metadata, data: Mapping[str, Mapping[str, Files]], key: str) -> tuple[Specs, FeatureFiles]:
-    counts = {t.name: t.num_rows for t in (*metadata.schema.node_types, *metadata.schema.edge_types)}
+    counts = {t.name: t.num_rows for t in metadata.schema.row_types}
     specs: Specs = {}
     files: FeatureFiles = {}
     for type_name, features in data.items():

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.read_parquet import ParquetHeader, read_parquet_header
 from daskgraphpart.errors import InputFileError, MetadataError
@@ -14,6 +12,8 @@ from daskgraphpart.schema import DataSpec
 from daskgraphpart.storage.region import read_npy_header
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from daskgraphpart.chunked.metadata import Files
 
 EDGE_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")

@@ -156,7 +156,7 @@ class _Checker:
             if len(ends) != 3:
                 self.fault("not a canonical edge type", "edge_type", expected="src:relation:dst", found=repr(etype))
             else:
-                self._guarded("edge_type", lambda e=ends, c=count: edge_types.append(EdgeType(*e, num_edges=c)))
+                self._guarded("edge_type", lambda e=ends, c=count: edge_types.append(EdgeType(e[0], e[1], e[2], c)))
         for ntype in ntypes:
             self._guarded("node_type", lambda n=ntype: check_name(n, "node type"))
         self.raise_faults()
@@ -276,11 +276,11 @@ class _Checker:
 
     def _format(self, place: str, value: Any, formats: Sequence[str]) -> tuple[str, str]:
         name = value.get("name") if isinstance(value, dict) else None
-        if name not in formats:
+        if not isinstance(value, dict) or not isinstance(name, str) or name not in formats:
             hint = "DGL's tools read features from numpy and parquet only" if name == "csv" else None
             self.fault("unknown format", f"{place}.name", expected=" or ".join(formats), found=repr(name), hint=hint)
             return formats[0], " "
-        delimiter = value.get("delimiter", " ")
+        delimiter = value.get("delimiter", " ")  # DGL's tools ignore it, and read nothing but spaces
         single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
         if not single or delimiter.isdigit() or delimiter in "+-.\r\n\0\"'":
             self.fault(

@@ -94,5 +94,5 @@ def check_ids(src: np.ndarray, dst: np.ndarray, num_src: int, num_dst: int, bloc
                 place=f"row {block.row_in_file + int(bad[0]):,}",
                 expected=f"an ID in [0, {count:,})" if count else "no edge, since there is no such node",
                 found=f"{int(ids[bad[0]]):,}",
-                hint="check num_nodes_per_type (or per_chunk) in metadata.json, and that IDs are type-wise and begin at 0",
+                hint="check num_nodes_per_type (or per_chunk) in metadata.json; IDs are type-wise and begin at 0",
             )

@@ -215,7 +215,8 @@ def _numpy_dtype(arrow_type: Any, path: str, name: str) -> np.dtype:
     import pyarrow as pa
 
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_boolean(arrow_type):
-        return np.dtype(arrow_type.to_pandas_dtype())
+        dtype: np.dtype = np.dtype(arrow_type.to_pandas_dtype())
+        return dtype
     raise InputFileError(
         f"column {name!r} does not hold numbers",
         file=path,

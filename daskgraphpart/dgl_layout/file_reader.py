@@ -10,14 +10,14 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from daskgraphpart.dgl_layout.encoding import BFLOAT16, CPU, MAGIC_ARRAY, dtype_of_code
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    import numpy as np
 
 MOST_AXES = 32
 SMALLEST_NAMED_ARRAY = 48  # length of the name, header of an array with no axis

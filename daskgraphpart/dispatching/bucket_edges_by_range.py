@@ -79,7 +79,7 @@ def bucket_edges_by_range(units: Sequence[EdgeUnit], config: RangeConfig, runner
 
 
 def split_ends(unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
-    """Group both ends of a block by range of IDs; return how many fall into each range, for sources and destinations."""
+    """Group both ends of a block by range of IDs; return how many sources and destinations fall into each range."""
     src, dst = read_edges(unit.block)
     maps = config.bucket.maps
     num_src, num_dst = maps[unit.edge_type.src].num_rows, maps[unit.edge_type.dst].num_rows

@@ -1,4 +1,4 @@
-"""Pass `count-owners`: how many rows of each interval of a type does each part own?
+"""Pass `count-owners`: how many rows of each interval of a type each part owns.
 
 Nodes and edges alike: once they have owners, both are rows with an owner file.
 """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block, InputFile
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.offsets import RowOffsets
-    from daskgraphpart.schema import DataSpec, EdgeType, NodeType
+    from daskgraphpart.schema import DataSpec, RowType
     from daskgraphpart.storage.region import Region
 
 
@@ -50,7 +50,7 @@ class Feature:
 
 def cut_features(
     kind: str,
-    types: Sequence[NodeType] | Sequence[EdgeType],
+    types: Sequence[RowType],
     files: Mapping[str, Mapping[str, Sequence[InputFile]]],
     row_block_bytes: int,
 ) -> list[Feature]:
@@ -81,7 +81,7 @@ def move_features(
     job: Job,
     features: Sequence[Feature],
     file_name: str,
-    types: Sequence[NodeType] | Sequence[EdgeType],
+    types: Sequence[RowType],
     owners: Mapping[str, Region],
     offsets: Mapping[str, RowOffsets],
 ) -> list[dict[str, Region]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.quality import Quality
-    from daskgraphpart.schema import EdgeType, NodeType
+    from daskgraphpart.schema import RowType
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ def _manifest(job: Job, quality: Quality) -> dict[str, Any]:
     }
 
 
-def _data_of(types: Sequence[NodeType] | Sequence[EdgeType]) -> dict[str, Any]:
+def _data_of(types: Sequence[RowType]) -> dict[str, Any]:
     return {
         kind.name: {spec.name: {"dtype": spec.dtype.name, "row_shape": list(spec.row_shape)} for spec in kind.data}
         for kind in types

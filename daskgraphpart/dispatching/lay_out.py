@@ -14,7 +14,7 @@ from daskgraphpart.dispatching.workspace import GRAPH, part_file
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.schema import EdgeType, NodeType
+    from daskgraphpart.schema import RowType
     from daskgraphpart.storage.region import Region
 
 INT64 = np.dtype("<i8")
@@ -46,9 +46,7 @@ def lay_out_orig_ids(out: str, file_name: str, types: Sequence[str], counts: np.
     return regions
 
 
-def lay_out_features(
-    out: str, file_name: str, types: Sequence[NodeType] | Sequence[EdgeType], counts: np.ndarray
-) -> list[dict[str, Region]]:
+def lay_out_features(out: str, file_name: str, types: Sequence[RowType], counts: np.ndarray) -> list[dict[str, Region]]:
     """Create a file of features in every part; regions are keyed ``<type>/<feature>``."""
     regions = []
     for part, of_types in enumerate(counts.tolist()):

@@ -1,4 +1,4 @@
-"""Passes `mark-halo` and `follow-hops`: which foreign nodes does each part hold?
+"""Passes `mark-halo` and `follow-hops`: which foreign nodes each part holds.
 
 A bitmap over the new ID space, N / 8 bytes, with the number of members before each word: membership and local IDs
 without sorting or hashing. Local IDs are inner nodes in new-ID order, then HALO nodes in ascending new-ID order.

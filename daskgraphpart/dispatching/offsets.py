@@ -6,6 +6,7 @@ part's output, and where they begin follows from how many rows of earlier interv
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,6 @@ def cut_intervals(num_rows: int, marks: Iterable[int], most_rows: int) -> list[t
     edges = sorted({0, num_rows, *(mark for mark in marks if 0 <= mark < num_rows)})
     return [
         (start, min(start + most_rows, stop))
-        for low, stop in zip(edges[:-1], edges[1:], strict=True)
+        for low, stop in itertools.pairwise(edges)
         for start in range(low, stop, most_rows)
     ]

@@ -19,7 +19,7 @@ class DispatchOptions:
         Hops of HALO nodes; at 1 a part holds the foreign sources of its edges, at h > 1 also the in-edges of HALO
         nodes up to h - 1 hops out.
     graph_formats : tuple of str
-        Formats stored in `graph.dgl`, out of ``"coo"``, ``"csr"`` (rows are sources), ``"csc"`` (rows are destinations).
+        Formats stored in `graph.dgl`, out of ``"coo"``, ``"csr"`` (rows are sources), ``"csc"`` (rows: destinations).
     out_edges : bool
         Whether a part also holds the edges from its nodes to other parts' nodes, as `dgl.distributed.partition_graph`
         does and DGL's distributed pipeline does not.

@@ -13,7 +13,6 @@ from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import finish
 from daskgraphpart.dispatching.graphs import build_graphs
-from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.nodes import number_nodes
 from daskgraphpart.dispatching.split_nids import SplitUnit, mask_keys, split_nids_pass
 from daskgraphpart.dispatching.workspace import EDGE_FEAT, NODE_FEAT
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.job import Job
     from daskgraphpart.storage.region import Region
 
 logger = logging.getLogger(__name__)

@@ -1,6 +1,7 @@
 """Pass `relabel-nodes`: new IDs in the order (part, node type, original ID).
 
-Reads owners, writes the map from original to new IDs into the workspace and the way back, `orig_nids.dgl`, to each part.
+Reads owners; writes the map from original to new IDs into the workspace, and the way back, `orig_nids.dgl`, to each
+part.
 """
 
 from __future__ import annotations

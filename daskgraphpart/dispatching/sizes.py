@@ -77,7 +77,5 @@ def smallest_task_memory(schema: GraphSchema, options: DispatchOptions) -> int:
     another N / 8 where hops are followed.
     """
     bitmaps = (3 if options.num_hops > 1 else 2) * -(-schema.num_nodes // 8)
-    widest = max(
-        (spec.row_nbytes for kind in (*schema.node_types, *schema.edge_types) for spec in kind.data), default=0
-    )
+    widest = max((spec.row_nbytes for kind in schema.row_types for spec in kind.data), default=0)
     return max(SMALLEST_TASK_MEMORY + bitmaps, 8 * widest)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from daskgraphpart.dispatching.place_rows import RowUnit, read_grouped_rows
 from daskgraphpart.dispatching.workspace import unfinished_part_file
 from daskgraphpart.engine.plan import Pass
@@ -20,6 +18,8 @@ from daskgraphpart.storage.zarr_arrays import read_rows_array, write_rows_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec

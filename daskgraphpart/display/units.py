@@ -8,7 +8,7 @@ from daskgraphpart.errors import OptionError
 
 _SIZE = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGtTpP]?)(i?)[bB]?\s*")
 _COUNT = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGbBtT]?)\s*")
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4, "p": 5}
+_POWERS: dict[str, int] = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4, "p": 5}
 
 
 def parse_size(text: str) -> int:
@@ -23,7 +23,8 @@ def parse_size(text: str) -> int:
     if match is None:
         raise OptionError("not a size", expected="a number with a unit, such as 2GB or 512MiB", found=repr(text))
     number, unit, binary = match.groups()
-    return round(float(number.replace("_", "")) * (1024 if binary else 1000) ** _POWERS[unit.lower()])
+    value = float(number.replace("_", "")) * float(1024 if binary else 1000) ** _POWERS[unit.lower()]
+    return round(value)
 
 
 def parse_count(text: str) -> int:
@@ -35,7 +36,7 @@ def parse_count(text: str) -> int:
         If it is not a whole number.
     """
     match = _COUNT.fullmatch(text)
-    value = None if match is None else float(match[1].replace("_", "")) * 1000 ** _POWERS[match[2].lower()]
+    value = None if match is None else float(match[1].replace("_", "")) * 1000.0 ** _POWERS[match[2].lower()]
     if value is None or value != round(value):
         raise OptionError("not a whole number", expected="a number such as 5e6, 5M or 5000000", found=repr(text))
     return round(value)

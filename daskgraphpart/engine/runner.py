@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     class Executor(Protocol):
         """Calls a task for every unit, in any order, and returns the results in the order of the units."""
 
-        def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]: ...
+        def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]:
+            """Make all calls; `on_done` is told the index of each that has ended."""
 
-        def close(self) -> None: ...
+        def close(self) -> None:
+            """Give up what the executor holds."""
 
 
 logger = logging.getLogger(__name__)

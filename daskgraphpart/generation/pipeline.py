@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,11 @@ from daskgraphpart.errors import OptionError, OutputExistsError
 from daskgraphpart.generation.recipes import Recipe, mag_recipe, make_edges, make_rows, rmat_recipe
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.schema import DataSpec, EdgeType, NodeType
+    from daskgraphpart.schema import DataSpec, RowType
 
 EDGES_PER_FILE = 2 << 20
 BYTES_PER_FILE = 64 << 20
@@ -29,7 +32,7 @@ class FileUnit:
     """One file: rows ``[start, stop)`` of an edge type, or of one feature of a type."""
 
     path: str
-    of_type: NodeType | EdgeType
+    of_type: RowType
     spec: DataSpec | None
     start: int
     stop: int
@@ -125,7 +128,11 @@ def _units(config: GenerateConfig, out: Path, num_chunks: int | None) -> list[Fi
         for i, (start, stop) in enumerate(_cut(edge_type.num_edges, EDGES_PER_FILE, num_chunks)):
             path = out / "edges" / f"{number}-{i}.{SUFFIXES[config.edge_format]}"
             units.append(FileUnit(str(path), edge_type, None, start, stop))
-    for directory, types in (("node_data", schema.node_types), ("edge_data", schema.edge_types)):
+    kinds: list[tuple[str, Sequence[RowType]]] = [
+        ("node_data", schema.node_types),
+        ("edge_data", schema.edge_types),
+    ]
+    for directory, types in kinds:
         for number, of_type in enumerate(types):
             for spec in of_type.data:
                 per_file = max(1, BYTES_PER_FILE // spec.row_nbytes)
@@ -138,7 +145,7 @@ def _units(config: GenerateConfig, out: Path, num_chunks: int | None) -> list[Fi
 def _cut(num_rows: int, per_file: int, num_chunks: int | None) -> list[tuple[int, int]]:
     pieces = num_chunks or max(1, -(-num_rows // per_file))
     bounds = [num_rows * i // pieces for i in range(pieces + 1)]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(itertools.pairwise(bounds))
 
 
 def _file_lists(

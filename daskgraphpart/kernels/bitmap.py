@@ -13,7 +13,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _popcount(_context: Any, word: Any) -> Any:
     """One machine instruction; numba has no name for it."""
 
@@ -124,7 +124,7 @@ def rank_words(words, ranks):  # type: ignore[no-untyped-def]
     int
         Number of members.
     """
-    total = 0
+    total = np.int64(0)
     for i in range(words.size):
         ranks[i] = total
         total += np.int64(_popcount(words[i]))

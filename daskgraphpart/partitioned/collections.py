@@ -11,13 +11,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
-from daskgraphpart.errors import LayoutError
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.partitioned.graph import Part
+    from daskgraphpart.dgl_layout.graph_file import GraphFile
     from daskgraphpart.storage.region import Region
 
 BYTES_PER_CHUNK = 64 << 20
@@ -44,27 +42,28 @@ def _map_rows(region: Region, start: int, stop: int) -> np.ndarray:
     return rows
 
 
-def part_edge_frame(part: Part) -> Any:
+def part_edge_frame(graph: GraphFile, book: PartitionBook) -> Any:
     """Dask DataFrame of all edges of a part; see `Part.edges`."""
     columns = {"src": "int64", "dst": "int64", "eid": "int64", "etype": "int64", "inner": "bool"}
     return _frame(
         [
-            partial(_part_edges, part, start, min(start + EDGES_PER_PARTITION, part.graph.num_edges))
-            for start in range(0, part.graph.num_edges, EDGES_PER_PARTITION)
+            partial(_part_edges, graph, book, start, min(start + EDGES_PER_PARTITION, graph.num_edges))
+            for start in range(0, graph.num_edges, EDGES_PER_PARTITION)
         ],
         columns,
     )
 
 
-def typed_edge_frame(parts: Sequence[Part], book: PartitionBook, etype: str) -> Any:
+def typed_edge_frame(graphs: Sequence[GraphFile], book: PartitionBook, etype: str) -> Any:
     """Dask DataFrame of all edges of a type, `src` and `dst` as new type-wise IDs, in the order of new edge IDs."""
     type_id = book.etypes.index(etype)
     reads = []
-    for part in parts:
-        first_eid = int(book.edge_ranges[part.part_id, 0, 0])
-        low, high = (int(end) - first_eid for end in book.edge_ranges[part.part_id, type_id])
-        for start in range(low, high, EDGES_PER_PARTITION):
-            reads.append(partial(_typed_edges, part, start, min(start + EDGES_PER_PARTITION, high)))
+    for part_id, graph in enumerate(graphs):
+        low, high = (book.edge_ranges[part_id, type_id] - book.edge_ranges[part_id, 0, 0]).tolist()
+        reads += [
+            partial(_typed_edges, graph, book, start, min(start + EDGES_PER_PARTITION, high))
+            for start in range(low, high, EDGES_PER_PARTITION)
+        ]
     return _frame(reads, {"src": "int64", "dst": "int64"})
 
 
@@ -80,35 +79,32 @@ def _call(read: Any) -> pd.DataFrame:
     return frame
 
 
-def _part_edges(part: Part, start: int, stop: int) -> pd.DataFrame:
-    src, dst = _ends(part, start, stop)
-    eids = part.graph.edge_arrays["_ID"].read(start, stop)
-    types, _ = part.book.map_to_per_etype(eids)
-    inner = part.graph.edge_arrays["inner_edge"].read(start, stop).astype(bool)
+def _part_edges(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> pd.DataFrame:
+    src, dst = _ends(graph, start, stop)
+    eids = graph.edge_arrays["_ID"].read(start, stop)
+    types, _ = book.map_to_per_etype(eids)
+    inner = graph.edge_arrays["inner_edge"].read(start, stop).astype(bool)
     return pd.DataFrame({"src": src, "dst": dst, "eid": eids, "etype": types, "inner": inner})
 
 
-def _typed_edges(part: Part, start: int, stop: int) -> pd.DataFrame:
-    src, dst = (part.book.map_to_per_ntype(ids)[1] for ids in _ends(part, start, stop))
+def _typed_edges(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> pd.DataFrame:
+    src, dst = (book.map_to_per_ntype(ids)[1] for ids in _ends(graph, start, stop))
     return pd.DataFrame({"src": src, "dst": dst})
 
 
-def _ends(part: Part, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+def _ends(graph: GraphFile, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     """New homogeneous IDs of the ends of local edges ``[start, stop)``."""
-    new_nids = part.graph.node_arrays["_ID"].memmap()
-    src, dst = (new_nids[ids] for ids in _local_ends(part, start, stop))
+    new_nids = graph.node_arrays["_ID"].memmap()
+    src, dst = (new_nids[ids] for ids in _local_ends(graph, start, stop))
     return src, dst
 
 
-def _local_ends(part: Part, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-    formats = part.graph.formats
-    if "coo" in formats:
-        return formats["coo"]["row"].read(start, stop), formats["coo"]["col"].read(start, stop)
-    name = "csc" if "csc" in formats else "csr"
-    if name not in formats:
-        raise LayoutError("graph without edges in any format", file=str(part.graph_path))
-    matrix = formats[name]
-    # edge IDs are scattered over the matrix, so all of it is looked through
+def _local_ends(graph: GraphFile, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    if "coo" in graph.formats:
+        return graph.formats["coo"]["row"].read(start, stop), graph.formats["coo"]["col"].read(start, stop)
+    name = "csc" if "csc" in graph.formats else "csr"
+    matrix = graph.formats[name]
+    # edge IDs are scattered over the matrix, so all of it is looked through; without any they are the places
     eids = matrix["data"].memmap() if matrix["data"].num_rows else np.arange(matrix["indices"].num_rows)
     places = np.flatnonzero((eids >= start) & (eids < stop))
     places = places[np.argsort(eids[places])]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from daskgraphpart.dgl_layout.config import find_config, read_config
 from daskgraphpart.dgl_layout.graph_file import read_graph_file
@@ -19,6 +15,11 @@ from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.errors import LayoutError
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    import numpy as np
+
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dgl_layout.config import PartitionConfig
     from daskgraphpart.dgl_layout.graph_file import GraphFile
@@ -142,8 +143,8 @@ class PartitionedGraph:
         """For each edge type a dask DataFrame with columns `src` and `dst`, new type-wise IDs."""
         from daskgraphpart.partitioned.collections import typed_edge_frame
 
-        parts = [self.part(part_id) for part_id in range(self.num_parts)]
-        return {etype: typed_edge_frame(parts, self.book, etype) for etype in self.etypes}
+        graphs = [self.part(part_id).graph for part_id in range(self.num_parts)]
+        return {etype: typed_edge_frame(graphs, self.book, etype) for etype in self.etypes}
 
     def _joined(self, regions_of: Any) -> Data:
         from daskgraphpart.partitioned.collections import joined_array
@@ -269,7 +270,7 @@ class Part:
         """
         from daskgraphpart.partitioned.collections import part_edge_frame
 
-        return part_edge_frame(self)
+        return part_edge_frame(self.graph, self.book)
 
     def _beside(self, name: str) -> dict[str, Region]:
         path = self.graph_path.parent / name

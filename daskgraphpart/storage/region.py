@@ -180,7 +180,7 @@ def _read_exactly(fd: int, buffer: memoryview, offset: int, path: str) -> None:
 
 
 def _as_bytes(rows: np.ndarray) -> memoryview:
-    return memoryview(rows.reshape(-1).view(np.uint8)) if rows.size else memoryview(b"")
+    return memoryview(rows.reshape(-1).view(np.uint8).data) if rows.size else memoryview(b"")
 
 
 def _open(path: str, flags: int) -> int:

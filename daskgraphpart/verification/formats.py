@@ -16,7 +16,7 @@ from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.nodes import read_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from daskgraphpart.partitioned.graph import Part
     from daskgraphpart.storage.region import Region
@@ -44,7 +44,7 @@ def verify_formats(number: int, config: FormatConfig) -> list[Finding]:
     compressed = [name for name in ("csc", "csr") if name in part.graph.formats]
     if "coo" not in part.graph.formats:
         for end in ("row", "col"):
-            create_npy(_rebuilt(config.scratch, number, end), "<i8", (part.graph.num_edges,))
+            create_npy(_rebuilt(config.scratch, number, end), np.dtype("<i8"), (part.graph.num_edges,))
         _rebuild(part.graph.formats[compressed[0]], compressed[0], coo_regions(part, number, config.scratch))
     row, col = coo_regions(part, number, config.scratch)
     for name in compressed:
@@ -83,7 +83,7 @@ def _edge_arrays(part: Part, number: int, owned: int, first_eid: int) -> Iterato
         last = int(extra[-1]) if extra.size else last
 
 
-def _row_blocks(matrix: dict[str, Region]) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _row_blocks(matrix: Mapping[str, Region]) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Rows, columns and edge IDs of a CSR, piece by piece."""
     indptr, done = matrix["indptr"], 0
     num_edges = matrix["indices"].num_rows
@@ -102,7 +102,7 @@ def _row_blocks(matrix: dict[str, Region]) -> Iterator[tuple[np.ndarray, np.ndar
         raise ValueError(f"indptr ends at {done:,}, there are {num_edges:,} edges")
 
 
-def _rebuild(matrix: dict[str, Region], name: str, coo: tuple[Region, Region]) -> None:
+def _rebuild(matrix: Mapping[str, Region], name: str, coo: tuple[Region, Region]) -> None:
     targets = [np.lib.format.open_memmap(region.path, mode="r+") for region in coo]
     for rows, columns, eids in _row_blocks(matrix):
         src, dst = (columns, rows) if name == "csc" else (rows, columns)

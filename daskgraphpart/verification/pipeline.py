@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from daskgraphpart.chunked.blocks import cut_rows
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
@@ -74,14 +76,14 @@ def verify(
             findings = _verify_data(graph, parts, scratch, runner)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    num_rows = sum(len(t.data) * t.num_rows for t in (*graph.schema.node_types, *graph.schema.edge_types))
+    num_rows = sum(len(t.data) * t.num_rows for t in graph.schema.row_types)
     return Report(tuple(findings), graph.schema.num_nodes, graph.schema.num_edges, num_rows)
 
 
 def _verify_data(graph: ChunkedGraph, parts: PartitionedGraph, scratch: Path, runner: Runner) -> list[Finding]:
     schema, numbers = graph.schema, list(range(parts.num_parts))
     config_path = str(parts.path)
-    originals = create_npy(scratch / "originals.npy", "<i8", (schema.num_nodes,))
+    originals = create_npy(scratch / "originals.npy", np.dtype("<i8"), (schema.num_nodes,))
     node_config = NodeConfig(config_path, originals)
     sizes = [parts.part(part).graph.num_nodes * 16 for part in numbers]
     findings = _run(runner, Pass("verify-nodes", verify_nodes, numbers, node_config, sizes))

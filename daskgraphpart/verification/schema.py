@@ -9,9 +9,11 @@ from daskgraphpart.verification.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy as np
+
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.partitioned.graph import Part, PartitionedGraph
-    from daskgraphpart.schema import EdgeType, NodeType
+    from daskgraphpart.schema import RowType
     from daskgraphpart.storage.region import Region
 
 
@@ -29,7 +31,11 @@ def _findings(graph: ChunkedGraph, parts: PartitionedGraph) -> Iterator[Finding]
         if expected != found:
             yield Finding("types", config, f"{what}: expected {', '.join(expected)}, found {', '.join(found)}")
             return
-    for types, ranges in ((schema.node_types, book.node_ranges), (schema.edge_types, book.edge_ranges)):
+    kinds: list[tuple[Sequence[RowType], np.ndarray]] = [
+        (schema.node_types, book.node_ranges),
+        (schema.edge_types, book.edge_ranges),
+    ]
+    for types, ranges in kinds:
         for type_id, of_type in enumerate(types):
             count = int((ranges[:, type_id, 1] - ranges[:, type_id, 0]).sum())
             if count != of_type.num_rows:
@@ -53,12 +59,13 @@ def _part_findings(graph: ChunkedGraph, parts: PartitionedGraph, part: Part, num
         yield Finding(
             "counts",
             f"part{number}/graph.dgl",
-            f"expected at least {inner:,} nodes and {owned:,} edges, found {part.graph.num_nodes:,} and {part.graph.num_edges:,}",
+            f"expected at least {inner:,} nodes and {owned:,} edges, "
+            f"found {part.graph.num_nodes:,} and {part.graph.num_edges:,}",
         )
 
 
 def _row_findings(
-    types: Sequence[NodeType] | Sequence[EdgeType],
+    types: Sequence[RowType],
     counts: Sequence[int],
     data: Mapping[str, Mapping[str, Region]],
     originals: Mapping[str, Region],
