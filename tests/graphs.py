@@ -1,0 +1,107 @@
+"""Graphs in memory: the real ones of ../shared/data, and how they are written as chunked graphs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from daskgraphpart.chunked.write import write_chunked
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+REAL_GRAPHS = (
+    "cora",
+    "musae_github",
+    "coauthor_physics",
+    "cnr2000",
+    "usa_road_ny",
+    "dblp_hetero",
+    "fb15k237",
+    "oewn",
+    "vcs_networkit",
+    "vcs_curl",
+    *(f"walshaw_mesh/{name}" for name in ("3elt", "4elt", "add32", "bcsstk33", "cti", "fe_body", "memplus", "wing")),
+)
+MOST_SPARSE_COLUMNS = 64
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph in memory: schema (without features), edges, data."""
+
+    schema: GraphSchema
+    edges: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    node_data: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    edge_data: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+
+    def write(self, directory: Path, **how: Any) -> Path:
+        """Write as a chunked graph; `how` as in `write_chunked`."""
+        write_chunked(directory, self.schema, self.edges, self.node_data, self.edge_data, **how)
+        return directory
+
+
+def real_graphs_directory() -> Path:
+    """Directory of the real graphs; without it a test is skipped, but fails in CI."""
+    default = Path(__file__).parent.parent.parent / "shared" / "data"
+    directory = Path(os.environ.get("DASKGRAPHPART_DATA", default))
+    if not (directory / "load.py").is_file():
+        message = f"no real graphs at {directory}; set DASKGRAPHPART_DATA"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return directory
+
+
+def load_real_graph(name: str) -> Graph:
+    """Load a real graph; of sparse features the first columns are taken, dense."""
+    spec = importlib.util.spec_from_file_location("real_graph_loader", real_graphs_directory() / "load.py")
+    assert spec is not None and spec.loader is not None
+    loader = importlib.util.module_from_spec(spec)
+    import sys
+
+    sys.modules["real_graph_loader"] = loader
+    spec.loader.exec_module(loader)
+    head, _, member = name.partition("/")
+    loaded = loader.load(head, member or None)
+    return _converted(head if not member else f"{head}_{member}", loaded)
+
+
+def _converted(name: str, loaded: Any) -> Graph:
+    node_types = tuple(NodeType(ntype, count) for ntype, count in loaded.num_nodes.items())
+    edge_types = tuple(EdgeType(*etype, len(data["src"])) for etype, data in loaded.edges.items())
+    names = [edge_type.name for edge_type in edge_types]
+    edges = {key: (data["src"], data["dst"]) for key, data in zip(names, loaded.edges.values(), strict=True)}
+    edge_data = {
+        key: {feature: rows for feature, rows in data.items() if feature not in ("src", "dst")}
+        for key, data in zip(names, loaded.edges.values(), strict=True)
+    }
+    node_data = {
+        ntype: {feature: _dense(rows) for feature, rows in data.items() if np.ndim(rows) and feature != "walshaw_part2"}
+        for ntype, data in loaded.nodes.items()
+    }
+    return Graph(GraphSchema(name, node_types, edge_types), edges, node_data, edge_data)
+
+
+def _dense(rows: Any) -> np.ndarray:
+    if isinstance(rows, np.ndarray):
+        return rows
+    return np.asarray(rows[:, :MOST_SPARSE_COLUMNS].todense())
+
+
+def file_hashes(directory: Path) -> dict[str, str]:
+    """SHA-256 of every file below a directory."""
+    import hashlib
+
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }

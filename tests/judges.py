@@ -1,0 +1,73 @@
+"""Call real DGL, in an environment of its own, to judge partitions."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphs import Graph
+
+ROOT = Path(__file__).parent.parent
+DGL_VERSIONS = ("1.1.3", "2.1.0")
+SCRIPTS = Path(__file__).parent / "real_dgl"
+
+
+def dgl_python(version: str) -> str:
+    """Python with that DGL; without it a test is skipped, but fails in CI."""
+    python = ROOT / f".venv-dgl-{version}" / "bin" / "python"
+    if not python.exists():
+        message = f"no DGL {version}: run `make dgl-envs`"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return str(python)
+
+
+def run_in_dgl(version: str, script: str, *arguments: str | Path, cwd: Path) -> dict[str, Any]:
+    """Run a script of tests/real_dgl and return the JSON of its last line."""
+    environment = {**os.environ, "DGLBACKEND": "pytorch", "HOME": str(cwd), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    environment.pop("PYTHONPATH", None)
+    command = [dgl_python(version), str(SCRIPTS / script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, check=False, timeout=800)
+    assert done.returncode == 0, f"DGL {version}:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def judge_with_dgl(version: str, graph_directory: Path, configs: Sequence[Path], cwd: Path) -> None:
+    """Have DGL load every part of every config and compare it with the graph."""
+    verdict = run_in_dgl(version, "judge.py", graph_directory, *configs, cwd=cwd)
+    assert verdict == {"dgl": version, "configs": len(configs)}
+
+
+def save_for_judge(graph: Graph, directory: Path) -> Path:
+    """Write a graph as the judge reads it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    counter = iter(range(1_000_000))
+
+    def save(array: np.ndarray) -> str:
+        name = f"{next(counter)}.npy"
+        np.save(directory / name, array)
+        return name
+
+    def data(of_types: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, str]:
+        return {f"{kind}/{name}": save(rows) for kind, of in of_types.items() for name, rows in of.items()}
+
+    content = {
+        "name": graph.schema.name,
+        "num_nodes": {t.name: t.num_nodes for t in graph.schema.node_types},
+        "edges": {etype: [save(src), save(dst)] for etype, (src, dst) in graph.edges.items()},
+        "node_data": data(graph.node_data),
+        "edge_data": data(graph.edge_data),
+    }
+    (directory / "graph.json").write_text(json.dumps(content))
+    return directory
