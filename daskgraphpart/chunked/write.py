@@ -123,6 +123,7 @@ def write_metadata(
         The file.
     """
     directory = Path(directory).absolute()
+    directory.mkdir(parents=True, exist_ok=True)
     edge_entry: dict[str, str] = {"name": edge_format}
     if edge_format == "csv":
         edge_entry["delimiter"] = delimiter

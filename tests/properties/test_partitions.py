@@ -1,0 +1,131 @@
+"""The promises: equal to the definition, and the same bytes however the work is cut."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from graphs import Graph, file_hashes
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import OraclePart, partition_in_memory
+from strategies import Layout, graphs, layouts, sizes
+
+from daskgraphpart.assignment.assignment import Assignment, create_owner_files
+from daskgraphpart.book import PartitionBook
+from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.dispatching.job import Job
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.pipeline import dispatch_graph
+from daskgraphpart.dispatching.sizes import Sizes
+from daskgraphpart.dispatching.workspace import Workspace
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.partitioned.graph import Part, open_partitions
+from daskgraphpart.verification.pipeline import verify
+
+PARTS = st.sampled_from((1, 2, 3, 5, 300))
+FORMATS = st.lists(st.sampled_from(("coo", "csr", "csc")), min_size=1, max_size=3, unique=True).map(tuple)
+
+
+@st.composite
+def options(draw: st.DrawFn) -> DispatchOptions:
+    return DispatchOptions(draw(st.sampled_from((1, 1, 2, 3))), draw(FORMATS), draw(st.booleans()))
+
+
+def run(
+    graph: Graph, layout: Layout, how: tuple[int, DispatchOptions, Sizes, str], root: Path, seed: int = 0
+) -> tuple[Path, dict[str, np.ndarray]]:
+    num_parts, what, bites, staging = how
+    directory = root / "in"
+    graph.write(
+        directory,
+        edge_format=layout.edge_format,
+        data_format=layout.data_format,
+        num_chunks=layout.num_chunks,
+        delimiter=layout.delimiter,
+    )
+    chunked = read_chunked(directory)
+    out = root / "out"
+    out.mkdir()
+    work = Workspace.create(root, None)
+    regions = create_owner_files(work.owners, chunked.schema, num_parts)
+    owners = {}
+    for i, (ntype, region) in enumerate(regions.items()):
+        rng = np.random.default_rng([seed, i])
+        # skewed, so that some parts lack a type
+        owners[ntype] = (num_parts * rng.random(region.num_rows) ** 2).astype(region.dtype)
+        region.write(owners[ntype], 0)
+    resources = Resources(1 << 30, "threads", 2, staging)
+    with open_runner(resources) as runner:
+        job = Job(chunked, Assignment(num_parts, "test", regions), str(out), what, bites, work, runner)
+        dispatch_graph(job)
+    return out, owners
+
+
+def assert_part_equals_oracle(part: Part, expected: OraclePart, book: PartitionBook) -> None:
+    graph = part.graph
+    assert graph.node_arrays["_ID"].read().tolist() == [*expected.inner_nids, *expected.halo_nids]
+    assert graph.edge_arrays["_ID"].read().tolist() == [*expected.owned_eids, *expected.extra_eids]
+    inner = [1] * len(expected.inner_nids) + [0] * len(expected.halo_nids)
+    assert graph.node_arrays["inner_node"].read().tolist() == inner
+    assert graph.edge_arrays["inner_edge"].read().tolist() == [1] * len(expected.owned_eids) + [0] * len(expected.extra_eids)
+    frame = part.edges().compute()
+    found = dict(zip(frame.eid, zip(frame.src, frame.dst, strict=True), strict=True))
+    assert found == expected.edges
+    assert frame.eid.tolist() == [*expected.owned_eids, *expected.extra_eids]
+    for found_ids, ids in ((part.orig_nid_regions, expected.orig_nids), (part.orig_eid_regions, expected.orig_eids)):
+        assert {key: region.read().tolist() for key, region in found_ids.items()} == {k: v.tolist() for k, v in ids.items()}
+    for regions, rows in ((part.node_regions, expected.node_feats), (part.edge_regions, expected.edge_feats)):
+        flat = {f"{kind}/{name}": region.read() for kind, of in regions.items() for name, region in of.items()}
+        assert flat.keys() == rows.keys()
+        for key, values in rows.items():
+            np.testing.assert_array_equal(flat[key], values)
+    if "_TYPE" in graph.edge_arrays:
+        assert graph.edge_arrays["_TYPE"].read().tolist() == frame.etype.tolist()
+        types, _ = book.map_to_per_ntype(graph.node_arrays["_ID"].read())
+        assert graph.node_arrays["_TYPE"].read().tolist() == types.tolist()
+
+
+@given(graph=graphs(), layout=layouts(), num_parts=PARTS, what=options(), bites=sizes())
+def test_partitions_are_those_of_the_definition_and_verify_agrees(graph, layout, num_parts, what, bites) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        out, owners = run(graph, layout, (num_parts, what, bites, "in-place"), Path(root))
+        expected = partition_in_memory(graph, owners, num_parts, what.num_hops, what.out_edges)
+        partitioned = open_partitions(out)
+        for part_id, part in enumerate(expected):
+            assert_part_equals_oracle(partitioned.part(part_id), part, partitioned.book)
+        assert verify(Path(root) / "in", out, resources=Resources(1 << 30)).findings == ()
+
+
+@given(
+    graph=graphs(),
+    num_parts=PARTS,
+    what=options(),
+    ways=st.tuples(
+        *[st.tuples(layouts(), sizes(), st.sampled_from(("in-place", "zarr"))) for _ in range(2)],
+    ),
+)
+def test_the_same_bytes_however_the_work_is_cut(graph, num_parts, what, ways) -> None:
+    hashes = []
+    for layout, bites, staging in ways:
+        with tempfile.TemporaryDirectory() as root:
+            out, _ = run(graph, layout, (num_parts, what, bites, staging), Path(root))
+            hashes.append(file_hashes(out))
+    assert hashes[0] == hashes[1]
+
+
+@given(graph=graphs(), num_parts=PARTS, bites=sizes())
+def test_split_nids_are_the_marked_nodes_of_each_part(graph, num_parts, bites) -> None:
+    layout = Layout("numpy", "numpy", (1, 1), " ")
+    with tempfile.TemporaryDirectory() as root:
+        out, _ = run(graph, layout, (num_parts, DispatchOptions(), bites, "in-place"), Path(root))
+        partitioned = open_partitions(out)
+        for ntype, features in graph.node_data.items():
+            if "train_mask" not in features:
+                continue
+            found = [partitioned.part(p).split_nids[f"{ntype}/train_mask"] for p in range(num_parts)]
+            originals = partitioned.orig_nids[ntype].compute()
+            marked = originals[np.concatenate(found)]
+            assert sorted(marked.tolist()) == np.flatnonzero(features["train_mask"]).tolist()
