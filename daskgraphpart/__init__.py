@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from daskgraphpart.errors import GraphPartError
     from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
     from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+    from daskgraphpart.verification.pipeline import verify
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ _HOMES = {
     "open_partitions": "partitioned.graph",
     "partition": "api.pipeline",
     "read_chunked": "chunked.graph",
+    "verify": "verification.pipeline",
     "write_chunked": "chunked.write",
 }
 
@@ -64,6 +66,7 @@ __all__ = [
     "open_partitions",
     "partition",
     "read_chunked",
+    "verify",
     "write_chunked",
 ]
 

@@ -34,7 +34,13 @@ def dgl_python(version: str) -> str:
 
 def run_in_dgl(version: str, script: str, *arguments: str | Path, cwd: Path) -> dict[str, Any]:
     """Run a script of tests/real_dgl and return the JSON of its last line."""
-    environment = {**os.environ, "DGLBACKEND": "pytorch", "HOME": str(cwd), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    environment = {
+        **os.environ,
+        "DGLBACKEND": "pytorch",
+        "HOME": str(cwd),
+        "OMP_NUM_THREADS": "1",
+        "PYTHONWARNINGS": "ignore",
+    }
     environment.pop("PYTHONPATH", None)
     command = [dgl_python(version), str(SCRIPTS / script), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, check=False, timeout=800)

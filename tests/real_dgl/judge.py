@@ -43,7 +43,7 @@ def judge(graph, config):
 
 
 def judge_part(graph, config, meta, p, new_to_old_nid, new_to_old_eid, originals):
-    g, node_feats, edge_feats, gpb, name, ntypes, etypes = load_partition(config, p)
+    g, node_feats, edge_feats, gpb, name, _, _ = load_partition(config, p)
     assert name == graph["name"]
     assert list(meta["ntypes"]) == list(graph["num_nodes"]), "types in ID order"
     nids, eids = g.ndata[dgl.NID], g.edata[dgl.EID]

@@ -11,6 +11,8 @@ from daskgraphpart.errors import EnvironmentFaultError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+SECONDS_TO_CONNECT = "30s"
+
 
 class ClusterExecutor:
     """Calls on the workers of a cluster.
@@ -38,7 +40,7 @@ class ClusterExecutor:
             self._client = Client(self._cluster)
             return
         try:
-            self._client = Client(cluster, timeout="30s")
+            self._client = Client(cluster, timeout=SECONDS_TO_CONNECT)
         except OSError as fault:
             raise EnvironmentFaultError(
                 "no dask scheduler answers",

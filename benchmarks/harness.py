@@ -1,0 +1,136 @@
+"""Run commands in turn, each in a fresh process, and measure wall time and peak memory of the whole process tree.
+
+Machines are noisy and shared, so commands that are compared run A B A B ... in one go, and what counts is the ratio of
+each pair. Memory is the sum over the tree of the proportional set size, which counts shared pages once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+RESULTS = Path(__file__).parent / "results"
+SECONDS_BETWEEN_SAMPLES = 0.02
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run of one command."""
+
+    seconds: float
+    peak_bytes: int
+
+
+def measure(command: Sequence[str]) -> Measurement:
+    """Run a command; fails if it does."""
+    started = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    peak = [0]
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(SECONDS_BETWEEN_SAMPLES):
+            peak[0] = max(peak[0], tree_bytes(process.pid))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    output, _ = process.communicate()
+    seconds = time.monotonic() - started
+    stop.set()
+    watcher.join()
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output[-3000:]}")
+    return Measurement(seconds, peak[0])
+
+
+def tree_bytes(pid: int) -> int:
+    """Memory of a process and its children: proportional set size where the system tells it, else resident."""
+    try:
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0
+    total = 0
+    for member in family:
+        try:
+            rollup = Path(f"/proc/{member.pid}/smaps_rollup").read_text(encoding="ascii")
+            total += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")) * 1024
+        except (OSError, StopIteration):
+            try:
+                total += member.memory_info().rss
+            except psutil.NoSuchProcess:
+                continue
+    return total
+
+
+def in_turn(
+    commands: dict[str, Sequence[str]], runs: int, before_each: Callable[[str], None] | None = None
+) -> dict[str, list[Measurement]]:
+    """Run all commands in turn, `runs` times."""
+    results: dict[str, list[Measurement]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, command in commands.items():
+            if before_each is not None:
+                before_each(name)
+            results[name].append(measure(command))
+    return results
+
+
+def ratios(results: dict[str, list[Measurement]], ours: str, theirs: str) -> tuple[float, float, float]:
+    """Smallest, median and largest ratio of wall times, pair by pair."""
+    found = [a.seconds / b.seconds for a, b in zip(results[ours], results[theirs], strict=True)]
+    return min(found), statistics.median(found), max(found)
+
+
+def show(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table in Markdown."""
+    print("| " + " | ".join(headers) + " |")
+    print("|" + " --- |" * len(headers))
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+
+
+def keep(name: str, setting: dict[str, Any], results: dict[str, list[Measurement]]) -> None:
+    """Append results to ``results/<name>.jsonl`` with what is needed to judge them."""
+    RESULTS.mkdir(exist_ok=True)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=Path(__file__).parent
+    ).stdout.strip()
+    line = {
+        "commit": commit,
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in ("dask", "numba", "numpy", "pyarrow", "zarr")},
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "setting": setting,
+        "results": {name: [asdict(run) for run in runs] for name, runs in results.items()},
+    }
+    with (RESULTS / f"{name}.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def our_command(*arguments: str) -> list[str]:
+    """Command line of the package under this interpreter."""
+    return [sys.executable, "-m", "daskgraphpart", *arguments]
+
+
+def generate_once(directory: Path, *arguments: str) -> Path:
+    """Generate a graph unless it is there."""
+    if not (directory / "metadata.json").is_file():
+        measure(our_command("generate", str(directory), "--overwrite", "--quiet", *arguments))
+    return directory

@@ -1,0 +1,74 @@
+"""What keeps the package in shape: import time, public names, what the wheel holds, names of passes."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import daskgraphpart
+
+PACKAGE = Path(daskgraphpart.__file__).parent
+ROOT = PACKAGE.parent
+HEAVY = ("torch", "numba", "pandas", "pyarrow", "zarr", "distributed", "rich", "dask", "numpy")
+
+
+def test_import_is_quick_and_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, time; started = time.perf_counter(); import daskgraphpart; "
+        f"print(time.perf_counter() - started, [m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    seconds, _, heavy = done.stdout.partition(" ")
+    assert float(seconds) < 0.5
+    assert heavy.strip() == "[]"
+
+
+def test_every_public_name_is_there_and_listed() -> None:
+    assert sorted(daskgraphpart.__all__) == list(daskgraphpart.__all__)
+    assert all(getattr(daskgraphpart, name) is not None for name in daskgraphpart.__all__)
+    assert set(daskgraphpart._HOMES) == set(daskgraphpart.__all__)
+
+
+def test_public_names_are_documented() -> None:
+    missing = [name for name in daskgraphpart.__all__ if not getattr(daskgraphpart, name).__doc__]
+    assert missing == []
+
+
+def test_no_module_imports_from_the_package_root() -> None:
+    allowed = {PACKAGE / "__init__.py", PACKAGE / "cli" / "main.py"}  # the version
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "daskgraphpart":
+                assert path in allowed, path
+
+
+def test_files_and_functions_stay_short() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text()
+        assert len(text.splitlines()) <= 400, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and "kernels" not in path.parts:
+                body = (node.end_lineno or 0) - node.body[0].lineno
+                docstring = ast.get_docstring(node)
+                if docstring and len(node.body) > 1:
+                    body = (node.end_lineno or 0) - node.body[1].lineno
+                assert body < 60, f"{path}: {node.name} has {body} lines"
+
+
+def test_no_name_of_a_junk_drawer() -> None:
+    junk = {"utils", "helpers", "common", "core", "base", "misc", "manager"}
+    assert [path for path in PACKAGE.rglob("*.py") if path.stem in junk] == []
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "daskgraphpart/py.typed" in names
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"daskgraphpart"}
+    expected = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*.py")}
+    assert expected == {name for name in names if name.endswith(".py")}

@@ -1,0 +1,95 @@
+"""Threads, processes and LocalCluster, any budget and staging: the same SHA-256 for every file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from graphs import file_hashes, load_real_graph
+
+import daskgraphpart as dgp
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.generation.pipeline import generate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPTIONS = dgp.DispatchOptions(num_hops=2, graph_formats=("coo", "csc"), out_edges=True)
+WAYS = [
+    ("sync", 1, "256MB", "in-place"),
+    ("threads", 1, "256MB", "zarr"),
+    ("threads", 2, "4GB", "in-place"),
+    ("threads", 2, "24MB", "in-place"),
+    ("processes", 2, "256MB", "zarr"),
+    ("processes", 1, "4GB", "in-place"),
+    ("local", 2, "256MB", "in-place"),
+    ("local", 1, "4GB", "zarr"),
+]
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """One heterogeneous graph with node and edge features in three chunkings and formats."""
+    graph, root = load_real_graph("vcs_networkit"), tmp_path_factory.mktemp("inputs")
+    return [
+        graph.write(root / "1", edge_format="parquet", num_chunks=(1, 3)),
+        graph.write(root / "2", edge_format="csv", data_format="parquet", num_chunks=(5, 2)),
+        graph.write(root / "3", edge_format="numpy", num_chunks=(2, 7)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected(inputs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    out = tmp_path_factory.mktemp("expected") / "out"
+    dgp.partition(inputs[0], out, 3, options=OPTIONS, resources=dgp.detect_resources("1GB"))
+    return file_hashes(out)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("number", range(len(WAYS)), ids=["-".join(map(str, way)) for way in WAYS])
+def test_the_scheduler_budget_and_staging_change_no_byte(
+    number: int, inputs: list[Path], expected: dict[str, str], tmp_path: Path
+) -> None:
+    cluster, workers, memory, staging = WAYS[number]
+    resources = dgp.detect_resources(memory, cluster, workers, staging)
+    dgp.partition(inputs[number % 3], tmp_path / "out", 3, options=OPTIONS, resources=resources)
+    assert file_hashes(tmp_path / "out") == expected
+
+
+def test_a_scheduler_is_used_by_its_address(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    with open_runner(dgp.detect_resources("1GB")) as runner:
+        generate(tmp_path / "graph", num_nodes=1000, num_edges=5000, runner=runner)
+    dgp.partition(tmp_path / "graph", tmp_path / "here", 4)
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
+        resources = dgp.detect_resources("1GB", cluster.scheduler_address, 2)
+        dgp.partition(tmp_path / "graph", tmp_path / "there", 4, resources=resources)
+    assert file_hashes(tmp_path / "there") == file_hashes(tmp_path / "here")
+
+
+def test_a_scheduler_that_does_not_answer_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import daskgraphpart.engine.executors.cluster as cluster_module
+
+    monkeypatch.setattr(cluster_module, "SECONDS_TO_CONNECT", "1s")
+    with open_runner(dgp.detect_resources("1GB")) as runner:
+        generate(tmp_path / "graph", num_nodes=100, num_edges=500, runner=runner)
+    resources = dgp.detect_resources("1GB", "tcp://127.0.0.1:1", 2)
+    with pytest.raises(dgp.GraphPartError, match="no dask scheduler answers"):
+        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, resources=resources)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("cluster", ["sync", "threads", "processes", "local"])
+def test_an_error_of_a_task_arrives_as_it_was_raised(cluster: str, tmp_path: Path) -> None:
+    with open_runner(dgp.detect_resources("1GB")) as runner:
+        generate(tmp_path / "graph", num_nodes=100, num_edges=500, num_chunks=4, edge_format="csv", runner=runner)
+    path = tmp_path / "graph" / "edges" / "0-2.csv"
+    lines = path.read_text().splitlines()
+    lines[1] = "100 0"
+    path.write_text("\n".join(lines) + "\n")
+    resources = dgp.detect_resources("1GB", cluster, 2)
+    with pytest.raises(dgp.GraphPartError) as caught:
+        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, resources=resources)
+    assert (caught.value.file, caught.value.place, caught.value.found) == (str(path), "row 1", "100")
+    assert not list((tmp_path / "out").glob("*.json"))

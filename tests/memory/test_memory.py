@@ -1,0 +1,83 @@
+"""Memory follows the budget, not the graph; and a budget that cannot work is refused before work starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import daskgraphpart as dgp
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.generation.pipeline import generate
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """
+import sys
+import daskgraphpart as dgp
+dgp.partition(sys.argv[1], sys.argv[2], int(sys.argv[3]), resources=dgp.detect_resources(sys.argv[4], workers=2))
+# not getrusage, whose peak is inherited from the process that started this one
+print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def peak_bytes(graph: Path, out: Path, num_parts: int, memory: str) -> int:
+    command = [sys.executable, "-c", PROGRAM, str(graph), str(out), str(num_parts), memory]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.mark.memory
+def test_peak_memory_does_not_grow_with_edges_parts_or_width(tmp_path: Path) -> None:
+    peaks = {}
+    for name, edges, width, parts in (
+        ("small", 200_000, 8, 4),
+        ("edges", 4_000_000, 8, 4),
+        ("width", 200_000, 512, 4),
+        ("parts", 200_000, 8, 200),
+    ):
+        with open_runner(dgp.detect_resources("256MB")) as runner:
+            generate(tmp_path / name, num_nodes=50_000, num_edges=edges, feature_width=width, runner=runner)
+        if not peaks:
+            peak_bytes(tmp_path / name, tmp_path / "warm-up", parts, "64MB")  # compiles the kernels
+        peaks[name] = peak_bytes(tmp_path / name, tmp_path / f"out-{name}", parts, "64MB")
+    budget = 64_000_000
+    assert max(peaks.values()) - peaks["small"] < budget, peaks
+
+
+def schema(num_nodes: int, width: int = 1) -> GraphSchema:
+    import numpy as np
+
+    feature = DataSpec("x", np.dtype("f4"), (width,))
+    return GraphSchema("g", (NodeType("n", num_nodes, (feature,)),), (EdgeType("n", "e", "n", 10),))
+
+
+def test_the_smallest_budget_grows_with_the_bitmap_of_halo_nodes_only() -> None:
+    small, large = (smallest_task_memory(schema(n), DispatchOptions()) for n in (1000, 1_000_000_000))
+    assert large - small == pytest.approx(2 * 1_000_000_000 / 8, rel=0.01)
+    assert smallest_task_memory(schema(1_000_000_000), DispatchOptions(num_hops=2)) > large
+
+
+def test_a_budget_that_cannot_work_is_refused_with_the_smallest_that_does(tmp_path: Path) -> None:
+    with open_runner(dgp.detect_resources("1GB")) as runner:
+        generate(tmp_path / "graph", num_nodes=100, num_edges=100, runner=runner)
+    with pytest.raises(dgp.GraphPartError, match=r"at least 16.8 MB.*give --memory 17MB") as caught:
+        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, resources=dgp.detect_resources("1MB"))
+    assert caught.value.exit_code == 2
+    assert not (tmp_path / "out").exists()
+    dgp.partition(tmp_path / "graph", tmp_path / "out", 2, resources=dgp.detect_resources("17MB"))
+
+
+def test_workers_are_fewer_where_the_memory_carries_no_more() -> None:
+    assert dgp.detect_resources("40MB", workers=8).limited(16 << 20).workers == 2
+
+
+def test_bites_do_not_grow_with_a_large_budget() -> None:
+    some, much = (choose_sizes(dgp.detect_resources(memory)) for memory in ("10GB", "100GB"))
+    for name in ("edge_block_rows", "csv_block_bytes", "row_block_bytes", "interval_rows", "segment_edges"):
+        assert getattr(some, name) == getattr(much, name)
