@@ -1,0 +1,137 @@
+"""Tensor and graph files: what is laid out is read back, and no file, however damaged, is read past its end."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file, publish_file
+from daskgraphpart.dgl_layout.graph_file import graph_file_layout, read_graph_file
+from daskgraphpart.dgl_layout.tensor_file import read_tensor_file, tensor_file_layout
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.schema import STORED_DTYPES
+
+DTYPES = [np.dtype(name) for name in STORED_DTYPES if name != "bool"]
+SPECS = st.lists(
+    st.tuples(
+        st.sampled_from(DTYPES), st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple), st.text(max_size=5)
+    ),
+    max_size=4,
+    unique_by=lambda spec: spec[2],
+)
+
+
+def write_tensors(path: Path, specs: list[ArraySpec]) -> dict[str, np.ndarray]:
+    layout = tensor_file_layout(specs)
+    regions = create_file(path, layout)
+    arrays = {}
+    for i, spec in enumerate(specs):
+        arrays[spec.key] = (np.arange(int(np.prod(spec.shape))) + i).astype(spec.dtype).reshape(spec.shape)
+        regions[spec.key].write(arrays[spec.key], 0)
+    publish_file(path, layout)
+    return arrays
+
+
+@given(SPECS)
+def test_tensor_files_are_read_back(drawn: list[tuple[np.dtype, tuple[int, ...], str]]) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        path = Path(root) / "x.dgl"
+        arrays = write_tensors(path, [ArraySpec(key, dtype, shape) for dtype, shape, key in drawn])
+        regions = read_tensor_file(path)
+        assert list(regions) == list(arrays)
+        for key, expected in arrays.items():
+            assert regions[key].dtype == expected.dtype
+            np.testing.assert_array_equal(regions[key].read(), expected)
+            np.testing.assert_array_equal(regions[key].memmap(), expected)
+
+
+def test_an_empty_tensor_file_has_24_bytes(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "x.dgl", [])
+    assert (tmp_path / "x.dgl").stat().st_size == 24
+    assert read_tensor_file(tmp_path / "x.dgl") == {}
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("uint32", (2,)), ("bool", (2,)), ("complex64", (2,)), ("int64", ())])
+def test_what_dgl_cannot_load_is_not_written(dtype: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(LayoutError):
+        tensor_file_layout([ArraySpec("x", np.dtype(dtype), shape)])
+
+
+def small_graph(path: Path, formats: tuple[str, ...] = ("coo", "csr", "csc")) -> None:
+    node, edge = ArraySpec("_ID", np.dtype("<i8"), (3,)), ArraySpec("w", np.dtype("f4"), (2, 2))
+    layout = graph_file_layout(3, 2, formats, [node], [edge])
+    create_file(path, layout)
+    publish_file(path, layout)
+
+
+@pytest.mark.parametrize("formats", [("coo",), ("csr",), ("csc",), ("csc", "coo"), ("csr", "csc", "coo")])
+def test_graph_files_are_read_back(formats: tuple[str, ...], tmp_path: Path) -> None:
+    small_graph(tmp_path / "graph.dgl", formats)
+    graph = read_graph_file(tmp_path / "graph.dgl")
+    assert (graph.num_nodes, graph.num_edges, set(graph.formats)) == (3, 2, set(formats))
+    assert graph.node_arrays["_ID"].shape == (3,)
+    assert graph.edge_arrays["w"].shape == (2, 2)
+    for name, arrays in graph.formats.items():
+        expected = {"row", "col"} if name == "coo" else {"indptr", "indices", "data"}
+        assert set(arrays) == expected
+
+
+def test_graph_files_hold_no_memory_of_ours(tmp_path: Path) -> None:
+    small_graph(tmp_path / "graph.dgl")
+    assert (tmp_path / "graph.dgl").read_bytes()[32:4096] == bytes(4096 - 32)
+
+
+def test_a_file_cut_anywhere_is_an_error(tmp_path: Path) -> None:
+    small_graph(tmp_path / "graph.dgl")
+    write_tensors(tmp_path / "x.dgl", [ArraySpec("a", np.dtype("f4"), (2, 3)), ArraySpec("b", np.dtype("i8"), (1,))])
+    for name, read, tail in (("graph.dgl", read_graph_file, 100), ("x.dgl", read_tensor_file, 0)):
+        content = (tmp_path / name).read_bytes()
+        for keep in (*range(40), *range(4090, len(content) - tail), *range(min(4090, len(content) - tail))[40::17]):
+            if keep >= len(content):
+                continue
+            (tmp_path / "cut").write_bytes(content[:keep])
+            with pytest.raises(LayoutError):
+                read(tmp_path / "cut")
+
+
+def test_no_flipped_byte_leads_to_anything_but_an_error_of_ours(tmp_path: Path) -> None:
+    small_graph(tmp_path / "graph.dgl")
+    write_tensors(tmp_path / "x.dgl", [ArraySpec("a", np.dtype("f4"), (2, 3)), ArraySpec("b", np.dtype("i8"), (1,))])
+    for name, read in (("graph.dgl", read_graph_file), ("x.dgl", read_tensor_file)):
+        content = (tmp_path / name).read_bytes()
+        for place in (*range(min(40, len(content))), *range(4096, len(content))):
+            for flipped in (0xFF, 0x80, 1):
+                damaged = bytearray(content)
+                damaged[place] ^= flipped
+                (tmp_path / "damaged").write_bytes(damaged)
+                try:
+                    found = read(tmp_path / "damaged")
+                except LayoutError:
+                    continue
+                regions = found.values() if isinstance(found, dict) else found.node_arrays.values()
+                assert all(region.offset + region.nbytes <= len(content) for region in regions)
+
+
+def test_a_file_that_changed_its_size_is_not_published(tmp_path: Path) -> None:
+    layout = tensor_file_layout([])
+    create_file(tmp_path / "x.dgl", layout)
+    with open(tmp_path / "x.dgl.unfinished", "ab") as file:
+        file.write(b"more")
+    with pytest.raises(LayoutError, match="changed its size"):
+        publish_file(tmp_path / "x.dgl", layout)
+    assert not (tmp_path / "x.dgl").exists()
+
+
+def test_files_of_other_kinds_are_named(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"PK" + bytes(100))
+    with pytest.raises(LayoutError, match="not a tensor file"):
+        read_tensor_file(tmp_path / "x")
+    with pytest.raises(LayoutError, match="not a graph file"):
+        read_graph_file(tmp_path / "x")
+    with pytest.raises(LayoutError, match="no such file"):
+        read_graph_file(tmp_path / "y")

@@ -1,0 +1,30 @@
+"""Errors of ours say five things, and keep them when they travel between processes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import daskgraphpart.errors as errors_module
+from daskgraphpart.book import IdOutOfRangeError
+from daskgraphpart.errors import GraphPartError
+
+KINDS = [
+    *(k for k in vars(errors_module).values() if isinstance(k, type) and issubclass(k, GraphPartError)),
+    IdOutOfRangeError,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_pickles_with_all_it_says(kind: type[GraphPartError]) -> None:
+    error = kind("is wrong", file="a.csv", place="row 3", expected=1, found=2, hint="mend it")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is kind
+    assert str(again) == str(error) == "a.csv, row 3: is wrong; expected 1, found 2; mend it"
+    assert (again.file, again.place, again.expected, again.found, again.hint) == ("a.csv", "row 3", 1, 2, "mend it")
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    assert str(GraphPartError("is wrong")) == "is wrong"
+    assert str(GraphPartError("is wrong", found=0)) == "is wrong; found 0"
