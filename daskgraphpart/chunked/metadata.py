@@ -145,10 +145,10 @@ class _Checker:
         if not isinstance(name, str):
             self.fault("no name of the graph", "graph_name", expected="a string", found=repr(name))
         ntypes, etypes = self._names("node_type"), self._names("edge_type")
-        num_nodes = self._counts("nodes", ntypes)
-        num_edges = self._counts("edges", etypes)
         if not ntypes and not self.faults:
             self.fault("no node type", "node_type", expected="at least one")
+        num_nodes = self._counts("nodes", ntypes)
+        num_edges = self._counts("edges", etypes)
         self.raise_faults()
         edge_types = []
         for etype, count in zip(etypes, num_edges, strict=True):

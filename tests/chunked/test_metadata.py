@@ -1,0 +1,184 @@
+"""Every fault of the metadata is named by its key, all of them in one error, before any data is read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from graphs import Graph
+
+from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, MetadataError
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+Content = dict[str, Any]
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    node_types = (NodeType("a", 4), NodeType("b", 2), NodeType("none", 0))
+    edge_types = (EdgeType("a", "r", "b", 3), EdgeType("b", "s", "a", 0))
+    edges = {"a:r:b": (np.array([0, 1, 3]), np.array([1, 0, 1])), "b:s:a": (np.zeros(0, int), np.zeros(0, int))}
+    data = {"a": {"x": np.ones((4, 2), "f4")}}
+    weights = {"a:r:b": {"w": np.ones(3)}}
+    return Graph(GraphSchema("g", node_types, edge_types), edges, data, weights).write(tmp_path / "in")
+
+
+def edited(directory: Path, change: Callable[[Content], object]) -> Path:
+    path = directory / "metadata.json"
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+    return directory
+
+
+def put(*keys: Any) -> Callable[[Content], None]:
+    """Set content[key][key]... = the last argument."""
+
+    def change(content: Content) -> None:
+        for key in keys[:-2]:
+            content = content[key]
+        content[keys[-2]] = keys[-1]
+
+    return change
+
+
+def drop(*keys: Any) -> Callable[[Content], None]:
+    def change(content: Content) -> None:
+        for key in keys[:-1]:
+            content = content[key]
+        del content[keys[-1]]
+
+    return change
+
+
+def test_a_good_graph_opens(directory: Path) -> None:
+    graph = read_chunked(directory)
+    assert graph.schema.ntypes == ("a", "b", "none")
+    assert [t.num_edges for t in graph.schema.edge_types] == [3, 0]
+    assert read_chunked(directory / "metadata.json").schema == graph.schema
+
+
+@pytest.mark.parametrize("dialect", ["chunk", "type"])
+def test_either_dialect_is_enough(dialect: str, directory: Path) -> None:
+    def change(content: Content) -> None:
+        for what in ("nodes", "edges"):
+            del content[f"num_{what}_per_{'type' if dialect == 'chunk' else 'chunk'}"]
+        if dialect == "chunk":
+            content["num_nodes_per_chunk"] = [[1, 3], [0, 2], [0, 0]]
+            content["num_edges_per_chunk"] = [[3], []]
+
+    assert read_chunked(edited(directory, change)).schema.num_nodes == 6
+
+
+def test_data_keys_may_be_missing_and_paths_absolute(directory: Path, tmp_path: Path) -> None:
+    def change(content: Content) -> None:
+        del content["node_data"], content["edge_data"], content["edges"]["b:s:a"]
+        entry = content["edges"]["a:r:b"]
+        entry["data"] = [str(directory / path) for path in entry["data"]]
+
+    moved = tmp_path / "moved.json"
+    edited(directory, change)
+    moved.write_text((directory / "metadata.json").read_text())
+    assert read_chunked(moved).schema.num_edges == 3
+
+
+E = "a:r:b"
+FAULTS = [
+    (drop("graph_name"), "graph_name"),
+    (put("graph_name", 7), "graph_name"),
+    (put("graph_name", "a/b"), "a/b"),
+    (drop("node_type"), "node_type"),
+    (put("node_type", "a"), "node_type"),
+    (put("node_type", ["a", "a", "none"]), "given twice"),
+    (put("node_type", ["a", "b/c", "none"]), "b/c"),
+    (put("node_type", []), "node_type"),
+    (drop("edge_type"), "edge_type"),
+    (put("edge_type", [E, E]), "given twice"),
+    (put("edge_type", ["a:b", "b:s:a"]), "src:relation:dst"),
+    (put("edge_type", ["a:r:z", "b:s:a"]), "unknown node type"),
+    (put("edge_type", ["a::b", "b:s:a"]), "edge_type"),
+    (lambda c: (c.pop("num_nodes_per_type"), c.pop("num_nodes_per_chunk")), "num_nodes_per_type"),
+    (put("num_nodes_per_type", [4, 2]), "num_nodes_per_type"),
+    (put("num_nodes_per_type", [4, 2, -1]), "num_nodes_per_type[2]"),
+    (put("num_nodes_per_type", [4, 2, True]), "num_nodes_per_type[2]"),
+    (put("num_nodes_per_type", [4.0, 2, 0]), "num_nodes_per_type[0]"),
+    (put("num_nodes_per_type", [4, "2", 0]), "num_nodes_per_type[1]"),
+    (put("num_nodes_per_type", [4, 2, 2**63]), "num_nodes_per_type[2]"),
+    (put("num_nodes_per_type", [5, 2, 0]), "disagrees with num_nodes_per_chunk"),
+    (put("num_nodes_per_chunk", [4, 2, 0]), "num_nodes_per_chunk[0]"),
+    (put("num_nodes_per_chunk", [[4], [2]]), "num_nodes_per_chunk"),
+    (put("num_edges_per_type", [3]), "num_edges_per_type"),
+    (put("edges", []), "edges"),
+    (drop("edges", E), f"edges.{E}"),
+    (put("edges", "z:z:z", {}), "edges.z:z:z"),
+    (put("edges", E, "data", "x.csv"), f"edges.{E}.data"),
+    (put("edges", E, "data", [1]), f"edges.{E}.data"),
+    (put("edges", E, "data", []), f"edges.{E}"),
+    (put("edges", E, "data", ["missing.csv"]), "missing.csv"),
+    (put("edges", E, "data", ["."]), "is a directory"),
+    (put("edges", E, "format", "csv"), f"edges.{E}.format.name"),
+    (put("edges", E, "format", {"name": "orc"}), "csv or numpy or parquet"),
+    (put("edges", E, "format", "delimiter", "::"), f"edges.{E}.format.delimiter"),
+    (put("edges", E, "format", "delimiter", "7"), "delimiter"),
+    (put("edges", E, "format", "delimiter", "\n"), "delimiter"),
+    (put("edges", E, "format", "delimiter", ""), "delimiter"),
+    (put("node_data", []), "node_data"),
+    (put("node_data", "z", {}), "node_data.z"),
+    (put("node_data", "a", []), "node_data.a"),
+    (put("node_data", "a", "x", "format", {"name": "csv"}), "numpy and parquet only"),
+    (put("node_data", "a", "x/y", {}), "x/y"),
+    (put("node_data", "a", "x", "data", []), "no files"),
+    (put("edge_data", "z:z:z", {}), "edge_data.z:z:z"),
+    (drop("edge_data", E, "w", "format"), f"edge_data.{E}.w.format.name"),
+]
+
+
+@pytest.mark.parametrize(("change", "word"), FAULTS, ids=[f"{i}-{word}" for i, (_, word) in enumerate(FAULTS)])
+def test_a_fault_is_named(change: Callable[[Content], object], word: str, directory: Path) -> None:
+    with pytest.raises(GraphPartError) as caught:
+        read_chunked(edited(directory, change))
+    message = str(caught.value)
+    assert word in message
+    assert "metadata.json" in message
+    assert caught.value.exit_code == 2
+
+
+def test_all_faults_are_in_one_error(directory: Path) -> None:
+    def change(content: Content) -> None:
+        content["edges"][E]["format"]["name"] = "orc"
+        content["node_data"]["z"] = {}
+        content["edge_data"][E]["w"]["data"] = ["gone.npy"]
+
+    with pytest.raises(MetadataError, match="3 things are wrong") as caught:
+        read_chunked(edited(directory, change))
+    for word in (f"edges.{E}.format.name", "node_data.z", "gone.npy"):
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"{", "not valid JSON"),
+        (b"[]", "not a JSON object"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b'{"graph_name": "a", "graph_name": "b"}', "given twice"),
+        (b'{"a": ' * 100_000, "not valid JSON"),
+        (b"", "not valid JSON"),
+    ],
+)
+def test_what_is_not_json_is_one_error(content: bytes, word: str, tmp_path: Path) -> None:
+    (tmp_path / "metadata.json").write_bytes(content)
+    with pytest.raises(MetadataError, match=word):
+        read_chunked(tmp_path)
+
+
+def test_no_metadata_is_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(InputFileNotFoundError, match=r"metadata\.json"):
+        read_chunked(tmp_path / "nowhere" / "metadata.json")

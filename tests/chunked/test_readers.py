@@ -1,0 +1,217 @@
+"""Readers and lazy collections: every format, any cut, the same rows; nothing is read before it is asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from graphs import Graph
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+from strategies import graphs, layouts
+
+import daskgraphpart.chunked.read_block as read_block_module
+from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.chunked.headers import feature_files
+from daskgraphpart.chunked.metadata import Files
+from daskgraphpart.chunked.read_block import read_edges, read_rows
+from daskgraphpart.chunked.scan_edges import count_rows
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from strategies import Layout
+
+
+@given(graph=graphs(), layout=layouts())
+def test_collections_equal_the_arrays_they_were_written_from(graph: Graph, layout: Layout, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+    directory = tmp_path_factory.mktemp("graph")
+    how = {"num_chunks": layout.num_chunks, "delimiter": layout.delimiter, "data_format": layout.data_format}
+    graph.write(directory, edge_format=layout.edge_format, **how)
+    chunked = read_chunked(directory)
+    for etype, (src, dst) in graph.edges.items():
+        frame = chunked.edges[etype].compute()
+        assert frame.src.tolist() == src.tolist()
+        assert frame.dst.tolist() == dst.tolist()
+    for lazy, data in ((chunked.node_data, graph.node_data), (chunked.edge_data, graph.edge_data)):
+        for kind, features in data.items():
+            assert list(lazy[kind]) == list(features)
+            for name, rows in features.items():
+                array = lazy[kind][name]
+                assert (array.dtype, array.shape) == (rows.dtype, rows.shape)
+                np.testing.assert_array_equal(array.compute(), rows)
+
+
+def one_type(tmp_path: Path, text: bytes, num_edges: int, delimiter: str = " ") -> Path:
+    (tmp_path / "e.csv").write_bytes(text)
+    (tmp_path / "empty.csv").write_bytes(b"")
+    form = {"name": "csv", "delimiter": delimiter}
+    content = {
+        "graph_name": "g",
+        "node_type": ["n"],
+        "num_nodes_per_type": [100],
+        "edge_type": ["n:e:n"],
+        "num_edges_per_type": [num_edges],
+        "edges": {"n:e:n": {"format": form, "data": ["empty.csv", "e.csv", "empty.csv"]}},
+    }
+    (tmp_path / "metadata.json").write_text(json.dumps(content))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [
+        (b"1 2\n3 4\n", " "),
+        (b"1 2\r\n3 4\r\n", " "),
+        (b"1,2\n3,4", ","),
+        (b"\n1 , 2 \n\n 3,4\n\n", ","),
+        (b"1\t2\tred\n3\t4\tblue 5\n", "\t"),
+        (b"1;2;;\n3;4;x\n", ";"),
+        (b"+1  2\n 3 4 99\n", " "),
+    ],
+)
+def test_csv_in_all_its_dress(text: bytes, delimiter: str, tmp_path: Path) -> None:
+    frame = read_chunked(one_type(tmp_path, text, 2, delimiter)).edges["n:e:n"].compute()
+    assert frame.to_numpy().tolist() == [[1, 2], [3, 4]]
+
+
+@given(lines=st.lists(st.sampled_from(["1 2\n", "10 20\n", "\n", "7 7\r\n"]), max_size=9), max_bytes=st.integers(1, 30))
+def test_csv_blocks_hold_every_line_once(lines: list[str], max_bytes: int, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path_factory.mktemp("csv") / "e.csv"
+    path.write_bytes("".join(lines).encode())
+    files = [InputFile(str(path), "csv", " ", None, path.stat().st_size)] * 2
+    blocks = cut_bytes(files, max_bytes)
+    numbered = number_blocks(blocks, [count_rows(block) for block in blocks])
+    edges = [edge for block in numbered for edge in zip(*(end.tolist() for end in read_edges(block)), strict=True)]
+    expected = [tuple(map(int, line.split())) for line in lines if line.strip()] * 2
+    assert edges == expected
+    assert [block.first_row for block in numbered] == np.cumsum([0, *(b.num_rows for b in numbered)])[:-1].tolist()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.lists(st.integers(1, 9), max_size=3)), min_size=1, max_size=4),
+    st.integers(1, 15),
+)
+def test_row_blocks_cover_every_row_once_in_order(files: list[tuple[int, list[int]]], max_rows: int) -> None:
+    inputs = []
+    for i, (rows, groups) in enumerate(files):
+        ends = tuple(np.cumsum(groups).tolist())
+        inputs.append(InputFile(str(i), "parquet", " ", ends[-1] if ends else rows, 0, ends))
+    blocks = cut_rows(inputs, max_rows)
+    assert all(0 < block.num_rows == block.stop - block.start <= max_rows for block in blocks)
+    covered = [(block.path, row) for block in blocks for row in range(block.start, block.stop)]
+    assert covered == [(file.path, row) for file in inputs for row in range(file.num_rows or 0)]
+    assert [block.first_row for block in blocks] == np.cumsum([0, *(b.num_rows for b in blocks)])[:-1].tolist()
+
+
+def test_row_groups_are_kept_whole_where_they_fit() -> None:
+    file = InputFile("f", "parquet", " ", 10, 0, (3, 6, 10))
+    assert [(b.start, b.stop) for b in cut_rows([file], 6)] == [(0, 6), (6, 10)]
+    assert [(b.start, b.stop) for b in cut_rows([file], 3)] == [(0, 3), (3, 6), (6, 9), (9, 10)]
+
+
+@pytest.mark.parametrize("shape", [(30, 2), (30,), (30, 2, 3)])
+def test_npy_in_fortran_order_is_read(shape: tuple[int, ...], tmp_path: Path) -> None:
+    rows = np.arange(np.prod(shape)).reshape(shape)
+    np.save(tmp_path / "f.npy", np.asfortranarray(rows))
+    spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)), "metadata.json")
+    found = [read_rows(block, spec) for block in cut_rows(files, 7)]
+    np.testing.assert_array_equal(np.concatenate(found), rows)
+
+
+def test_npy_of_the_other_byte_order_is_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "f.npy", np.arange(5, dtype=">f4"))
+    spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)), "metadata.json")
+    assert read_rows(cut_rows(files, 9)[0], spec).tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4"])
+@pytest.mark.parametrize("names", [("src", "dst"), ("a", "b"), ("dst", "w", "src")])
+def test_parquet_edges_by_name_or_position(dtype: str, names: tuple[str, ...], tmp_path: Path) -> None:
+    columns = {name: np.arange(10, dtype=dtype) + i for i, name in enumerate(names)}
+    parquet.write_table(pa.table(columns), tmp_path / "e.parquet", row_group_size=4)
+    first, second = ("src", "dst") if "src" in names else names
+    block = Block(str(tmp_path / "e.parquet"), "parquet", " ", 3, 9, 3, 6, 3)
+    src, dst = read_edges(block)
+    assert src.dtype == dst.dtype == np.int64
+    assert (src.tolist(), dst.tolist()) == (columns[first][3:9].tolist(), columns[second][3:9].tolist())
+
+
+ROWS = np.arange(24).reshape(8, 3)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8"])
+@pytest.mark.parametrize(
+    "kind", ["list", "large_list", "fixed_size_list", "columns", "shape", "scalar", "scalar_shape"]
+)
+def test_parquet_features_in_all_their_forms(kind: str, dtype: str, tmp_path: Path) -> None:
+    rows = ROWS.astype(dtype)
+    values = pa.array(rows.reshape(-1))
+    metadata = None
+    if kind == "columns":
+        table, expected = pa.table({str(i): rows[:, i] for i in range(3)}), rows
+    elif kind.startswith("scalar"):
+        table, expected = pa.table({"x": rows[:, 0]}), rows[:, 0]
+        metadata = {b"shape": b"(8,)"} if kind == "scalars" else None
+    else:
+        lists = {
+            "list": lambda: pa.ListArray.from_arrays(pa.array(range(0, 25, 3), pa.int32()), values),
+            "large_list": lambda: pa.LargeListArray.from_arrays(pa.array(range(0, 25, 3), pa.int64()), values),
+            "fixed_size_list": lambda: pa.FixedSizeListArray.from_arrays(values, 3),
+            "shape": lambda: pa.ListArray.from_arrays(pa.array(range(0, 25, 3), pa.int32()), values),
+        }
+        table, expected = pa.table({"x": lists[kind]()}), rows
+        if kind == "shape":
+            metadata, expected = {b"shape": b"(8, 3, 1)"}, rows.reshape(8, 3, 1)
+    path = tmp_path / "f.parquet"
+    parquet.write_table(table.replace_schema_metadata(metadata), path, row_group_size=3)
+    spec, files = feature_files("x", Files("parquet", " ", (str(path),)), "metadata.json")
+    assert (spec.dtype, spec.row_shape) == (np.dtype(dtype), expected.shape[1:])
+    for max_rows in (2, 3, 100):
+        found = [read_rows(block, spec) for block in cut_rows(files, max_rows)]
+        np.testing.assert_array_equal(np.concatenate(found), expected)
+
+
+def test_several_columns_take_their_common_dtype(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"a": np.ones(3, "i2"), "b": np.ones(3, "f4")}), tmp_path / "f.parquet")
+    spec, _ = feature_files("x", Files("parquet", " ", (str(tmp_path / "f.parquet"),)), "metadata.json")
+    assert (spec.dtype, spec.row_shape) == (np.dtype("f4"), (2,))
+
+
+def test_opening_and_building_collections_read_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = GraphSchema("g", (NodeType("n", 9),), (EdgeType("n", "e", "n", 4),))
+    edges = {"n:e:n": (np.arange(4), np.arange(4))}
+    Graph(schema, edges, {"n": {"x": np.ones((9, 2))}}).write(tmp_path / "in", edge_format="numpy", num_chunks=2)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("data were read")
+
+    monkeypatch.setattr(read_block_module, "read_edges", refuse)
+    monkeypatch.setattr("daskgraphpart.chunked.collections.read_edges", refuse)
+    monkeypatch.setattr("daskgraphpart.chunked.collections.read_rows", refuse)
+    graph = read_chunked(tmp_path / "in")
+    frame, array = graph.edges["n:e:n"], graph.node_data["n"]["x"]
+    assert array.chunks == ((5, 4), (2,))
+    assert frame.divisions == (0, 2, 3)
+    assert "9" in repr(graph)
+    assert "<table>" in graph._repr_html_()
+    with pytest.raises(AssertionError, match="data were read"):
+        array.compute()
+
+
+def test_unknown_names_are_answered_with_the_known_ones(tmp_path: Path) -> None:
+    schema = replace(GraphSchema("g", (NodeType("n", 1),), ()), name="h")
+    graph = read_chunked(Graph(schema, {}, {"n": {"x": np.ones(1)}}).write(tmp_path / "in"))
+    with pytest.raises(KeyError, match="no node type 'm'; there are: n"):
+        graph.node_data["m"]
+    with pytest.raises(KeyError, match="no feature of n 'y'; there are: x"):
+        graph.node_data["n"]["y"]
+    with pytest.raises(KeyError, match="no edge type"):
+        graph.edges["a:b:c"]
