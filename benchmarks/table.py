@@ -1,0 +1,67 @@
+"""Write the tables of the README from the newest results: ``python benchmarks/table.py``."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+README = HERE.parent / "README.md"
+
+
+def main() -> None:
+    text = README.read_text(encoding="utf-8")
+    for name, rows_of in (("vs_dgl", vs_dgl), ("vs_copy", vs_copy), ("memory_vs_scale", memory_vs_scale)):
+        newest = json.loads((HERE / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+        table = "\n".join("| " + " | ".join(row) + " |" for row in with_line(rows_of(newest["results"])))
+        machine = f"{newest['cores']} cores, {newest['memory_gib']} GiB, commit {newest['commit']}"
+        block = f"<!-- {name} -->\n{table}\n\n({machine})\n<!-- end -->"
+        text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
+    README.write_text(text, encoding="utf-8")
+
+
+def with_line(rows: list[list[str]]) -> list[list[str]]:
+    return [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+
+
+def seconds(runs: list[dict[str, Any]]) -> float:
+    return statistics.median(run["seconds"] for run in runs)
+
+
+def peak(runs: list[dict[str, Any]]) -> float:
+    return max(run["peak_bytes"] for run in runs) / 1e9
+
+
+def vs_dgl(results: dict[str, Any]) -> list[list[str]]:
+    rows = [["", "wall time", "peak memory of the process tree"]]
+    return rows + [[name, f"{seconds(runs):.1f} s", f"{peak(runs):.2f} GB"] for name, runs in results.items()]
+
+
+def vs_copy(results: dict[str, Any]) -> list[list[str]]:
+    names = {
+        "ours": "daskgraphpart",
+        "copy": "reading the input and writing as many bytes as the output",
+        "copy input": "copying the files of the input",
+    }
+    rows = [["until on disk", "median wall time", "ours / this, pair by pair"]]
+    for name, runs in results.items():
+        pairs = [ours["seconds"] / other["seconds"] for ours, other in zip(results["ours"], runs, strict=True)]
+        spread = f"{statistics.median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})"
+        rows.append([names[name], f"{seconds(runs):.1f} s", spread])
+    return rows
+
+
+def memory_vs_scale(results: dict[str, Any]) -> list[list[str]]:
+    rows = [["edges", "peak memory of the process tree", "wall time", "time per edge"]]
+    for edges, runs in results.items():
+        fastest = min(run["seconds"] for run in runs)
+        per_edge = f"{fastest / float(edges) * 1e9:.0f} ns"
+        rows.append([f"{int(float(edges)):,}", f"{peak(runs):.2f} GB", f"{fastest:.1f} s", per_edge])
+    return rows
+
+
+if __name__ == "__main__":
+    main()
