@@ -51,3 +51,8 @@ def test_kernels(scripts: Path) -> None:
 def test_vs_dgl(scripts: Path, tmp_path: Path) -> None:
     arguments = (*TOY, "--dgl-python", dgl_python("2.1.0"), "--directory", str(tmp_path))
     assert "dgl.distributed.partition_graph" in run(scripts / "vs_dgl.py", *arguments)
+
+
+def test_many_parts(scripts: Path, tmp_path: Path) -> None:
+    table = run(scripts / "many_parts.py", *TOY, "--parts", "2,30", "--directory", str(tmp_path))
+    assert len(table.splitlines()) == 4

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from strategies import graphs, layouts
 
-import daskgraphpart.chunked.read_block as read_block_module
+from daskgraphpart.chunked import collections
 from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.headers import feature_files
@@ -193,9 +193,8 @@ def test_opening_and_building_collections_read_no_data(tmp_path: Path, monkeypat
     def refuse(*_: object) -> None:
         raise AssertionError("data were read")
 
-    monkeypatch.setattr(read_block_module, "read_edges", refuse)
-    monkeypatch.setattr("daskgraphpart.chunked.collections.read_edges", refuse)
-    monkeypatch.setattr("daskgraphpart.chunked.collections.read_rows", refuse)
+    monkeypatch.setattr(collections, "read_edges", refuse)
+    monkeypatch.setattr(collections, "read_rows", refuse)
     graph = read_chunked(tmp_path / "in")
     frame, array = graph.edges["n:e:n"], graph.node_data["n"]["x"]
     assert array.chunks == ((5, 4), (2,))
