@@ -42,7 +42,7 @@ def graphs(draw: st.DrawFn) -> Graph:
 def _features(draw: st.DrawFn, rng: np.random.Generator, rows: int) -> dict[str, np.ndarray]:
     features = {}
     for name in draw(st.lists(st.sampled_from(("x", "y z", "weight")), max_size=2, unique=True)):
-        shape = draw(st.sampled_from(((), (1,), (3,), (2, 2))))
+        shape = draw(st.sampled_from(((), (1,), (3,), (2, 2), (0,))))
         dtype = draw(st.sampled_from(STORED_DTYPES))
         features[name] = rng.integers(0, 2 if dtype == "bool" else 100, (rows, *shape)).astype(dtype)
     return features

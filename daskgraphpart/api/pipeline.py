@@ -47,7 +47,7 @@ def assign(
     form: str = "npy",
     resources: Resources | None = None,
     progress: Progress | None = None,
-) -> Assignment:
+) -> Path:
     """Give every node an owner, and write the owners as DGL's step 1 does (`<ntype>.txt`, `partition_meta.json`).
 
     Parameters
@@ -73,8 +73,8 @@ def assign(
 
     Returns
     -------
-    Assignment
-        With its owners in `out_dir` when `form` is ``"npy"``.
+    Path
+        The directory, which `dispatch` takes.
 
     Raises
     ------
@@ -90,15 +90,7 @@ def assign(
     ):
         owners = _make_assignment(graph, num_parts, (method, seed, fill_parts), scratch, runner)
         write_assignment(owners, out, runner, form=form, seed=seed if method == "random" else None)
-        if form != "npy":
-            return owners
-    return read_assignment_in_place(owners, out)
-
-
-def read_assignment_in_place(assignment: Assignment, directory: Path) -> Assignment:
-    """Return the assignment with its owners in the npy files of `directory`."""
-    owners = {ntype: region.moved(directory / f"{ntype}.npy") for ntype, region in assignment.owners.items()}
-    return Assignment(assignment.num_parts, assignment.method, owners)
+    return out
 
 
 def dispatch(

@@ -177,8 +177,8 @@ def _lists(column: Any, width: int, block: Block, done: int) -> np.ndarray:
     if values.null_count:
         _check_nulls(values, block, done, "list")
     if pa.types.is_boolean(values.type):
-        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, width)
-    return np.asarray(values.to_numpy()).reshape(-1, width)
+        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(len(column), width)
+    return np.asarray(values.to_numpy()).reshape(len(column), width)
 
 
 def _check_nulls(column: Any, block: Block, done: int, name: str) -> None:

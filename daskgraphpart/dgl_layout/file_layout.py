@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dgl_layout.encoding import array_header
-from daskgraphpart.errors import LayoutError
-from daskgraphpart.storage.atomic import publish, temporary_path
+from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -103,22 +101,3 @@ def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
             file.write(content)
         file.truncate(layout.nbytes)
     return {key: Region(temporary, *where) for key, where in layout.regions.items()}
-
-
-def publish_file(path: str | Path, layout: FileLayout) -> None:
-    """Rename the temporary file to `path`, if it still has the size it was laid out with.
-
-    Raises
-    ------
-    LayoutError
-        If it has another size.
-    """
-    size = os.stat(temporary_path(path)).st_size
-    if size != layout.nbytes:
-        raise LayoutError(
-            "file has changed its size",
-            file=temporary_path(path),
-            expected=f"{layout.nbytes:,} bytes",
-            found=f"{size:,}",
-        )
-    publish(path)

@@ -130,6 +130,8 @@ def _row_units(
     file_name: str,
     regions: Sequence[Mapping[str, Region]],
 ) -> list[RowUnit]:
+    if not feature.spec.row_nbytes:
+        return []  # rows of width 0: laid out, nothing to move
     first_bytes = np.array(
         [of_part[f"{feature.type_name}/{feature.spec.name}"].offset for of_part in regions], np.int64
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +55,7 @@ def build_graphs(job: Job, runs: RunTable, book: PartitionBook) -> Quality:
     job.runner.run(write_nodes_pass(parts, NodeConfig(job.work, _flat_ends(book.node_ranges), len(book.ntypes))))
     segments = _owned_segments(job, parts, units, book, orig_eids)
     if extra is not None:
-        segments += _extra_segments(job, parts, extra, [sum(s.graph is part for s in segments) for part in parts])
+        segments += _extra_segments(job, parts, extra, Counter(segment.graph.part for segment in segments))
     _write_edges(job, runs, book, segments)
     return Quality(
         num_cut_edges=sum(result.num_cut_edges for result in halo),
@@ -141,13 +142,15 @@ def _orig_writes(
     return tuple(writes)
 
 
-def _extra_segments(job: Job, parts: Sequence[PartGraph], extra: np.ndarray, numbers: Sequence[int]) -> list[Segment]:
+def _extra_segments(
+    job: Job, parts: Sequence[PartGraph], extra: np.ndarray, owned_segments: Mapping[int, int]
+) -> list[Segment]:
     config = OrderConfig(job.work, job.graph.schema.num_edges, job.sizes.segment_edges)
     segments = []
     windows = job.runner.run(order_extra_pass(extra, config))
-    for graph, of_part, first_number in zip(parts, windows, numbers, strict=True):
+    for graph, of_part in zip(parts, windows, strict=True):
         first, slices = graph.num_owned_edges, extra_slices(extra, graph.part)
-        for number, (low, high, count) in enumerate(of_part, first_number):
+        for number, (low, high, count) in enumerate(of_part, owned_segments.get(graph.part, 0)):
             segments.append(Segment(graph, number, first, count, slices, (low, high), _buckets(job, graph), ()))
             first += count
     return segments

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 
@@ -71,13 +70,3 @@ def scatter_window(keys, others, eids, first_key, cursors, window, out_others, o
         if start <= place < stop:
             out_others[place - start] = others[i]
             out_eids[place - start] = eids[i]
-
-
-def bucket_width(num_keys: int, num_buckets: int) -> int:
-    """Keys per bucket when `num_keys` keys are cut into at most `num_buckets` buckets."""
-    return max(1, -(-num_keys // num_buckets))
-
-
-def as_int64(values: np.ndarray) -> np.ndarray:
-    """Return the values as contiguous int64, without a copy where they are already."""
-    return np.ascontiguousarray(values, np.int64)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.chunked.read_block import read_edges
-from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.formats import coo_regions
+from daskgraphpart.verification.opened import Run, opened
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block
@@ -29,16 +29,15 @@ class EdgeCheck:
 
 @dataclass(frozen=True, slots=True)
 class EdgeConfig:
-    """Partition config, original ID of every new node ID, and scratch directory."""
+    """The run, and the original ID of every new node ID."""
 
-    config_path: str
+    run: Run
     originals: Region
-    scratch: str
 
 
 def verify_edges(unit: EdgeCheck, config: EdgeConfig) -> list[Finding]:
     """Compare one block with what the parts say of its edges."""
-    parts = open_partitions(config.config_path)
+    parts = opened(config.run)
     src, dst = read_edges(unit.block)
     times = np.zeros(src.size, np.int64)
     originals = config.originals.memmap()
@@ -82,7 +81,9 @@ def _original_ends(
     first_local = int(book.edge_ranges[number, type_id, 0] - book.edge_ranges[number, 0, 0])
     new_nids = part.graph.node_arrays["_ID"].memmap()
     ends = []
-    for region, ntype in zip(coo_regions(part, number, config.scratch), (edge_type.src, edge_type.dst), strict=True):
+    for region, ntype in zip(
+        coo_regions(part, number, config.run.scratch), (edge_type.src, edge_type.dst), strict=True
+    ):
         new = new_nids[region.read(first_local + rows[0], first_local + rows[1])]
         type_ids, _ = book.map_to_per_ntype(new)
         ends.append((np.where(type_ids == book.ntypes.index(ntype), originals[new], -1), new))

@@ -5,15 +5,14 @@ Where COO is not stored it is rebuilt in the scratch directory, for `verify-edge
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.storage.region import create_npy, open_npy
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.nodes import read_pieces
+from daskgraphpart.verification.opened import Run, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,17 +23,9 @@ if TYPE_CHECKING:
 ROWS_PER_READ = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
-class FormatConfig:
-    """Partition config, and scratch directory."""
-
-    config_path: str
-    scratch: str
-
-
-def verify_formats(number: int, config: FormatConfig) -> list[Finding]:
+def verify_formats(number: int, run: Run) -> list[Finding]:
     """Check the edge arrays and formats of one part."""
-    parts = open_partitions(config.config_path)
+    parts = opened(run)
     part, book = parts.part(number), parts.book
     owned = int((book.edge_ranges[number, :, 1] - book.edge_ranges[number, :, 0]).sum())
     first_eid = int(book.edge_ranges[number, 0, 0]) if len(book.etypes) else 0
@@ -44,9 +35,9 @@ def verify_formats(number: int, config: FormatConfig) -> list[Finding]:
     compressed = [name for name in ("csc", "csr") if name in part.graph.formats]
     if "coo" not in part.graph.formats:
         for end in ("row", "col"):
-            create_npy(_rebuilt(config.scratch, number, end), np.dtype("<i8"), (part.graph.num_edges,))
-        _rebuild(part.graph.formats[compressed[0]], compressed[0], coo_regions(part, number, config.scratch))
-    row, col = coo_regions(part, number, config.scratch)
+            create_npy(_rebuilt(run.scratch, number, end), np.dtype("<i8"), (part.graph.num_edges,))
+        _rebuild(part.graph.formats[compressed[0]], compressed[0], coo_regions(part, number, run.scratch))
+    row, col = coo_regions(part, number, run.scratch)
     for name in compressed:
         findings += _same_edges(part, number, name, (row, col))
     findings += _ends_in_range(part, number, (row, col))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
-from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.verification.findings import Finding
+from daskgraphpart.verification.opened import Run, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,15 +23,15 @@ ROWS_PER_READ = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """Partition config, and where the original type-wise ID of every new ID is collected."""
+    """The run, and where the original type-wise ID of every new ID is collected."""
 
-    config_path: str
+    run: Run
     originals: Region
 
 
 def verify_nodes(number: int, config: NodeConfig) -> list[Finding]:
     """Check the node arrays of one part, and collect its original IDs."""
-    parts = open_partitions(config.config_path)
+    parts = opened(config.run)
     part, book = parts.part(number), parts.book
     low, high = int(book.node_ranges[number, 0, 0]), int(book.node_ranges[number, -1, 1])
     findings = [*_node_arrays(part, number, low, high)]
@@ -51,7 +51,6 @@ def verify_nodes(number: int, config: NodeConfig) -> list[Finding]:
 
 def _node_arrays(part: Part, number: int, low: int, high: int) -> Iterator[Finding]:
     file = f"part{number}/graph.dgl"
-    last = high - 1 if low == 0 else -1
     halo_seen = -1
     for first, ids in read_pieces(part.graph.node_arrays["_ID"]):
         inner = part.graph.node_arrays["inner_node"].read(first, first + ids.size).astype(bool)
@@ -72,7 +71,6 @@ def _node_arrays(part: Part, number: int, low: int, high: int) -> Iterator[Findi
                 yield Finding("HALO nodes", file, f"not foreign, or not ascending, near local node {first:,}")
                 return
             halo_seen = int(halo[-1])
-    del last
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,8 +25,9 @@ from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.verification.edges import EdgeCheck, EdgeConfig, verify_edges
 from daskgraphpart.verification.findings import Finding, Report
-from daskgraphpart.verification.formats import FormatConfig, verify_formats
+from daskgraphpart.verification.formats import verify_formats
 from daskgraphpart.verification.nodes import NodeConfig, OnceConfig, verify_nodes, verify_once
+from daskgraphpart.verification.opened import Run
 from daskgraphpart.verification.rows import RowCheck, verify_rows
 from daskgraphpart.verification.schema import verify_schema
 
@@ -82,9 +83,9 @@ def verify(
 
 def _verify_data(graph: ChunkedGraph, parts: PartitionedGraph, scratch: Path, runner: Runner) -> list[Finding]:
     schema, numbers = graph.schema, list(range(parts.num_parts))
-    config_path = str(parts.path)
+    run = Run(str(parts.path), str(scratch))
     originals = create_npy(scratch / "originals.npy", np.dtype("<i8"), (schema.num_nodes,))
-    node_config = NodeConfig(config_path, originals)
+    node_config = NodeConfig(run, originals)
     sizes = [parts.part(part).graph.num_nodes * 16 for part in numbers]
     findings = _run(runner, Pass("verify-nodes", verify_nodes, numbers, node_config, sizes))
     once = OnceConfig(originals, parts.book, tuple(t.num_nodes for t in schema.node_types))
@@ -93,20 +94,18 @@ def _verify_data(graph: ChunkedGraph, parts: PartitionedGraph, scratch: Path, ru
     if findings:
         return findings  # edges and rows are looked up by these IDs
     format_sizes = [parts.part(part).graph.num_edges * 24 for part in numbers]
-    findings += _run(
-        runner, Pass("verify-formats", verify_formats, numbers, FormatConfig(config_path, str(scratch)), format_sizes)
-    )
+    findings += _run(runner, Pass("verify-formats", verify_formats, numbers, run, format_sizes))
     if findings:
         return findings
     blocks = edge_blocks(graph, BLOCK_BYTES // 32, BLOCK_BYTES // 2, runner)
     edges = [EdgeCheck(t, block) for t in schema.edge_types for block in blocks.get(t.name, [])]
-    edge_config = EdgeConfig(config_path, originals, str(scratch))
+    edge_config = EdgeConfig(run, originals)
     edge_sizes = [40 * unit.block.num_rows for unit in edges]
     findings += _run(runner, Pass("verify-edges", verify_edges, edges, edge_config, edge_sizes))
-    return findings + _verify_rows(graph, config_path, runner)
+    return findings + _verify_rows(graph, run, runner)
 
 
-def _verify_rows(graph: ChunkedGraph, config_path: str, runner: Runner) -> list[Finding]:
+def _verify_rows(graph: ChunkedGraph, run: Run, runner: Runner) -> list[Finding]:
     kinds = (
         ("node", graph.schema.node_types, graph.node_files),
         ("edge", graph.schema.edge_types, graph.edge_data_files),
@@ -119,7 +118,7 @@ def _verify_rows(graph: ChunkedGraph, config_path: str, runner: Runner) -> list[
         for block in cut_rows(files[of_type.name][spec.name], max(1, BLOCK_BYTES // max(1, spec.row_nbytes)))
     ]
     sizes = [2 * unit.block.num_rows * unit.spec.row_nbytes for unit in units]
-    return _run(runner, Pass("verify-rows", verify_rows, units, config_path, sizes))
+    return _run(runner, Pass("verify-rows", verify_rows, units, run, sizes))
 
 
 def _run(runner: Runner, pass_: Pass) -> list[Finding]:  # type: ignore[type-arg]

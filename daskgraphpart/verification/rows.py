@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.chunked.read_block import read_rows
-from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.verification.edges import rows_between
 from daskgraphpart.verification.findings import Finding
+from daskgraphpart.verification.opened import Run, opened
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block
@@ -27,9 +27,9 @@ class RowCheck:
     block: Block
 
 
-def verify_rows(unit: RowCheck, config_path: str) -> list[Finding]:
+def verify_rows(unit: RowCheck, run: Run) -> list[Finding]:
     """Compare one block with the rows of all parts."""
-    parts = open_partitions(config_path)
+    parts = opened(run)
     expected = _bits(read_rows(unit.block, unit.spec).astype(unit.spec.stored_dtype, copy=False))
     low, high = unit.block.first_row, unit.block.first_row + unit.block.num_rows
     compared = 0

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file, publish_file
+from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
 from daskgraphpart.dgl_layout.graph_file import graph_file_layout, read_graph_file
 from daskgraphpart.dgl_layout.tensor_file import read_tensor_file, tensor_file_layout
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.schema import STORED_DTYPES
+from daskgraphpart.storage.atomic import publish
 
 DTYPES = [np.dtype(name) for name in STORED_DTYPES if name != "bool"]
 SPECS = st.lists(
@@ -33,7 +34,7 @@ def write_tensors(path: Path, specs: list[ArraySpec]) -> dict[str, np.ndarray]:
     for i, spec in enumerate(specs):
         arrays[spec.key] = (np.arange(int(np.prod(spec.shape))) + i).astype(spec.dtype).reshape(spec.shape)
         regions[spec.key].write(arrays[spec.key], 0)
-    publish_file(path, layout)
+    publish(path)
     return arrays
 
 
@@ -66,7 +67,7 @@ def small_graph(path: Path, formats: tuple[str, ...] = ("coo", "csr", "csc")) ->
     node, edge = ArraySpec("_ID", np.dtype("<i8"), (3,)), ArraySpec("w", np.dtype("f4"), (2, 2))
     layout = graph_file_layout(3, 2, formats, [node], [edge])
     create_file(path, layout)
-    publish_file(path, layout)
+    publish(path)
 
 
 @pytest.mark.parametrize("formats", [("coo",), ("csr",), ("csc",), ("csc", "coo"), ("csr", "csc", "coo")])
@@ -115,16 +116,6 @@ def test_no_flipped_byte_leads_to_anything_but_an_error_of_ours(tmp_path: Path) 
                     continue
                 regions = found.values() if isinstance(found, dict) else found.node_arrays.values()
                 assert all(region.offset + region.nbytes <= len(content) for region in regions)
-
-
-def test_a_file_that_changed_its_size_is_not_published(tmp_path: Path) -> None:
-    layout = tensor_file_layout([])
-    create_file(tmp_path / "x.dgl", layout)
-    with open(tmp_path / "x.dgl.unfinished", "ab") as file:
-        file.write(b"more")
-    with pytest.raises(LayoutError, match="changed its size"):
-        publish_file(tmp_path / "x.dgl", layout)
-    assert not (tmp_path / "x.dgl").exists()
 
 
 def test_files_of_other_kinds_are_named(tmp_path: Path) -> None:
