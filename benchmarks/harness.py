@@ -85,6 +85,16 @@ def in_turn(
     return results
 
 
+def touch_memory(nbytes: float) -> None:
+    """Write to as much memory as this, or to most of what is free, and give it back.
+
+    On a virtual machine the first write to a page may cost more than any work on it, so each command must find the same
+    state: otherwise the one that runs after a large one is measured to be faster than it is.
+    """
+    nbytes = int(min(nbytes, 0.8 * psutil.virtual_memory().available))
+    subprocess.run([sys.executable, "-c", f"import numpy; numpy.ones({nbytes // 8})"], check=True)
+
+
 def ratios(results: dict[str, list[Measurement]], ours: str, theirs: str) -> tuple[float, float, float]:
     """Smallest, median and largest ratio of wall times, pair by pair."""
     found = [a.seconds / b.seconds for a, b in zip(results[ours], results[theirs], strict=True)]

@@ -12,7 +12,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from harness import generate_once, in_turn, keep, measure, our_command, ratios, show
+from harness import generate_once, in_turn, keep, measure, our_command, ratios, show, touch_memory
 
 
 def main() -> None:
@@ -34,6 +34,7 @@ def main() -> None:
         def clear(_: str) -> None:
             for directory in (ours, copied):
                 shutil.rmtree(directory, ignore_errors=True)
+            touch_memory(120 * float(options.edges))
 
         commands = {
             "ours": ["sh", "-c", f"{' '.join(partition)} && sync"],

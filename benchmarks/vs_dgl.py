@@ -12,7 +12,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from harness import generate_once, in_turn, keep, measure, our_command, ratios, show
+from harness import generate_once, in_turn, keep, measure, our_command, ratios, show, touch_memory
 
 HERE = Path(__file__).parent
 
@@ -41,6 +41,7 @@ def main() -> None:
         def clear(_: str) -> None:
             for directory in (ours, theirs):
                 shutil.rmtree(directory, ignore_errors=True)
+            touch_memory(350 * float(options.edges))
 
         script = str(HERE / "dgl_partition_graph.py")
         commands = {

@@ -114,10 +114,9 @@ def cut_bytes(files: Sequence[InputFile], max_bytes: int) -> list[Block]:
 
 def number_blocks(blocks: Sequence[Block], counts: Sequence[int]) -> list[Block]:
     """Number the blocks of one edge type, given how many rows each holds; blocks without rows are dropped."""
-    numbered, first_row, path, row_in_file = [], 0, "", 0
+    numbered, first_row, row_in_file = [], 0, 0
     for block, count in zip(blocks, counts, strict=True):
-        row_in_file = row_in_file if block.path == path else 0
-        path = block.path
+        row_in_file = row_in_file if block.start else 0  # the first block of a file, even of one that is listed twice
         if count:
             numbered.append(replace(block, first_row=first_row, num_rows=count, row_in_file=row_in_file))
         first_row += count

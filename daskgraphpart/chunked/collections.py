@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.blocks import cut_bytes, cut_rows
 from daskgraphpart.chunked.read_block import check_ids, read_edges, read_rows
+from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,15 +46,24 @@ def _read_frame(block: Block, edge_type: EdgeType, num_src: int, num_dst: int) -
     import pandas as pd
 
     if block.num_rows < 0:
-        from daskgraphpart.chunked.blocks import number_blocks
         from daskgraphpart.chunked.scan_edges import count_rows
 
-        numbered = number_blocks([block], [count_rows(block)])
-        if not numbered:
-            return pd.DataFrame({"src": pd.Series(dtype="int64"), "dst": pd.Series(dtype="int64")})
-        block = numbered[0]
-    src, dst = read_edges(block)
-    check_ids(src, dst, num_src, num_dst, block, edge_type)
+        block = replace(block, first_row=0, num_rows=count_rows(block))
+
+    def checked(block: Block) -> tuple[np.ndarray, np.ndarray]:
+        src, dst = read_edges(block)
+        check_ids(src, dst, num_src, num_dst, block, edge_type)
+        return src, dst
+
+    try:
+        src, dst = checked(block)
+    except InputFileError:
+        if block.row_in_file >= 0:
+            raise
+        # which row of the file it is costs a scan of all before it, so it is asked only when something is wrong
+        from daskgraphpart.chunked.scan_edges import count_rows_before
+
+        src, dst = checked(replace(block, row_in_file=count_rows_before(block)))
     return pd.DataFrame({"src": src, "dst": dst}, index=pd.RangeIndex(block.first_row, block.first_row + len(src)))
 
 

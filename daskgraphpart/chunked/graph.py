@@ -45,6 +45,9 @@ class LazyMapping(Mapping[str, ValueT]):
             raise KeyError(f"no {self._what} {name!r}; there are: {', '.join(self._names) or 'none'}")
         return self._make(name)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # without making the value
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 

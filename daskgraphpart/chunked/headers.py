@@ -57,14 +57,16 @@ def feature_files(name: str, files: Files, metadata_path: str) -> tuple[DataSpec
         raise MetadataError(
             f"feature {name!r} has no files", file=metadata_path, hint="list them, or remove the feature"
         )
-    (first_dtype, first_shape), first = found[0]
-    for (dtype, row_shape), file in found[1:]:
-        if (dtype, row_shape) != (first_dtype, first_shape):
+    # a file of lists without rows cannot tell their length, and takes that of the others
+    (first_dtype, known_shape), first = next((entry for entry in found if entry[0][1] is not None), found[0])
+    first_shape = (0,) if known_shape is None else known_shape
+    for (dtype, row_shape), file in found:
+        if dtype != first_dtype or row_shape not in (None, first_shape):
             raise InputFileError(
                 f"files of feature {name!r} differ in dtype or shape",
                 file=file.path,
                 expected=f"{first_dtype.name} rows of shape {first_shape}, as in {os.path.basename(first.path)}",
-                found=f"{dtype.name} rows of shape {row_shape}",
+                found=f"{dtype.name} rows of shape {first_shape if row_shape is None else row_shape}",
             )
     try:
         spec = DataSpec(name, first_dtype, first_shape)
@@ -75,15 +77,14 @@ def feature_files(name: str, files: Files, metadata_path: str) -> tuple[DataSpec
     return spec, tuple(file for _, file in found)
 
 
-def _feature_file(path: str, format_name: str) -> tuple[tuple[np.dtype, tuple[int, ...]], InputFile]:
+def _feature_file(path: str, format_name: str) -> tuple[tuple[np.dtype, tuple[int, ...] | None], InputFile]:
     nbytes = os.stat(path).st_size
     if format_name == "numpy":
         npy = read_npy_header(path)
         row = npy.dtype.newbyteorder("="), npy.shape[1:]
         return row, InputFile(path, "numpy", " ", npy.shape[0], nbytes)
     header: ParquetHeader = read_parquet_header(path)
-    row = header.row(path)
-    return row, InputFile(path, "parquet", " ", header.num_rows, nbytes, header.row_group_ends)
+    return header.row(path), InputFile(path, "parquet", " ", header.num_rows, nbytes, header.row_group_ends)
 
 
 def _check_edge_dtype(path: str, dtype: np.dtype, place: str | None) -> None:

@@ -6,7 +6,10 @@ Sources: DGL user guide 7.1, tools/distpartitioning/utils.py of DGL 0.9 to 2.5. 
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +75,7 @@ def read_metadata(path: str | Path) -> Metadata:
         If something is wrong with it; every fault that can be found is in the message, with its key.
     """
     path = Path(path)
-    file = path / METADATA_FILE if path.is_dir() else path
+    file = path / METADATA_FILE if os.path.isdir(path) else path
     check = _Checker(str(file), file.parent.absolute(), _parse(file))
     schema = check.schema()
     edges = {t.name: check.files(("edges", t.name), EDGE_FORMATS, optional=t.num_edges == 0) for t in schema.edge_types}
@@ -85,7 +88,7 @@ def read_metadata(path: str | Path) -> Metadata:
 
 
 def _parse(file: Path) -> dict[str, Any]:
-    if not file.is_file():
+    if not os.path.isfile(file):  # unlike pathlib's, it knows names that are too long
         raise InputFileNotFoundError(
             "no such file", file=str(file), hint=f"a chunked graph is a directory with a {METADATA_FILE}"
         )
@@ -204,6 +207,8 @@ class _Checker:
         counts = [value for value in found.values() if value is not None]
         if len(counts) == 2 and counts[0] != counts[1]:
             self.fault(f"disagrees with {by_chunk}", by_type, expected=counts[1], found=counts[0])
+        if counts and sum(counts[0]) > MOST_ROWS:
+            self.fault("impossible count", next(iter(found)), expected=f"at most {MOST_ROWS:,}", found=sum(counts[0]))
         return counts[0] if counts else [0] * len(names)
 
     def _count_list(self, place: str, counts: Any, length: int | None) -> list[int] | None:
@@ -292,6 +297,18 @@ class _Checker:
     def missing_files(self) -> None:
         """Report files that are not there, or are directories."""
         for place, path in self.paths:
-            if "\0" in path or not Path(path).is_file():
-                what = "is a directory, not a file" if "\0" not in path and Path(path).is_dir() else "no such file"
+            what = _why_not_a_file(path)
+            if what:
                 self.fault(what, place, found=path, hint=f"paths are relative to {self.directory}")
+
+
+def _why_not_a_file(path: str) -> str | None:
+    try:
+        mode = os.stat(path).st_mode
+    except ValueError:  # a NUL in the name
+        return "no such file"
+    except OSError as fault:
+        return "no such file" if fault.errno in (errno.ENOENT, errno.ENOTDIR) else str(fault.strerror).lower()
+    if stat.S_ISDIR(mode):
+        return "is a directory, not a file"
+    return None if stat.S_ISREG(mode) else "is not a regular file"

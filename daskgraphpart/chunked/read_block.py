@@ -85,14 +85,17 @@ def check_ids(src: np.ndarray, dst: np.ndarray, num_src: int, num_dst: int, bloc
     InputFileError
         With the row of the first such edge.
     """
-    for ids, count, ntype in ((src, num_src, edge_type.src), (dst, num_dst, edge_type.dst)):
-        bad = np.flatnonzero((ids < 0) | (ids >= count))
-        if bad.size:
-            raise InputFileError(
-                f"ID of a {ntype!r} node out of range, in edges of type {edge_type.name!r}",
-                file=block.path,
-                place=f"row {block.row_in_file + int(bad[0]):,}",
-                expected=f"an ID in [0, {count:,})" if count else "no edge, since there is no such node",
-                found=f"{int(ids[bad[0]]):,}",
-                hint="check num_nodes_per_type (or per_chunk) in metadata.json; IDs are type-wise and begin at 0",
-            )
+    bad_src, bad_dst = (np.flatnonzero((ids < 0) | (ids >= n)) for ids, n in ((src, num_src), (dst, num_dst)))
+    if not bad_src.size and not bad_dst.size:
+        return
+    at_src = bad_src.size > 0 and not (bad_dst.size and bad_dst[0] < bad_src[0])
+    row = int(bad_src[0] if at_src else bad_dst[0])
+    ids, count, ntype = (src, num_src, edge_type.src) if at_src else (dst, num_dst, edge_type.dst)
+    raise InputFileError(
+        f"ID of a {ntype!r} node out of range, in edges of type {edge_type.name!r}",
+        file=block.path,
+        place=f"row {block.row_in_file + row:,}",
+        expected=f"an ID in [0, {count:,})" if count else "no edge, since there is no such node",
+        found=f"{int(ids[row]):,}",
+        hint="check num_nodes_per_type (or per_chunk) in metadata.json; IDs are type-wise and begin at 0",
+    )

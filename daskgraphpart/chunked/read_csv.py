@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.kernels.parse_ints import parse_edges
 from daskgraphpart.storage.region import Region
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 NEWLINE = 10
 BYTES_PER_LOOK = 1 << 12
 LONGEST_LINE = 1 << 24
+_WORD = re.compile(r"[^\W\d]")  # as names of columns begin
+_FLOAT = re.compile(r"\d\.|\.\d|\d[eE][-+\d]|\b(nan|inf)", re.IGNORECASE)
 FAULTS = {
     1: "not two integers",
     2: "the second column is missing",
@@ -32,7 +35,7 @@ def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     InputFileError
         With the row and the text of the first line that is not two integers.
     """
-    content = read_lines(block.path, block.start, block.stop, os.stat(block.path).st_size)
+    content = read_lines(block.path, block.start, block.stop)
     src, dst = np.empty(block.num_rows, np.int64), np.empty(block.num_rows, np.int64)
     rows, fault, offset = parse_edges(content, ord(block.delimiter), src, dst)
     if fault:
@@ -47,13 +50,24 @@ def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     return src, dst
 
 
-def read_lines(path: str, start: int, stop: int, size: int) -> np.ndarray:
+def read_lines(path: str, start: int, stop: int) -> np.ndarray:
     """Read the lines that begin in ``[start, stop)``: a line begins at byte 0 or after a newline.
 
     Returns
     -------
     uint8 array
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If the file is gone.
+    InputFileError
+        If no line ends within `LONGEST_LINE` bytes.
     """
+    try:
+        size = os.stat(path).st_size
+    except FileNotFoundError as fault:
+        raise InputFileNotFoundError("no such file", file=path, hint="was it removed while it was in use?") from fault
     begin = _line_begin(path, start, size)
     end = _line_begin(path, stop, size)
     return Region(path, 0, np.dtype(np.uint8), (size,)).read(begin, max(begin, end))
@@ -91,11 +105,11 @@ def _explain(block: Block, content: np.ndarray, row: int, fault: int, offset: in
         hint = "is it ASCII text?"
     elif '"' in text or "'" in text:
         hint = "remove the quotes"
-    elif row_in_file == 0 and any(c.isalpha() for c in text) and "nan" not in text.lower():
+    elif row_in_file == 0 and _WORD.match(text) and not text.lower().startswith("nan"):
         hint = "it looks like a header; remove that line"
     elif others and text.split(others[0])[0].strip().lstrip("+-").isdigit():
         hint = f"the metadata declares the delimiter {block.delimiter!r}, the line has {others[0]!r}"
-    elif "." in text or "nan" in text.lower() or "e" in text.lower():
+    elif _FLOAT.search(text):
         hint = "IDs must be integers, not floats"
     return InputFileError(
         FAULTS[fault],

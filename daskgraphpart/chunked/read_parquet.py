@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _SHAPE = re.compile(rb"\s*[(\[]\s*(-?\d{1,18})\s*((?:,\s*\d{1,18}\s*)*),?\s*[)\]]\s*")
 ROWS_PER_BATCH = 1 << 17
+VALUES_PER_BATCH = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,8 @@ class ParquetHeader:
         """Dtype of the numbers in a column."""
         return _numpy_dtype(self.schema.field(name).type, path, name)
 
-    def row(self, path: str) -> tuple[np.dtype, tuple[int, ...]]:
-        """Dtype and shape of one row of a feature."""
+    def row(self, path: str) -> tuple[np.dtype, tuple[int, ...] | None]:
+        """Dtype and shape of one row of a feature; no shape if the file has no list that would tell its length."""
         import pyarrow as pa
 
         if not self.schema.names:
@@ -61,9 +62,12 @@ class ParquetHeader:
         fields = list(self.schema)
         if len(fields) == 1 and _is_list(fields[0].type):
             dtype = _numpy_dtype(fields[0].type.value_type, path, fields[0].name)
-            width = fields[0].type.list_size if pa.types.is_fixed_size_list(fields[0].type) else None
-            return dtype, self._row_shape(path) or (_list_width(path, self.num_rows) if width is None else width,)
-        dtype = np.result_type(*(_numpy_dtype(field.type, path, field.name) for field in fields))
+            if self._has_shape():
+                return dtype, self._row_shape(path)
+            if pa.types.is_fixed_size_list(fields[0].type):
+                return dtype, (fields[0].type.list_size,)
+            return dtype, (_list_width(path),) if self.num_rows else None
+        dtype = _common_dtype([_numpy_dtype(field.type, path, field.name) for field in fields], path)
         return dtype, self._row_shape(path) if self._has_shape() else (() if len(fields) == 1 else (len(fields),))
 
     def _has_shape(self) -> bool:
@@ -71,8 +75,6 @@ class ParquetHeader:
 
     def _row_shape(self, path: str) -> tuple[int, ...]:
         """Shape of a row from the key ``shape``, which DGL's reader evaluates as Python; we parse it."""
-        if not self._has_shape():
-            return ()
         text = self.schema.metadata[b"shape"]
         match = _SHAPE.fullmatch(text)
         if match is None or int(match[1]) not in (-1, self.num_rows):
@@ -103,7 +105,7 @@ def read_parquet_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     src, dst = read_parquet_header(block.path).edge_columns(block.path)
     ends = tuple(np.empty(block.num_rows, np.int64) for _ in range(2))
     done = 0
-    for batch in _batches(block, [src, dst]):
+    for batch in _batches(block, [src, dst], width=2):
         for end, name in zip(ends, (src, dst), strict=True):
             end[done : done + batch.num_rows] = _numbers(batch.column(name), block, done, name)
         done += batch.num_rows
@@ -116,7 +118,7 @@ def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...])
     width = int(np.prod(row_shape, dtype=np.int64))
     rows = np.empty((block.num_rows, width), dtype)
     done = 0
-    for batch in _batches(block, None):
+    for batch in _batches(block, None, width):
         part = rows[done : done + batch.num_rows]
         if batch.num_columns == 1 and _is_list(batch.column(0).type):
             part[:] = _lists(batch.column(0), width, block, done)
@@ -132,8 +134,13 @@ def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...])
     return rows.reshape(block.num_rows, *row_shape)
 
 
-def _batches(block: Block, columns: list[str] | None) -> Iterator[Any]:
-    """Arrow batches that cover exactly the rows of a block; reads only the row groups that overlap with it."""
+def _batches(block: Block, columns: list[str] | None, width: int) -> Iterator[Any]:
+    """Arrow batches that cover exactly the rows of a block; reads only the row groups that overlap with it.
+
+    A batch is sized in values, since a row group of wide rows may be far larger than the block, and since Arrow needs
+    about 8 bytes for a value of a list while it decodes it, whatever its dtype.
+    """
+    at_once = max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, width)))
     with _opened(block.path) as file:
         first, groups, start = None, [], 0
         for number in range(file.num_row_groups):
@@ -143,7 +150,7 @@ def _batches(block: Block, columns: list[str] | None) -> Iterator[Any]:
                 groups.append(number)
             start = stop
         position = first or 0
-        for batch in file.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns, use_threads=False):
+        for batch in file.iter_batches(at_once, row_groups=groups, columns=columns, use_threads=False):
             low, high = max(block.start, position), min(block.stop, position + batch.num_rows)
             if low < high:
                 yield batch.slice(low - position, high - low)
@@ -225,10 +232,22 @@ def _numpy_dtype(arrow_type: Any, path: str, name: str) -> np.dtype:
     )
 
 
-def _list_width(path: str, num_rows: int) -> int:
+def _common_dtype(dtypes: list[np.dtype], path: str) -> np.dtype:
+    """Dtype that holds the numbers of all columns."""
+    common = np.result_type(*dtypes)
+    if common.kind == "f" and all(dtype.kind in "iu" for dtype in dtypes):
+        raise InputFileError(
+            "columns of integers have no common integer dtype, and floats would round them",
+            file=path,
+            expected="columns of one dtype",
+            found=", ".join(sorted({dtype.name for dtype in dtypes})),
+            hint="convert the uint64 columns first",
+        )
+    return common
+
+
+def _list_width(path: str) -> int:
     """Length of the first list; that all have it is checked when they are read."""
-    if not num_rows:
-        return 0
     with _opened(path) as file:
         for batch in file.iter_batches(1, use_threads=False):
             first = batch.column(0)[0].as_py()
@@ -248,8 +267,8 @@ def _opened(path: str) -> Iterator[Any]:
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path) from fault
     except (pa.ArrowException, OSError) as fault:
-        if isinstance(fault, InputFileError):
-            raise
+        if isinstance(fault, InputFileError | MemoryError) or getattr(fault, "errno", None):
+            raise  # the machine's fault, not the file's: pyarrow leaves errno empty where the content is wrong
         raise InputFileError(
             "not a readable parquet file",
             file=path,

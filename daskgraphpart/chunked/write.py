@@ -72,6 +72,7 @@ def write_rows(path: str | Path, rows: np.ndarray, format: str) -> None:
     elif format == "parquet":
         import pyarrow as pa
 
+        rows = rows.astype(rows.dtype.newbyteorder("="), copy=False)  # Arrow takes no other byte order
         if rows.ndim == 1:
             column = pa.array(rows)
         else:

@@ -43,8 +43,9 @@ def count_lines(content):  # type: ignore[no-untyped-def]
 def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
     """Parse lines of two integers.
 
-    Spaces (and tabs) around numbers are skipped, blank lines too, and whatever follows another delimiter after the
-    second number.
+    Spaces (and tabs, where they are not the delimiter) around numbers are skipped, blank lines too, and whatever
+    follows another delimiter after the second number. Between tabs, as between commas, a column may not be empty: the
+    next one would take its place.
 
     Parameters
     ----------
@@ -76,6 +77,10 @@ def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
             break
         if rows == src.size:
             return rows + 1, 0, line
+        if delimiter == TAB:
+            for j in range(line, i):
+                if content[j] == TAB:
+                    return rows, NOT_INTEGERS, line
         for column in range(2):
             negative = False
             if i < size and (content[i] == MINUS or content[i] == PLUS):
@@ -105,7 +110,7 @@ def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
                     return rows, NOT_INTEGERS, line
                 else:
                     return rows, NOT_INTEGERS, line
-                while i < size and (content[i] == SPACE or content[i] == TAB):
+                while i < size and (content[i] == SPACE or (content[i] == TAB and delimiter != TAB)):
                     i += 1
                 if i == size or content[i] == NEWLINE or content[i] == RETURN:
                     return rows, MISSING_COLUMN, line

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -131,7 +132,7 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, fortran, dtype = read(file)
-        except (ValueError, EOFError, UnicodeDecodeError, SyntaxError, TypeError) as fault:
+        except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as fault:
             raise InputFileError("not a readable npy file", file=name, found=str(fault).splitlines()[0]) from fault
         offset, size = file.tell(), os.fstat(file.fileno()).st_size
     if dtype.kind not in "biufc" or not shape:

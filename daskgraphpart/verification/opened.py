@@ -1,4 +1,4 @@
-"""Partitions opened once for all tasks of one run in a process; with a thousand parts the config alone takes a while."""
+"""Partitions opened once for all tasks of a run in a process: the config of a thousand parts is long."""
 
 from __future__ import annotations
 

@@ -1,0 +1,223 @@
+"""Inputs that are odd but legal are read; those that are wrong are one error of ours, with the right row."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from daskgraphpart.chunked import collections
+from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.chunked.headers import feature_files
+from daskgraphpart.chunked.metadata import Files, read_metadata
+from daskgraphpart.chunked.read_block import check_ids, read_edges, read_rows
+from daskgraphpart.chunked.scan_edges import count_rows, count_rows_before
+from daskgraphpart.chunked.write import write_rows
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
+from daskgraphpart.schema import DataSpec, EdgeType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.chunked.graph import ChunkedGraph
+
+EDGE_TYPE = EdgeType("n", "e", "n", 1)
+
+
+def csv_graph(tmp_path: Path, text: str = "0 1\n", **content: Any) -> Path:
+    (tmp_path / "e.csv").write_text(text)
+    metadata = {
+        "graph_name": "g",
+        "node_type": ["n"],
+        "num_nodes_per_type": [100],
+        "edge_type": ["n:e:n"],
+        "num_edges_per_type": [text.count("\n")],
+        "edges": {"n:e:n": {"format": {"name": "csv"}, "data": ["e.csv"]}},
+    }
+    (tmp_path / "metadata.json").write_text(json.dumps(metadata | content))
+    return tmp_path
+
+
+def parquet_feature(tmp_path: Path, *tables: pa.Table) -> tuple[DataSpec, tuple[InputFile, ...]]:
+    paths = [str(tmp_path / f"{i}.parquet") for i in range(len(tables))]
+    for path, table in zip(paths, tables, strict=True):
+        parquet.write_table(table, path)
+    return feature_files("x", Files("parquet", " ", tuple(paths)), "metadata.json")
+
+
+# ------------------------------------------------------------------------------------------------------------ metadata
+
+
+@pytest.mark.parametrize(
+    ("counts", "key"),
+    [
+        ({"num_nodes_per_type": [2**62, 2**62], "node_type": ["n", "m"]}, "num_nodes_per_type"),
+        ({"num_edges_per_type": [2**62 + 1]}, "num_edges_per_type"),
+    ],
+)
+def test_counts_that_no_id_can_carry_are_refused(counts: dict[str, Any], key: str, tmp_path: Path) -> None:
+    with pytest.raises(MetadataError, match=f"{key}.*impossible count"):
+        read_metadata(csv_graph(tmp_path, **counts))
+
+
+def test_chunks_that_add_up_to_too_much_are_refused(tmp_path: Path) -> None:
+    path = csv_graph(tmp_path) / "metadata.json"
+    content = json.loads(path.read_text())
+    del content["num_nodes_per_type"]
+    path.write_text(json.dumps(content | {"num_nodes_per_chunk": [[2**62, 2**62]]}))
+    with pytest.raises(MetadataError, match="num_nodes_per_chunk: impossible count"):
+        read_metadata(path)
+
+
+def test_a_path_the_system_cannot_hold_is_a_fault_of_the_metadata(tmp_path: Path) -> None:
+    edges = {"n:e:n": {"format": {"name": "csv"}, "data": ["x" * 300]}}
+    with pytest.raises(MetadataError, match=r"edges\.n:e:n\.data: file name too long"):
+        read_metadata(csv_graph(tmp_path, edges=edges))
+    with pytest.raises(InputFileNotFoundError, match="no such file"):
+        read_metadata(tmp_path / ("x" * 300))
+
+
+# ----------------------------------------------------------------------------------------------------------------- csv
+
+
+@pytest.mark.parametrize("text", ["1\t\t7\n", "\t5\t6\n", " \t5\t6\n", "1\t \t7\n"])
+def test_no_column_takes_the_place_of_an_empty_one_between_tabs(text: str, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(text)
+    block = Block(str(tmp_path / "e.csv"), "csv", "\t", 0, len(text), 0, 1, 0)
+    with pytest.raises(InputFileError, match=r"e\.csv, row 0: not two integers"):
+        read_edges(block)
+
+
+def test_lines_of_nothing_but_tabs_are_blank(tmp_path: Path) -> None:
+    text = "\t\t\n1\t2\n\t\n"
+    (tmp_path / "e.csv").write_text(text)
+    block = Block(str(tmp_path / "e.csv"), "csv", "\t", 0, len(text), 0, 1, 0)
+    assert count_rows(block) == 1
+    assert [end.tolist() for end in read_edges(block)] == [[1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("0 x", "not two integers"), ("0 500", "out of range"), ("7", "second column is missing")]
+)
+def test_the_row_of_a_fault_in_a_lazy_frame_is_counted_in_the_file(
+    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collections, "BYTES_PER_PARTITION", 100)
+    graph: ChunkedGraph = read_chunked(csv_graph(tmp_path, "0 1\n\n" + "0 1\n" * 99 + line + "\n"))
+    frame = graph.edges["n:e:n"]
+    assert frame.npartitions > 2
+    with pytest.raises(InputFileError, match=rf"e\.csv, row 100: .*{words}"):
+        frame.compute(scheduler="sync")
+
+
+@pytest.mark.parametrize("max_bytes", [1, 3, 4, 7, 1000])
+def test_rows_before_a_block_are_those_of_the_blocks_before_it(max_bytes: int, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0 1\n\n10 20\n \n7 7\n3 3")
+    file = InputFile(str(tmp_path / "e.csv"), "csv", " ", None, (tmp_path / "e.csv").stat().st_size)
+    before = 0
+    for block in cut_bytes([file], max_bytes):
+        assert count_rows_before(block) == before
+        before += count_rows(block)
+
+
+def test_rows_of_a_file_that_is_listed_twice_are_counted_anew() -> None:
+    file = InputFile("e.csv", "csv", " ", None, 20)
+    numbered = number_blocks(cut_bytes([file, file], 10), [2, 3, 2, 3])
+    assert [block.row_in_file for block in numbered] == [0, 2, 0, 2]
+    assert [block.first_row for block in numbered] == [0, 2, 5, 7]
+
+
+def test_a_csv_file_that_is_gone_is_named(tmp_path: Path) -> None:
+    frame = read_chunked(csv_graph(tmp_path)).edges["n:e:n"]
+    (tmp_path / "e.csv").unlink()
+    with pytest.raises(InputFileNotFoundError, match=r"e\.csv"):
+        frame.compute(scheduler="sync")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_header"), [("src dst", True), ("_a b", True), ("0 x", False), ("1 red", False), ("nan 1", False)]
+)
+def test_a_header_begins_with_a_name(line: str, is_header: bool, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(line)
+    block = Block(str(tmp_path / "e.csv"), "csv", " ", 0, len(line), 0, 1, 0)
+    with pytest.raises(InputFileError) as caught:
+        read_edges(block)
+    assert ("header" in (caught.value.hint or "")) == is_header
+
+
+@pytest.mark.parametrize(("src_row", "dst_row", "first"), [(9, 2, 2), (2, 9, 2), (5, 5, 5)])
+def test_the_first_row_out_of_range_is_named_whichever_its_end(src_row: int, dst_row: int, first: int) -> None:
+    src, dst = np.zeros(10, np.int64), np.zeros(10, np.int64)
+    src[src_row], dst[dst_row] = 500, -1
+    block = Block("e.npy", "numpy", " ", 0, 10, 0, 10, 30)
+    with pytest.raises(InputFileError, match=f"row {30 + first}:"):
+        check_ids(src, dst, 100, 100, block, EDGE_TYPE)
+
+
+# ------------------------------------------------------------------------------------------------------------- parquet
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_memory_of_a_block_of_wide_rows_does_not_follow_the_row_group(dtype: str, tmp_path: Path) -> None:
+    width, num_rows = 1 << 12, 12_000  # one row group, of 47 MiB or more
+    ends = pa.array(np.arange(num_rows + 1, dtype=np.int32) * width)
+    values = np.tile(np.arange(width).astype(dtype), num_rows)
+    spec, files = parquet_feature(tmp_path, pa.table({"x": pa.ListArray.from_arrays(ends, pa.array(values))}))
+    block = cut_rows(files, 16)[0]
+    default, measured = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(measured)
+    try:
+        rows = read_rows(block, spec)
+    finally:
+        pa.set_memory_pool(default)
+    assert (rows == values[:width]).all()
+    assert 0 < measured.max_memory() < 16 << 20
+
+
+def test_lists_of_one_number_take_the_shape_of_the_key(tmp_path: Path) -> None:
+    table = pa.table({"x": pa.array([[1.0], [2.0]])}).replace_schema_metadata({b"shape": b"(2,)"})
+    spec, files = parquet_feature(tmp_path, table)
+    assert spec.row_shape == ()
+    assert read_rows(cut_rows(files, 9)[0], spec).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 0)])
+def test_a_file_of_lists_without_rows_takes_the_length_of_the_others(order: tuple[int, ...], tmp_path: Path) -> None:
+    lists = pa.list_(pa.float32())
+    tables = (pa.table({"x": pa.array([], lists)}), pa.table({"x": pa.array([[1, 2, 3]], lists)}))
+    spec, files = parquet_feature(tmp_path, *(tables[i] for i in order))
+    assert spec.row_shape == ((3,) if 1 in order else (0,))
+    assert sum(read_rows(block, spec).shape[0] for block in cut_rows(files, 9)) == sum(order)
+
+
+def test_integers_are_not_rounded_to_floats(tmp_path: Path) -> None:
+    table = pa.table({"a": np.array([2**63 + 1], np.uint64), "b": np.array([1], np.int64)})
+    with pytest.raises(InputFileError, match=r"0\.parquet: columns of integers .* found int64, uint64"):
+        parquet_feature(tmp_path, table)
+
+
+@pytest.mark.parametrize("data_format", ["numpy", "parquet"])
+@pytest.mark.parametrize("dtype", [">f4", ">i8", "<f4", "bool"])
+def test_rows_of_any_byte_order_are_written(dtype: str, data_format: str, tmp_path: Path) -> None:
+    rows = np.arange(12).reshape(4, 3).astype(dtype)
+    write_rows(tmp_path / "x", rows, data_format)
+    spec, files = feature_files("x", Files(data_format, " ", (str(tmp_path / "x"),)), "metadata.json")
+    np.testing.assert_array_equal(read_rows(cut_rows(files, 9)[0], spec), rows)
+
+
+# ---------------------------------------------------------------------------------------------------------------- lazy
+
+
+def test_asking_whether_a_name_is_there_builds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a collection was built")
+
+    graph = read_chunked(csv_graph(tmp_path))
+    monkeypatch.setattr(collections, "edge_frame", refuse)
+    assert "n:e:n" in graph.edges
+    assert "a:b:c" not in graph.edges
