@@ -16,7 +16,7 @@ from daskgraphpart.generation.recipes import Recipe, mag_recipe, make_edges, mak
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec, RowType
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 EDGES_PER_FILE = 2 << 20
 BYTES_PER_FILE = 64 << 20
 RECIPES = {"rmat": rmat_recipe, "mag": mag_recipe}
+# every node type has a node, so a smaller graph would come out larger than asked for
+LEAST_NODES = {"rmat": 1, "mag": 5}
+DATA_FORMATS = ("numpy", "parquet")
 DIRECTORIES = ("edges", "node_data", "edge_data")
 
 
@@ -93,22 +96,53 @@ def generate(
     -------
     Path
         The metadata file.
+
+    Raises
+    ------
+    OptionError
+        If an option has a value it cannot have; nothing has been touched then.
+    OutputExistsError
+        If `out_dir` holds something that may not be replaced.
     """
-    if kind not in RECIPES:
-        raise OptionError("unknown kind of graph", place="--kind", expected=" or ".join(RECIPES), found=kind)
-    if num_nodes < 1 or num_edges < 0:
-        raise OptionError(
-            "impossible size", expected="at least one node", found=f"{num_nodes} nodes, {num_edges} edges"
-        )
+    _check_choice("kind of graph", "--kind", kind, RECIPES)
+    _check_choice("format of edges", "--edge-format", edge_format, SUFFIXES)
+    _check_choice("format of features", "--data-format", data_format, DATA_FORMATS)
+    _check_sizes(num_nodes, num_edges, feature_width, num_chunks)
+    _check_least_nodes(kind, num_nodes)
+    recipe = RECIPES[kind](num_nodes, num_edges, feature_width, labels, seed)
     out = Path(out_dir)
     _claim(out, overwrite)
-    recipe = RECIPES[kind](num_nodes, num_edges, feature_width, labels, seed)
     config = GenerateConfig(recipe, edge_format, data_format)
     units = _units(config, out, num_chunks)
     sizes = [(u.stop - u.start) * (16 if u.spec is None else u.spec.row_nbytes) for u in units]
     runner.run(Pass("generate", generate_file, units, config, sizes))
     edges, nodes, edge_data = _file_lists(config, units)
     return write_metadata(out, recipe.schema, edges, nodes, edge_data, edge_format=edge_format, data_format=data_format)
+
+
+def _check_choice(what: str, place: str, found: str, choices: Collection[str]) -> None:
+    if found not in choices:
+        raise OptionError(f"unknown {what}", place=place, expected=" or ".join(choices), found=found)
+
+
+def _check_sizes(num_nodes: int, num_edges: int, feature_width: int | None, num_chunks: int | None) -> None:
+    if num_nodes < 1 or num_edges < 0:
+        found = f"{num_nodes} nodes, {num_edges} edges"
+        raise OptionError("impossible size", expected="at least one node", found=found)
+    if feature_width is not None and feature_width < 0:
+        raise OptionError("impossible width of features", place="--features", expected="0 or more", found=feature_width)
+    if num_chunks is not None and num_chunks < 1:
+        raise OptionError("impossible number of files", place="--num-chunks", expected="1 or more", found=num_chunks)
+
+
+def _check_least_nodes(kind: str, num_nodes: int) -> None:
+    if num_nodes < LEAST_NODES[kind]:
+        raise OptionError(
+            f"too few nodes for a graph of kind {kind}",
+            place="--nodes",
+            expected=f"{LEAST_NODES[kind]} or more",
+            found=num_nodes,
+        )
 
 
 def generate_file(unit: FileUnit, config: GenerateConfig) -> None:
@@ -164,6 +198,8 @@ def _file_lists(
 
 
 def _claim(out: Path, overwrite: bool) -> None:
+    if out.exists() and not out.is_dir():
+        raise OutputExistsError("not a directory", file=str(out), hint="give another directory")
     found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
     ours = METADATA_FILE in found or not set(found) - set(DIRECTORIES)
     if found and not (overwrite and ours):
