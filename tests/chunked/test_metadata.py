@@ -10,6 +10,7 @@ import pytest
 from graphs import Graph
 
 from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.chunked.metadata import read_metadata
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
@@ -182,3 +183,154 @@ def test_what_is_not_json_is_one_error(content: bytes, word: str, tmp_path: Path
 def test_no_metadata_is_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputFileNotFoundError, match=r"metadata\.json"):
         read_chunked(tmp_path / "nowhere" / "metadata.json")
+
+
+MORE_FAULTS = [
+    (put("graph_name", ""), "graph_name|graph name ''"),
+    (put("node_type", ["a", 7, "none"]), "node_type"),
+    (put("node_type", {"a": 4}), "node_type"),
+    (put("node_type", ["a", "", "none"]), "node_type"),
+    (put("node_type", ["a", "b~", "none"]), "node_type"),
+    (put("node_type", ["a", "b\0", "none"]), "node_type"),
+    (put("edge_type", None), "edge_type"),
+    (put("edge_type", [["a", "r", "b"], "b:s:a"]), "edge_type"),
+    (put("edge_type", ["a:r:b:c", "b:s:a"]), "edge_type"),
+    (put("edge_type", ["a:r/r:b", "b:s:a"]), "edge_type"),
+    (
+        lambda c: (c.pop("num_edges_per_type"), c.pop("num_edges_per_chunk")),
+        "num_edges_per_type or num_edges_per_chunk",
+    ),
+    (put("num_nodes_per_type", {"a": 4, "b": 2, "none": 0}), "num_nodes_per_type"),
+    (put("num_nodes_per_type", None), "num_nodes_per_type"),
+    (put("num_nodes_per_type", [4, 2, None]), "num_nodes_per_type[2]"),
+    (put("num_nodes_per_type", [4, 2, float("nan")]), "num_nodes_per_type[2]"),
+    (put("num_nodes_per_chunk", 6), "num_nodes_per_chunk"),
+    (put("num_nodes_per_chunk", [[4], [1, -1], [0]]), "num_nodes_per_chunk[1][1]"),
+    (put("num_nodes_per_chunk", [[4], [2.0], [0]]), "num_nodes_per_chunk[1][0]"),
+    (put("num_nodes_per_chunk", [[4], [False, 2], [0]]), "num_nodes_per_chunk[1][0]"),
+    (put("num_nodes_per_chunk", [[4], [1, 2], [0]]), "num_nodes_per_type: disagrees with num_nodes_per_chunk"),
+    (put("num_edges_per_chunk", [[1, 1], [0]]), "num_edges_per_type: disagrees with num_edges_per_chunk"),
+    (put("num_edges_per_chunk", [[3], "0"]), "num_edges_per_chunk[1]"),
+    (put("edges", None), "edges"),
+    (put("edges", E, []), f"edges.{E}"),
+    (drop("edges", E, "data"), f"edges.{E}.data"),
+    (put("edges", E, "data", [""]), f"edges.{E}.data"),
+    (put("edges", E, "data", ["a\0b"]), f"edges.{E}.data"),
+    (put("edges", E, "data", ["metadata.json/x"]), f"edges.{E}.data"),
+    (put("edges", E, "format", {}), f"edges.{E}.format.name"),
+    (put("edges", E, "format", {"name": ["csv"]}), f"edges.{E}.format.name"),
+    (put("edges", E, "format", {"name": "CSV"}), f"edges.{E}.format.name"),
+    *((put("edges", E, "format", "delimiter", d), f"edges.{E}.format.delimiter") for d in ("-", "+", ".", '"', "\r")),
+    (put("edges", E, "format", "delimiter", "\u00a0"), f"edges.{E}.format.delimiter"),
+    (put("edges", E, "format", "delimiter", 32), f"edges.{E}.format.delimiter"),
+    (put("edges", E, "format", "delimiter", None), f"edges.{E}.format.delimiter"),
+    (put("node_data", "a", "x", None), "node_data.a.x"),
+    (put("node_data", "a", "", {}), "node_data.a"),
+    (put("node_data", "a", "x", "data", "f.npy"), "node_data.a.x.data"),
+    (put("node_data", "a", "x", "data", ["gone.npy"]), "node_data.a.x.data"),
+    (put("node_data", "a", "x", "data", ["node_data"]), "node_data.a.x.data: is a directory"),
+    (put("edge_data", 1), "edge_data"),
+    (put("edge_data", E, "weights"), f"edge_data.{E}"),
+    (put("edge_data", E, "w", "format", "name", "csv"), f"edge_data.{E}.w.format.name"),
+]
+
+
+@pytest.mark.parametrize(("change", "key"), MORE_FAULTS, ids=[f"{i}-{key!a}" for i, (_, key) in enumerate(MORE_FAULTS)])
+def test_a_fault_is_a_metadata_error_with_its_key(
+    change: Callable[[Content], object], key: str, directory: Path
+) -> None:
+    with pytest.raises(MetadataError) as caught:
+        read_metadata(edited(directory, change))
+    start, message = str(directory / "metadata.json"), str(caught.value)
+    assert message.startswith(start)
+    message = message.removeprefix(start)
+    assert any(word in message for word in key.split("|")), message
+
+
+@pytest.mark.parametrize("place", [("edges", E), ("edges",), ("edge_data", E, "w"), ("node_data", "a")])
+def test_a_key_given_twice_is_found_at_any_depth(place: tuple[str, ...], directory: Path) -> None:
+    path = directory / "metadata.json"
+    value: Any = json.loads(path.read_text())
+    for key in place:
+        value = value[key]
+    inner = json.dumps(value)
+    first = json.dumps(next(iter(value)))
+    compact = json.dumps(json.loads(path.read_text()))
+    assert compact.count(inner) == 1
+    path.write_text(compact.replace(inner, "{" + first + ": 0, " + inner[1:]))
+    with pytest.raises(MetadataError, match="given twice") as caught:
+        read_metadata(directory)
+    assert str(path) in str(caught.value)
+
+
+def test_chunks_add_up_to_types_whatever_their_number(directory: Path) -> None:
+    def change(content: Content) -> None:
+        content["num_nodes_per_chunk"] = [[1, 1, 2], [2, 0, 0], []]
+        content["num_edges_per_chunk"] = [[0, 3], [0]]
+
+    schema = read_metadata(edited(directory, change)).schema
+    assert [t.num_nodes for t in schema.node_types] == [4, 2, 0]
+    assert [t.num_edges for t in schema.edge_types] == [3, 0]
+
+
+def test_relative_paths_are_relative_to_the_metadata_and_absolute_ones_are_kept(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(content: Content) -> None:
+        content["node_data"]["a"]["x"]["data"] = [str(directory / content["node_data"]["a"]["x"]["data"][0])]
+
+    edited(directory, change)
+    monkeypatch.chdir(directory.parent)
+    metadata = read_metadata(directory.name)
+    assert metadata.edges[E].paths == (str(directory / "edges" / "0-0.csv"),)
+    assert metadata.node_data["a"]["x"].paths == (str(directory / "node_data" / "0-0-0.npy"),)
+
+
+def test_many_faults_are_cut_after_ten(directory: Path) -> None:
+    def change(content: Content) -> None:
+        content["node_data"] |= {f"z{i}": {} for i in range(15)}
+
+    with pytest.raises(MetadataError, match="15 things are wrong") as caught:
+        read_metadata(edited(directory, change))
+    assert str(caught.value).count("unknown type") == 10
+    assert "and 5 more" in str(caught.value)
+
+
+def test_all_faults_of_types_and_counts_are_in_one_error(directory: Path) -> None:
+    def change(content: Content) -> None:
+        del content["graph_name"]
+        content["num_nodes_per_type"][0] = -1
+        content["num_edges_per_chunk"] = 3
+
+    with pytest.raises(MetadataError, match="3 things are wrong") as caught:
+        read_metadata(edited(directory, change))
+    for key in ("graph_name", "num_nodes_per_type[0]", "num_edges_per_chunk"):
+        assert key in str(caught.value)
+
+
+def test_a_graph_may_have_no_edge_type(directory: Path) -> None:
+    def change(content: Content) -> None:
+        content |= {"edge_type": [], "edges": {}, "edge_data": {}, "num_edges_per_type": [], "num_edges_per_chunk": []}
+
+    assert read_chunked(edited(directory, change)).schema.edge_types == ()
+
+
+@pytest.mark.xfail(reason="the message names the key edge_type", strict=True)
+def test_a_bad_graph_name_is_named_by_its_key(directory: Path) -> None:
+    with pytest.raises(MetadataError, match=r"metadata\.json, graph_name"):
+        read_metadata(edited(directory, put("graph_name", "a/b")))
+
+
+@pytest.mark.xfail(reason="the message names the feature, not its key", strict=True)
+def test_a_feature_without_files_is_named_by_its_key(directory: Path) -> None:
+    with pytest.raises(MetadataError, match=r"node_data\.a\.x"):
+        read_chunked(edited(directory, put("node_data", "a", "x", "data", [])))
+
+
+@pytest.mark.xfail(reason="lone surrogates and names too long for a file end in exit code 70", strict=True)
+@pytest.mark.parametrize("name", ["\ud800", "x" * 300])
+@pytest.mark.parametrize("key", ["graph_name", "node_type"])
+def test_names_no_file_can_bear_are_refused(key: str, name: str, directory: Path) -> None:
+    value: Any = name if key == "graph_name" else ["a", "b", name]
+    with pytest.raises(MetadataError, match=key):
+        read_metadata(edited(directory, put(key, value)))

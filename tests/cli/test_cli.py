@@ -189,3 +189,154 @@ def test_progress_without_a_terminal_is_plain_log_lines(
     assert "bucket-edges: " in caplog.text
     captured = capsys.readouterr()
     assert "\x1b" not in captured.out + captured.err + caplog.text
+
+
+@pytest.mark.parametrize("data_format", ["numpy", "parquet"])
+@pytest.mark.parametrize("edge_format", ["csv", "numpy", "parquet"])
+@pytest.mark.parametrize("kind", ["rmat", "mag"])
+def test_generated_graphs_of_every_format_go_the_whole_way(
+    kind: str, edge_format: str, data_format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, owners = tmp_path / "graph", tmp_path / "owners"
+    formats = ("--edge-format", edge_format, "--data-format", data_format, "--num-chunks", "2")
+    tiny = ("--nodes", "200", "--edges", "900", "--features", "3", "--labels")
+    assert call("generate", graph, "--kind", kind, *tiny, *formats) == 0
+    assert f"ChunkedGraph {kind!r}" in capsys.readouterr().out
+    assert call("info", graph / "metadata.json") == 0
+    assert call("assign", graph, owners, "--num-parts", "3", "--quiet") == 0
+    assert call("dispatch", graph, owners, tmp_path / "two", "--quiet") == 0
+    assert call("partition", graph, tmp_path / "one", "--num-parts", "3", "--quiet") == 0
+    assert file_hashes(tmp_path / "one") == file_hashes(tmp_path / "two")
+    for out in ("one", "two"):
+        assert call("verify", graph, tmp_path / out, "--quiet") == 0
+
+
+def test_formats_of_the_input_do_not_change_the_partitions(tmp_path: Path) -> None:
+    found = []
+    for edge_format, data_format, chunks in (("csv", "parquet", 1), ("numpy", "numpy", 3), ("parquet", "parquet", 2)):
+        graph, out = tmp_path / f"graph-{edge_format}", tmp_path / f"out-{edge_format}"
+        formats = ("--edge-format", edge_format, "--data-format", data_format, "--num-chunks", str(chunks))
+        assert call("generate", graph, "--kind", "mag", "--features", "4", *SIZES, *formats) == 0
+        assert call("partition", graph, out, "--num-parts", "2", "--quiet") == 0
+        found.append(file_hashes(out))
+    assert found[0] == found[1] == found[2]
+
+
+def test_outputs_are_replaced_only_with_overwrite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph, owners, out = tmp_path / "graph", tmp_path / "owners", tmp_path / "out"
+    tiny = ("--nodes", "100", "--edges", "300", "--quiet")
+    commands = [
+        (("generate", graph, *tiny, "--seed", "1"), ("generate", graph, *tiny, "--seed", "2")),
+        (("dispatch", graph, owners, out, "--quiet"), ("dispatch", graph, owners, out, "--quiet", "--out-edges")),
+    ]
+    for first, second in commands:
+        directory = graph if first[0] == "generate" else out
+        assert call(*first) == 0
+        before = file_hashes(directory)
+        assert call(*second) == 2
+        assert "--overwrite" in capsys.readouterr().err
+        assert file_hashes(directory) == before
+        assert call(*second, "--overwrite") == 0
+        assert file_hashes(directory) != before
+        if first[0] == "generate":
+            assert call("assign", graph, owners, "--num-parts", "2", "--quiet") == 0
+    assert call("verify", graph, out, "--quiet") == 0
+
+
+def test_seeds_reproduce_and_differ(graph: Path, tmp_path: Path) -> None:
+    found = {}
+    for name, seed in (("a", "7"), ("b", "7"), ("c", "8")):
+        assert call("assign", graph, tmp_path / name, "--num-parts", "4", "--seed", seed, "--quiet") == 0
+        found[name] = {path.name: path.read_bytes() for path in (tmp_path / name).glob("*.txt")}
+    assert found["a"] == found["b"]
+    assert all(found["a"][name] != found["c"][name] for name in found["a"])
+    assert {int(line) for text in found["a"].values() for line in text.split()} == {0, 1, 2, 3}
+
+
+def test_the_metadata_of_a_dgl_dispatch_opens_and_shows(
+    graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owners, out = tmp_path / "owners", tmp_path / "out"
+    assert call("assign", "--in-dir", graph, "--out-dir", owners, "--num-partitions", "2", "--quiet") == 0
+    assert call("dispatch", "--in-dir", graph, "--partitions-dir", owners, "--out-dir", out, "--quiet") == 0
+    assert sorted(path.name for path in out.glob("*.json") if "manifest" not in path.name) == ["metadata.json"]
+    assert json.loads((out / "metadata.json").read_text())["num_parts"] == 2
+    assert call("info", out) == 0
+    assert "PartitionedGraph 'mag': 2 parts" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [("assign", "--num-parts", "2"), ("dispatch",)])
+def test_a_directory_is_given_once(
+    command: tuple[str, ...], graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ("--in-dir", graph, "--out-dir", tmp_path / "x")
+    assert call(*command, graph, tmp_path / "y", *flags) == 2
+    assert "Give only one IN_DIR" in capsys.readouterr().err
+    assert call(*command) == 2
+    assert "Missing IN_DIR" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists() and not (tmp_path / "y").exists()
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h", "--version"])
+def test_the_command_itself_tells_what_there_is(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(flag) == 0
+    out = capsys.readouterr().out
+    if flag == "--version":
+        assert out.strip() == f"daskgraphpart, version {__version__}"
+    else:
+        assert all(f"  {command} " in out for command in COMMANDS)
+
+
+def test_an_unknown_command_is_a_mistake_of_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("shuffle") == 2
+    assert "No such command 'shuffle'" in capsys.readouterr().err
+
+
+def test_quiet_is_silent(graph: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call("partition", graph, tmp_path / "out", "--num-parts", "2", "--quiet") == 0
+    assert call("verify", graph, tmp_path / "out", "--quiet") == 0
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--workers", "1"),
+        ("--memory", "40MB"),
+        ("--cluster", "sync"),
+        ("--staging", "zarr"),
+        ("--staging", "in-place"),
+    ],
+)
+def test_resources_change_no_byte(more: tuple[str, ...], graph: Path, tmp_path: Path) -> None:
+    for name, options in (("a", ()), ("b", (*more, "--workspace", tmp_path / "work"))):
+        assert call("partition", graph, tmp_path / name, "--num-parts", "3", "--quiet", *options) == 0
+    assert file_hashes(tmp_path / "a") == file_hashes(tmp_path / "b")
+    assert not [path for path in (tmp_path / "work").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", ["col", "node_feat", "orig_nids"])
+def test_verify_names_the_part_and_the_row_of_a_flipped_byte(
+    name: str, graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert call("partition", graph, out, "--num-parts", "2", "--quiet") == 0
+    part = open_partitions(out).part(0)
+    region = {
+        "col": lambda: part.graph.formats["coo"]["col"],
+        "node_feat": lambda: part.node_regions["paper"]["feat"],
+        "orig_nids": lambda: part.orig_nid_regions["paper"],
+    }[name]()
+    path = out / "part0" / ("graph.dgl" if name == "col" else f"{name}.dgl")
+    content = bytearray(path.read_bytes())
+    content[region.offset + 2 * region.row_nbytes] ^= 1
+    path.write_bytes(content)
+    assert call("verify", graph, out) == 1
+    found = capsys.readouterr().out.splitlines()
+    assert found[-1].endswith("things are wrong")
+    expected = {
+        "col": "part0/graph.dgl",
+        "node_feat": "part0/node_feat.dgl: paper/feat: row 2",
+        "orig_nids": "orig_nids",
+    }
+    assert any(expected[name] in line for line in found), found
