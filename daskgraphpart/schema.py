@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 FORBIDDEN_IN_NAMES = ("/", ":", "~", "\0")
 """DGL joins type and feature names with these characters in keys, file names and shared-memory names."""
 
+LONGEST_NAME = 200
+"""Bytes of a name, which becomes part of file names; file systems take 255."""
+
 STORED_DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
 """Dtypes of node and edge data that DGL can load; bool is stored as uint8."""
 
@@ -190,6 +193,13 @@ def check_name(name: str, what: str) -> None:
         If the name is empty or holds a character of `FORBIDDEN_IN_NAMES`.
     """
     bad = [c for c in FORBIDDEN_IN_NAMES if c in name]
+    encoded = name.encode(errors="replace")
+    if encoded.decode() != name or len(encoded) > LONGEST_NAME:
+        raise MetadataError(
+            f"{what} {name[:40]!r} cannot be a file name",
+            expected=f"UTF-8 text of at most {LONGEST_NAME} bytes",
+            hint="rename it",
+        )
     if not name or bad:
         raise MetadataError(
             f"{what} {name!r} cannot be used in DGL's files",

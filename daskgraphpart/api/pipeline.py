@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
+from daskgraphpart.assignment.directory import META_FILE
 from daskgraphpart.assignment.methods.random import assign_random_pass
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import claim_output, discard_output
@@ -21,7 +23,7 @@ from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, OutputExistsError
 from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def assign(
     fill_parts: bool = False,
     form: str = "npy",
     resources: Resources | None = None,
+    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Path:
     """Give every node an owner, and write the owners as DGL's step 1 does (`<ntype>.txt`, `partition_meta.json`).
@@ -68,6 +71,8 @@ def assign(
         Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     resources : Resources, optional
         Default: all processors, half of the memory.
+    overwrite : bool
+        Whether an assignment that is in `out_dir` is replaced.
     progress : Progress, optional
         Told how far things are.
 
@@ -83,6 +88,7 @@ def assign(
     """
     graph = _opened(graph)
     out = Path(out_dir)
+    _check_assignment_directory(graph, out, overwrite)
     with (
         open_runner(resources or detect_resources(), progress) as runner,
         environment_faults(),
@@ -139,7 +145,8 @@ def dispatch(
     InputFileError, AssignmentError
         If the data are not what the metadata say.
     """
-    with _job(_opened(graph), out_dir, options, resources, (overwrite, progress)) as prepare:
+    owner_files = None if isinstance(assignment, Assignment) else Path(assignment)
+    with _job(_opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
         graph, work, runner = prepare.graph, prepare.work, prepare.runner
         if not isinstance(assignment, Assignment):
             assignment = read_assignment(assignment, graph.schema, work.owners, runner, num_parts)
@@ -161,7 +168,8 @@ def partition(
     progress: Progress | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
-    with _job(_opened(graph), out_dir, options, resources, (overwrite, progress)) as prepare:
+    owner_files = None if method in METHODS else Path(method)
+    with _job(_opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
         how = (method, seed, fill_parts)
         assignment = _make_assignment(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner)
         return dispatch_graph(prepare.job(assignment))
@@ -187,15 +195,17 @@ def _job(
     out_dir: str | os.PathLike[str],
     options: DispatchOptions | None,
     resources: Resources | None,
-    how: tuple[bool, Progress | None],
+    how: tuple[bool, Progress | None, Path | None],
 ) -> Iterator[_Prepared]:
     """Check the budget, claim the output directory, and leave nothing behind that looks finished if all fails."""
-    overwrite, progress = how
+    overwrite, progress, owner_files = how
     options = options or DispatchOptions()
     resources = (resources or detect_resources()).limited(smallest_task_memory(graph.schema, options))
     out = Path(out_dir).absolute()
     with environment_faults():
-        claim_output(out, Path(graph.directory), overwrite)
+        inputs = [Path(graph.directory), *_data_files(graph), *([owner_files] if owner_files else [])]
+        own_names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
+        claim_output(out, inputs, own_names, overwrite)
         work = Workspace.create(out, resources.workspace)
         try:
             with open_runner(resources, progress) as runner:
@@ -223,6 +233,27 @@ def _make_assignment(
             found=method,
         )
     return read_assignment(method, graph.schema, workspace, runner, num_parts)
+
+
+def _check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) -> None:
+    """Refuse to write owners among the files of the graph, or over an assignment that is there."""
+    among = [
+        path
+        for path in (Path(graph.directory) / METADATA_FILE, *_data_files(graph))
+        if path.resolve().parent == out.resolve()
+    ]
+    if among:
+        raise OutputExistsError(
+            "the directory of owners holds the input", file=str(out), found=str(among[0]), hint="give one of its own"
+        )
+    if (out / META_FILE).exists() and not overwrite:
+        raise OutputExistsError(
+            "there is an assignment already", file=str(out), hint="give another directory, or --overwrite to replace it"
+        )
+
+
+def _data_files(graph: ChunkedGraph) -> list[Path]:
+    return [Path(file.path).resolve() for file in graph.files]
 
 
 def _opened(graph: ChunkedGraph | str | os.PathLike[str]) -> ChunkedGraph:

@@ -73,7 +73,11 @@ def read_zarr(path: str) -> Iterator[np.ndarray]:
         raise AssignmentError("not a readable zarr array", file=path, found=str(fault)) from fault
     _check_integers(path, array.dtype, array.shape)
     for start in range(0, array.shape[0], ROWS_PER_BATCH):
-        yield np.asarray(array[start : start + ROWS_PER_BATCH]).astype(np.int64)
+        try:
+            owners = np.asarray(array[start : start + ROWS_PER_BATCH])
+        except (RuntimeError, ValueError, OSError) as fault:
+            raise AssignmentError("damaged zarr array", file=path, place=f"row {start:,}") from fault
+        yield owners.astype(np.int64)
 
 
 def _check_integers(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> None:

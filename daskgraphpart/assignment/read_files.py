@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ class ReadUnit:
     ntype: str
     file: str
     form: str
-    crc: int | None
+    crcs: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +104,13 @@ def read_assignment(
 def read_owners(unit: ReadUnit, config: ReadConfig) -> None:
     """Read the owners of one node type, check them and write them in binary form."""
     region = config.owners[unit.ntype]
-    if unit.crc is not None and crc_of(Path(unit.file).with_suffix(".txt")) != unit.crc:
+    if unit.crcs is not None and crc_of(Path(unit.file).with_suffix(".txt")) != unit.crcs[0]:
         raise AssignmentError(
             "the text was changed after the binary form was written",
             file=str(Path(unit.file).with_suffix(".txt")),
             hint=f"delete {Path(unit.file).name} and {OURS_FILE} to use the text",
         )
-    row = 0
+    row = owners_crc = 0
     for batch in OWNER_READERS[unit.form](unit.file):
         bad = np.flatnonzero((batch < 0) | (batch >= config.num_parts))
         if bad.size:
@@ -122,7 +123,14 @@ def read_owners(unit: ReadUnit, config: ReadConfig) -> None:
             )
         if row + batch.size <= region.num_rows:
             region.write(batch.astype(region.dtype), row)
+        owners_crc = zlib.crc32(batch.astype("<i8", copy=False).tobytes(), owners_crc)
         row += batch.size
+    if unit.crcs is not None and owners_crc != unit.crcs[1]:
+        raise AssignmentError(
+            "the binary form is not what was written with the text",
+            file=unit.file,
+            hint=f"delete it and {OURS_FILE} to use the text, or the text and {OURS_FILE} to use it",
+        )
     if row != region.num_rows:
         raise AssignmentError(
             f"wrong number of owners for node type {unit.ntype!r}",
@@ -132,7 +140,12 @@ def read_owners(unit: ReadUnit, config: ReadConfig) -> None:
         )
 
 
-def _read_meta(directory: Path) -> tuple[int | None, str, dict[str, int]]:
+def read_num_parts(directory: Path) -> int | None:
+    """Number of parts that a directory of owners says it has, if it does."""
+    return _read_meta(directory)[0]
+
+
+def _read_meta(directory: Path) -> tuple[int | None, str, dict[str, tuple[int, int]]]:
     meta = _read_json(directory / META_FILE)
     ours = _read_json(directory / OURS_FILE)
     num_parts = meta.get("num_parts")
@@ -145,8 +158,11 @@ def _read_meta(directory: Path) -> tuple[int | None, str, dict[str, int]]:
             found=num_parts,
         )
     method = ours.get("method", meta.get("algo_name", "file"))
-    crcs = ours.get("text_crc32", {})
-    return num_parts, str(method), crcs if isinstance(crcs, dict) else {}
+    texts, owners = ours.get("text_crc32"), ours.get("owners_crc32")
+    crcs = {}
+    if isinstance(texts, dict) and isinstance(owners, dict):
+        crcs = {ntype: (texts[ntype], owners[ntype]) for ntype in texts if ntype in owners}
+    return num_parts, str(method), crcs
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -161,8 +177,12 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _choose_form(directory: Path, ntype: str, crcs: Mapping[str, int]) -> ReadUnit:
-    forms = [form for form in ("txt", *BINARY_FORMS) if (directory / f"{ntype}.{form}").exists()]
+def _has_form(path: Path) -> bool:
+    return path.is_dir() if path.suffix == ".zarr" else path.is_file()
+
+
+def _choose_form(directory: Path, ntype: str, crcs: Mapping[str, tuple[int, int]]) -> ReadUnit:
+    forms = [form for form in ("txt", *BINARY_FORMS) if _has_form(directory / f"{ntype}.{form}")]
     if not forms:
         raise AssignmentError(
             f"no owners for node type {ntype!r}",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, crc_of
 from daskgraphpart.engine.plan import Pass
@@ -15,8 +18,6 @@ from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    import numpy as np
 
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.engine.runner import Runner
@@ -67,7 +68,8 @@ def write_assignment(
         "num_parts": assignment.num_parts,
         "method": assignment.method,
         "seed": seed,
-        "text_crc32": dict(zip(ntypes, crcs, strict=True)),
+        "text_crc32": {ntype: text for ntype, (text, _) in zip(ntypes, crcs, strict=True)},
+        "owners_crc32": {ntype: owners for ntype, (_, owners) in zip(ntypes, crcs, strict=True)},
     }
     write_json(directory / OURS_FILE, ours)
     # DGL's readers accept these two names only
@@ -76,8 +78,8 @@ def write_assignment(
     write_json(directory / META_FILE, meta)
 
 
-def write_owners(ntype: str, config: WriteConfig) -> int:
-    """Write the owners of one node type; return the CRC-32 of the text."""
+def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
+    """Write the owners of one node type; return the CRC-32 of the text and of the owners as 64-bit integers."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -90,7 +92,10 @@ def write_owners(ntype: str, config: WriteConfig) -> int:
             writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
     publish(text)
     _write_binary(region, Path(config.directory) / f"{ntype}.{config.form}", config.form)
-    return crc_of(text)
+    owners_crc = 0
+    for owners in _batches(region):
+        owners_crc = zlib.crc32(owners.astype("<i8").tobytes(), owners_crc)
+    return crc_of(text), owners_crc
 
 
 def _write_binary(region: Region, path: Path, form: str) -> None:
@@ -115,7 +120,8 @@ def _write_binary(region: Region, path: Path, form: str) -> None:
         array = zarr.create_array(
             temporary_path(path),
             shape=region.shape,
-            dtype=region.dtype,
+            dtype=np.dtype("<i4"),
+            fill_value=-1,  # the owners of a chunk that gets lost are then no part
             chunks=(max(1, min(ROWS_PER_BATCH, region.num_rows)),),
         )
         for start, owners in enumerate(_batches(region)):

@@ -102,11 +102,16 @@ class ChunkedGraph:
         return _lazy_data("edge type", self.schema.edge_types, self.edge_data_files)
 
     @property
-    def nbytes(self) -> int:
-        """Size of all data files."""
+    def files(self) -> tuple[InputFile, ...]:
+        """All data files."""
         features = [*self.node_files.values(), *self.edge_data_files.values()]
         lists = [*self.edge_files.values(), *(files for of_type in features for files in of_type.values())]
-        return sum(file.nbytes for files in lists for file in files)
+        return tuple(file for files in lists for file in files)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all data files."""
+        return sum(file.nbytes for file in self.files)
 
     def _edge_frame(self, etype: str) -> Any:
         from daskgraphpart.chunked.collections import edge_frame

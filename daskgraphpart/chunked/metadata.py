@@ -147,6 +147,8 @@ class _Checker:
         name = self.content.get("graph_name")
         if not isinstance(name, str):
             self.fault("no name of the graph", "graph_name", expected="a string", found=repr(name))
+        else:
+            self._guarded("graph_name", lambda: check_name(name, "graph name"))
         ntypes, etypes = self._names("node_type"), self._names("edge_type")
         if not ntypes and not self.faults:
             self.fault("no node type", "node_type", expected="at least one")
@@ -237,7 +239,9 @@ class _Checker:
                 continue
             for feature in features:
                 self._guarded(f"{key}.{name}", lambda f=feature: check_name(f, "feature name"))
-                found[name][feature] = self.files((key, name, feature), DATA_FORMATS, optional=False)
+                files = found[name][feature] = self.files((key, name, feature), DATA_FORMATS, optional=False)
+                if not files.paths and not self.faults:
+                    self.fault("feature has no files", f"{key}.{name}.{feature}.data", hint="list them, or remove it")
         return found
 
     def _mapping(self, key: str) -> dict[str, Any]:

@@ -182,7 +182,8 @@ def _lists(column: Any, width: int, block: Block, done: int) -> np.ndarray:
         )
     values = column.flatten()
     if values.null_count:
-        _check_nulls(values, block, done, "list")
+        value = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
+        raise _null(block, done + value // max(1, width), "list")
     if pa.types.is_boolean(values.type):
         return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(len(column), width)
     return np.asarray(values.to_numpy()).reshape(len(column), width)
@@ -191,13 +192,17 @@ def _lists(column: Any, width: int, block: Block, done: int) -> np.ndarray:
 def _check_nulls(column: Any, block: Block, done: int, name: str) -> None:
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InputFileError(
-            f"value is missing in column {name!r}",
-            file=block.path,
-            place=f"row {block.row_in_file + done + row:,}",
-            expected="a number",
-            found="null",
-        )
+        raise _null(block, done + row, name)
+
+
+def _null(block: Block, row: int, name: str) -> InputFileError:
+    return InputFileError(
+        f"value is missing in column {name!r}",
+        file=block.path,
+        place=f"row {block.row_in_file + row:,}",
+        expected="a number",
+        found="null",
+    )
 
 
 def _check_rows(block: Block, found: int) -> None:
@@ -251,7 +256,9 @@ def _list_width(path: str) -> int:
     with _opened(path) as file:
         for batch in file.iter_batches(1, use_threads=False):
             first = batch.column(0)[0].as_py()
-            return len(first or ())
+            if first is None:
+                raise InputFileError("list is missing", file=path, place="row 0", expected="numbers", found="null")
+            return len(first)
     return 0
 
 

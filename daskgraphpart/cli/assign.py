@@ -24,6 +24,7 @@ from daskgraphpart.cli.options import METHOD_OPTIONS, RESOURCE_OPTIONS, one_of, 
     show_default=True,
     help="Binary form beside the text.",
 )
+@click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
 @click.option("--in_dir", "--in-dir", "dgl_in_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
 @click.option("--out_dir", "--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
 @with_options(RESOURCE_OPTIONS)
@@ -51,6 +52,7 @@ def command(**values: Any) -> None:
             seed=values["seed"],
             fill_parts=values["fill_parts"],
             form=values["form"],
+            overwrite=values["overwrite"],
             resources=resources_of(values),
             progress=progress,
         )

@@ -32,7 +32,11 @@ from daskgraphpart.cli.summary import show_outcome
     "--partitions-dir", "dgl_partitions_dir", type=click.Path(), help="As DGL's: directory of the assignment."
 )
 @click.option("--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's; the config is then named metadata.json.")
-@click.option("--ip-config", type=click.Path(exists=True), help="As DGL's; its lines must divide the parts evenly.")
+@click.option(
+    "--ip-config",
+    type=click.Path(exists=True, dir_okay=False),
+    help="As DGL's; its lines must divide the parts evenly.",
+)
 @click.option("--save-orig-nids", is_flag=True, help="As DGL's; original IDs are always written.")
 @click.option("--save-orig-eids", is_flag=True, help="As DGL's; original IDs are always written.")
 @with_options((*RESOURCE_OPTIONS, STAGING_OPTION))
@@ -69,14 +73,11 @@ def command(**values: Any) -> None:
 
 def _check_ip_config(ip_config: Path, assign_dir: Path, num_parts: int | None) -> None:
     """Refuse what DGL's dispatch refuses: machines that cannot share the parts evenly."""
-    import json
-
-    from daskgraphpart.assignment.directory import META_FILE
+    from daskgraphpart.assignment.read_files import read_num_parts
     from daskgraphpart.errors import OptionError
 
-    machines = sum(bool(line.strip()) for line in ip_config.read_text(encoding="utf-8").splitlines())
-    meta = assign_dir / META_FILE
-    parts = num_parts or (json.loads(meta.read_text(encoding="utf-8")).get("num_parts") if meta.is_file() else None)
+    machines = sum(bool(line.strip()) for line in ip_config.read_bytes().splitlines())
+    parts = num_parts or read_num_parts(assign_dir)
     if machines == 0 or (isinstance(parts, int) and parts % machines):
         raise OptionError(
             "the parts cannot be shared evenly by the machines",

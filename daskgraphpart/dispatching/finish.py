@@ -13,6 +13,7 @@ from daskgraphpart.dgl_layout.config import PartitionConfig, PartPaths, write_co
 from daskgraphpart.dispatching.workspace import (
     EDGE_FEAT,
     GRAPH,
+    MANIFEST_FORMAT,
     NODE_FEAT,
     ORIG_EIDS,
     ORIG_NIDS,
@@ -80,7 +81,7 @@ def _manifest(job: Job, quality: Quality) -> dict[str, Any]:
     """What DGL's config has no place for: original dtypes, the method's own name, the options, the quality."""
     schema, options = job.graph.schema, job.options
     return {
-        "format": "daskgraphpart partitions",
+        "format": MANIFEST_FORMAT,
         "version": 1,
         "graph_name": schema.name,
         "num_parts": job.num_parts,

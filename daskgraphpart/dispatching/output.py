@@ -4,40 +4,49 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
+from daskgraphpart.dispatching.workspace import MANIFEST_FORMAT, PART_FILES, WORKSPACE_NAME
 from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 _PART_DIRECTORY = re.compile(r"part\d+")
 
 
-def claim_output(out: Path, input_directory: Path, overwrite: bool) -> None:
+def claim_output(out: Path, inputs: Iterable[Path], own_names: Iterable[str], overwrite: bool) -> None:
     """Make the output directory, empty of partitions.
 
     Parameters
     ----------
     out : Path
         Output directory.
-    input_directory : Path
-        Directory of the input, of which nothing may be touched.
+    inputs : iterable of Path
+        Everything that is read, none of which may lie in the output directory.
+    own_names : iterable of str
+        Files that will be written beside the parts.
     overwrite : bool
         Whether partitions that are there are deleted. Other files are left alone.
 
     Raises
     ------
     OutputExistsError
-        If the directory is not empty and may not be overwritten, or is the input's.
+        If the directory is not empty and may not be overwritten, holds something of the input, or holds a file of
+        somebody else's under a name that will be written.
     """
-    source, target = input_directory.resolve(), out.resolve()
-    if source == target or target in source.parents:
-        raise OutputExistsError(
-            "the output directory holds the input", file=str(out), hint="give a directory of its own for the output"
-        )
+    target = out.resolve()
+    for path in inputs:
+        source = path.resolve()
+        if source == target or target in source.parents:
+            raise OutputExistsError(
+                "the output directory holds the input",
+                file=str(out),
+                found=str(path),
+                hint="give a directory of its own for the output",
+            )
     if out.exists() and not out.is_dir():
         raise OutputExistsError("the output is a file", file=str(out), hint="give a directory")
     found = sorted(path.name for path in out.iterdir() if path.name != WORKSPACE_NAME) if out.exists() else []
@@ -50,16 +59,23 @@ def claim_output(out: Path, input_directory: Path, overwrite: bool) -> None:
         )
     out.mkdir(parents=True, exist_ok=True)
     discard_output(out)
+    foreign = [name for name in own_names if (out / name).exists()]
+    if foreign:
+        raise OutputExistsError("a file that is not of a partition is in the way", file=str(out / foreign[0]))
 
 
 def discard_output(out: Path) -> None:
-    """Delete partitions, finished or not: configs first, so that nothing ever looks whole that is not."""
+    """Delete partitions, finished or not, and nothing else: configs first, so that nothing ever looks whole."""
     for path in out.glob("*.json"):
-        if path.name.endswith(".manifest.json") or _is_config(path):
+        if _is_config(path):
             path.unlink()
     for path in out.iterdir():
         if path.is_dir() and _PART_DIRECTORY.fullmatch(path.name):
-            shutil.rmtree(path)
+            for name in PART_FILES:
+                (path / name).unlink(missing_ok=True)
+                (path / (name + TEMPORARY_SUFFIX)).unlink(missing_ok=True)
+            if not any(path.iterdir()):
+                path.rmdir()
 
 
 def _is_config(path: Path) -> bool:
@@ -67,4 +83,4 @@ def _is_config(path: Path) -> bool:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError):
         return False
-    return isinstance(content, dict) and "part-0" in content
+    return isinstance(content, dict) and ("part-0" in content or content.get("format") == MANIFEST_FORMAT)

@@ -8,6 +8,7 @@ from daskgraphpart.errors import OptionError
 
 _SIZE = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGtTpP]?)(i?)[bB]?\s*")
 _COUNT = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGbBtT]?)\s*")
+LARGEST = 2.0**62
 _POWERS: dict[str, int] = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4, "p": 5}
 
 
@@ -21,10 +22,17 @@ def parse_size(text: str) -> int:
     """
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise OptionError("not a size", expected="a number with a unit, such as 2GB or 512MiB", found=repr(text))
+        raise _not_a_size(text)
     number, unit, binary = match.groups()
     value = float(number.replace("_", "")) * float(1024 if binary else 1000) ** _POWERS[unit.lower()]
+    if value > LARGEST:
+        raise _not_a_size(text)
     return round(value)
+
+
+def _not_a_size(text: str) -> OptionError:
+    expected = "a number with a unit, such as 2GB or 512MiB"
+    return OptionError("not a size", place="--memory", expected=expected, found=repr(text))
 
 
 def parse_count(text: str) -> int:
@@ -37,7 +45,7 @@ def parse_count(text: str) -> int:
     """
     match = _COUNT.fullmatch(text)
     value = None if match is None else float(match[1].replace("_", "")) * 1000.0 ** _POWERS[match[2].lower()]
-    if value is None or value != round(value):
+    if value is None or value > LARGEST or value != round(value):
         raise OptionError("not a whole number", expected="a number such as 5e6, 5M or 5000000", found=repr(text))
     return round(value)
 

@@ -8,7 +8,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +49,8 @@ def environment_faults() -> Iterator[None]:
     ------
     EnvironmentFaultError
         On ENOSPC, EDQUOT, EACCES, EPERM, EROFS and EIO.
+    OptionError
+        On ENOTDIR, EEXIST and ENAMETOOLONG: the path itself cannot be.
     """
     try:
         yield
@@ -61,7 +63,14 @@ def environment_faults() -> Iterator[None]:
             errno.EROFS: "give a directory that is not read-only",
             errno.EIO: "the disk or network file system failed; check it and run again",
         }
-        if isinstance(fault, EnvironmentFaultError) or fault.errno not in hints:
+        mistakes = {
+            errno.ENOTDIR: "a part of the path is a file; give a directory",
+            errno.EEXIST: "there is a file of that name; give a directory",
+            errno.ENAMETOOLONG: "give a shorter path",
+        }
+        if fault.errno in mistakes and not isinstance(fault, GraphPartError):
+            raise OptionError(str(fault.strerror), file=fault.filename, hint=mistakes[fault.errno]) from fault
+        if isinstance(fault, GraphPartError) or fault.errno not in hints:
             raise
         raise EnvironmentFaultError(
             fault.strerror or str(fault), file=fault.filename, hint=hints[fault.errno]

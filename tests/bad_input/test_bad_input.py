@@ -575,7 +575,6 @@ def test_a_run_that_fails_over_older_partitions_leaves_none(tmp_path: Path, caps
 # ------------------------------------------------------------------------------------------ known faults of the package
 
 
-@pytest.mark.xfail(reason="--overwrite deletes input files that lie in OUT_DIR/part<i>", strict=True)
 def test_input_files_in_the_output_directory_are_not_deleted(tmp_path: Path) -> None:
     data = write_graph(tmp_path / "data" / "part0")
     content = json.loads((data / "metadata.json").read_text())
@@ -589,7 +588,6 @@ def test_input_files_in_the_output_directory_are_not_deleted(tmp_path: Path) -> 
     assert before.items() <= after.items()
 
 
-@pytest.mark.xfail(reason="--overwrite deletes the owners it is to read if they lie in OUT_DIR/part<i>", strict=True)
 def test_owners_in_the_output_directory_are_not_deleted(tmp_path: Path) -> None:
     graph, owners = write_graph(tmp_path / "in"), tmp_path / "out" / "part0"
     assert call("assign", graph, owners, "--num-parts", "2", "--quiet") == 0
@@ -598,7 +596,6 @@ def test_owners_in_the_output_directory_are_not_deleted(tmp_path: Path) -> None:
     assert owners.exists() and file_hashes(owners) == before
 
 
-@pytest.mark.xfail(reason="assign overwrites files of the input without a word", strict=True)
 def test_assign_does_not_overwrite_the_input(tmp_path: Path) -> None:
     graph = write_graph(tmp_path / "in")
     (graph / "node_data" / "0-0-0.npy").rename(graph / "n.npy")
@@ -608,7 +605,6 @@ def test_assign_does_not_overwrite_the_input(tmp_path: Path) -> None:
     assert before.items() <= file_hashes(graph).items()
 
 
-@pytest.mark.xfail(reason="exit code 70", strict=True)
 def test_a_damaged_chunk_of_a_zarr_assignment_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph, owners = write_graph(tmp_path / "in"), tmp_path / "owners"
     assert call("assign", graph, owners, "--num-parts", "2", "--form", "zarr", "--quiet") == 0
@@ -618,14 +614,12 @@ def test_a_damaged_chunk_of_a_zarr_assignment_is_named(tmp_path: Path, capsys: p
     expect_error(capsys, graph, "n.zarr", arguments=("--method", owners))
 
 
-@pytest.mark.xfail(reason="exit code 70", strict=True)
 def test_a_text_assignment_that_is_a_directory_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph, owners = write_graph(tmp_path / "in"), tmp_path / "owners"
     (owners / "n.txt").mkdir(parents=True)
     expect_error(capsys, graph, "n.txt", arguments=("--method", owners))
 
 
-@pytest.mark.xfail(reason="exit code 70", strict=True)
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -647,7 +641,6 @@ def test_an_impossible_option_is_a_mistake_of_usage(
     expect_error(capsys, graph, word, arguments=arguments)
 
 
-@pytest.mark.xfail(reason="exit code 70", strict=True)
 @pytest.mark.parametrize("command", ["partition", "assign"])
 def test_an_output_below_a_file_is_refused(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph = write_graph(tmp_path / "in")
@@ -657,7 +650,6 @@ def test_an_output_below_a_file_is_refused(command: str, tmp_path: Path, capsys:
     assert str(tmp_path / "file") in capsys.readouterr().err
 
 
-@pytest.mark.xfail(reason="exit code 70", strict=True)
 @pytest.mark.parametrize(("meta", "ips"), [("{", b"a\n"), ("[]", b"a\n"), ('{"num_parts": 2}', b"\xff\n")])
 def test_ip_config_beside_bad_files_is_one_error(
     meta: str, ips: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -670,7 +662,6 @@ def test_ip_config_beside_bad_files_is_one_error(
     assert call("dispatch", graph, owners, out, "--ip-config", tmp_path / "ips.txt", "--quiet") in (0, 2)
 
 
-@pytest.mark.xfail(reason="lost chunks read as part 0, though the text beside them says otherwise", strict=True)
 def test_lost_chunks_of_a_zarr_assignment_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph, owners = write_graph(tmp_path / "in"), tmp_path / "owners"
     assert call("assign", graph, owners, "--num-parts", "2", "--form", "zarr", "--quiet") == 0
@@ -678,7 +669,6 @@ def test_lost_chunks_of_a_zarr_assignment_are_noticed(tmp_path: Path, capsys: py
     expect_error(capsys, graph, "n.zarr", arguments=("--method", owners))
 
 
-@pytest.mark.xfail(reason="the binary form is used although it is not what the text says", strict=True)
 def test_a_binary_form_changed_after_its_text_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph, owners = write_graph(tmp_path / "in"), tmp_path / "owners"
     assert call("assign", graph, owners, "--num-parts", "2", "--quiet") == 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed import Client, LocalCluster, as_completed
 
-from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +41,10 @@ class ClusterExecutor:
             return
         try:
             self._client = Client(cluster, timeout=SECONDS_TO_CONNECT)
+        except ValueError as fault:
+            raise OptionError(
+                "not the address of a scheduler", place="--cluster", expected="tcp://host:port", found=cluster
+            ) from fault
         except OSError as fault:
             raise EnvironmentFaultError(
                 "no dask scheduler answers",
