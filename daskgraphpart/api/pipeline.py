@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
-from daskgraphpart.assignment.directory import META_FILE
-from daskgraphpart.assignment.methods.random import assign_random_pass
+from daskgraphpart.assignment.directory import META_FILE, TRAINERS
+from daskgraphpart.assignment.hierarchy import with_trainers
+from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.pipeline import assign_nodes, check_method
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
@@ -23,50 +27,74 @@ from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
 
-METHODS = ("random",)
-"""Partitioners by name; anything else is the directory of an assignment."""
-
 
 def assign(
     graph: ChunkedGraph | str | os.PathLike[str],
-    out_dir: str | os.PathLike[str],
     num_parts: int,
     *,
-    method: str = "random",
+    out_dir: str | os.PathLike[str] | None = None,
+    method: str = "auto",
+    balance: str | Sequence[str] | None = None,
+    imbalance: float = 0.03,
     seed: int = 0,
+    refine: bool = False,
+    threads: int | None = None,
+    passes: int = 3,
+    objtype: str = "cut",
+    recursive: bool = False,
     fill_parts: bool = False,
+    num_trainers_per_machine: int = 1,
     form: str = "npy",
     resources: Resources | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
-) -> Path:
-    """Give every node an owner, and write the owners as DGL's step 1 does (`<ntype>.txt`, `partition_meta.json`).
+) -> Assignment:
+    """Give every node an owner.
 
     Parameters
     ----------
     graph : ChunkedGraph or path
         The graph, or the directory of its `metadata.json`.
-    out_dir : path
-        Directory of the assignment; made if need be.
     num_parts : int
         Number of parts.
+    out_dir : path, optional
+        Where the owners are written as DGL's step 1 does (`<ntype>.txt`, `partition_meta.json`); made if need be.
+        Without it they are kept in a temporary directory until the interpreter ends.
     method : str
-        ``"random"``, or a directory of owners to be checked and written anew.
+        ``"auto"``, ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"random"``, or a directory
+        of owners. ``"auto"`` takes the best cut that fits into the memory.
+    balance : str or sequence of str, optional
+        What has to be balanced: ``"nodes,edges"``, ``"ntypes,edges=0.05"``, ``"types:paper/train_mask"``, ... Default:
+        nodes and edges; for random owners and owners from files balance is only reported.
+    imbalance : float
+        How much larger than the average a part may be; 0.03 is 3 %.
     seed : int
-        Seed of the random method.
+        Seed.
+    refine : bool
+        Improve the result, or the owners that are given, by V-cycles.
+    threads : int, optional
+        Of KaMinPar on graphs with more than ten million arcs; with several the result varies from run to run.
+    passes : int
+        How often the streaming methods read the graph.
+    objtype : str
+        Of METIS: ``"cut"`` or ``"vol"``.
+    recursive : bool
+        Of METIS: recursive bisection.
     fill_parts : bool
         Give every part a node of each type that has enough of them.
+    num_trainers_per_machine : int
+        Smaller parts that every part is made of; kept as feature `trainer_id`.
     form : str
         Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     resources : Resources, optional
@@ -78,25 +106,42 @@ def assign(
 
     Returns
     -------
-    Path
-        The directory, which `dispatch` takes.
+    Assignment
+        `dispatch` takes it, or `out_dir`; `report` tells cut and balance.
 
     Raises
     ------
+    OptionError
+        If an option is impossible, or there are more parts than nodes.
     AssignmentError
-        If the owners read do not fit the graph.
+        If owners that are read do not fit the graph, or a weight is negative.
+    PlanError
+        If the memory does not suffice.
     """
     graph = _opened(graph)
-    out = Path(out_dir)
-    _check_assignment_directory(graph, out, overwrite)
-    with (
-        open_runner(resources or detect_resources(), progress) as runner,
-        environment_faults(),
-        _scratch(out) as scratch,
-    ):
-        owners = _make_assignment(graph, num_parts, (method, seed, fill_parts), scratch, runner)
-        write_assignment(owners, out, runner, form=form, seed=seed if method == "random" else None)
-    return out
+    options = AssignOptions(
+        method, _as_balance(balance), imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
+        num_trainers_per_machine,
+    )  # fmt: skip
+    out = None if out_dir is None else Path(out_dir)
+    if out is not None:
+        _check_assignment_directory(graph, out, overwrite)
+    scratch = _lasting_directory() if out is None else None
+    with open_runner(resources or detect_resources(), progress) as runner, environment_faults():
+        if out is None:
+            assert scratch is not None
+            return assign_nodes(graph, num_parts, options, scratch, runner)
+        with _scratch(out) as temporary:
+            assignment = assign_nodes(graph, num_parts, options, temporary, runner)
+            chance = options.method in METHODS
+            write_assignment(assignment, out, runner, form=form, seed=seed if chance else None)
+            owners = create_owner_files(_lasting_directory(), graph.schema, num_parts)
+            for ntype, region in owners.items():
+                shutil.copyfile(assignment.owners[ntype].path, region.path)
+            trainers = {
+                ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
+            }
+            return replace(assignment, owners=owners, trainers=trainers)
 
 
 def dispatch(
@@ -159,19 +204,31 @@ def partition(
     out_dir: str | os.PathLike[str],
     num_parts: int,
     *,
-    method: str = "random",
+    method: str = "auto",
+    balance: str | Sequence[str] | None = None,
+    imbalance: float = 0.03,
     seed: int = 0,
+    refine: bool = False,
+    threads: int | None = None,
+    passes: int = 3,
+    objtype: str = "cut",
+    recursive: bool = False,
     fill_parts: bool = False,
+    num_trainers_per_machine: int = 1,
     options: DispatchOptions | None = None,
     resources: Resources | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
+    how = AssignOptions(
+        method, _as_balance(balance), imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
+        num_trainers_per_machine,
+    )  # fmt: skip
+    check_method(how)
     owner_files = None if method in METHODS else Path(method)
     with _job(_opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
-        how = (method, seed, fill_parts)
-        assignment = _make_assignment(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner)
+        assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
         return dispatch_graph(prepare.job(assignment))
 
 
@@ -186,7 +243,10 @@ class _Prepared:
 
     def job(self, assignment: Assignment) -> Job:
         sizes = choose_sizes(self.runner.resources)
-        return Job(self.graph, assignment, str(self._out), self._options, sizes, self.work, self.runner)
+        graph = self.graph
+        if assignment.trainers:
+            graph = with_trainers(graph, assignment.trainers, self.work.owners / "edge-trainers", self.runner)
+        return Job(graph, assignment, str(self._out), self._options, sizes, self.work, self.runner)
 
 
 @contextmanager
@@ -217,24 +277,6 @@ def _job(
             work.remove()
 
 
-def _make_assignment(
-    graph: ChunkedGraph, num_parts: int, how: tuple[str, int, bool], workspace: Path, runner: Runner
-) -> Assignment:
-    method, seed, fill_parts = how
-    if method in METHODS:
-        owners = create_owner_files(workspace, graph.schema, num_parts)
-        runner.run(assign_random_pass(owners, num_parts, seed, fill_parts))
-        return Assignment(num_parts, method, owners)
-    if not Path(method).is_dir():
-        raise OptionError(
-            "no such method, and no such directory of owners",
-            place="--method",
-            expected=f"{', '.join(METHODS)} or a directory that assign has written",
-            found=method,
-        )
-    return read_assignment(method, graph.schema, workspace, runner, num_parts)
-
-
 def _check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) -> None:
     """Refuse to write owners among the files of the graph, or over an assignment that is there."""
     among = [
@@ -258,6 +300,17 @@ def _data_files(graph: ChunkedGraph) -> list[Path]:
 
 def _opened(graph: ChunkedGraph | str | os.PathLike[str]) -> ChunkedGraph:
     return graph if isinstance(graph, ChunkedGraph) else read_chunked(graph)
+
+
+def _as_balance(balance: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
+    return balance if balance is None or isinstance(balance, str) else tuple(balance)
+
+
+def _lasting_directory() -> Path:
+    """Make a temporary directory that is removed when the interpreter ends."""
+    directory = tempfile.mkdtemp(prefix="daskgraphpart-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return Path(directory)
 
 
 @contextmanager

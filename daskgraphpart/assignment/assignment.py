@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
@@ -34,11 +35,17 @@ class Assignment:
     owners : mapping of str to Region
         For each node type the file of owners, uint8 (up to 256 parts) or uint16, one per node in the order of the
         original type-wise IDs.
+    report : AssignReport or None
+        What it is worth; None for owners that were read from files.
+    trainers : mapping of str to Region
+        For each node type the smaller part of each node, int64, if parts are made of those of several trainers.
     """
 
     num_parts: int
     method: str
     owners: Mapping[str, Region]
+    report: AssignReport | None = None
+    trainers: Mapping[str, Region] = field(default_factory=dict)
 
     def check_fits(self, schema: GraphSchema) -> None:
         """Check that there is an owner for every node of every type.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 BINARY_FORMS = ("npy", "parquet", "zarr")
 META_FILE = "partition_meta.json"
 OURS_FILE = "assignment.json"
+TRAINERS = "trainer_id"  # directory of `<ntype>.npy`, int64: the smaller part of each node, if there are trainers
 
 
 def crc_of(path: Path) -> int:

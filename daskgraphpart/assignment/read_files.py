@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
-from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, crc_of
+from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
 from daskgraphpart.assignment.owner_readers import OWNER_READERS
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
+from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
     import os
@@ -98,7 +99,25 @@ def read_assignment(
     owners = create_owner_files(workspace, schema, parts)
     sizes = [Path(u.file).stat().st_size if Path(u.file).is_file() else owners[u.ntype].nbytes for u in units]
     runner.run(Pass("read-assignment", read_owners, units, ReadConfig(owners, parts), sizes))
-    return Assignment(parts, method, owners)
+    return Assignment(parts, method, owners, trainers=_read_trainers(directory / TRAINERS, schema))
+
+
+def _read_trainers(directory: Path, schema: GraphSchema) -> dict[str, Region]:
+    """Files of the smaller parts that trainers have, if there are any."""
+    if not directory.is_dir():
+        return {}
+    files = {node_type.name: open_npy(directory / f"{node_type.name}.npy") for node_type in schema.node_types}
+    for node_type in schema.node_types:
+        region = files[node_type.name]
+        if region.dtype != np.int64 or region.shape != (node_type.num_nodes,):
+            raise AssignmentError(
+                "trainers do not fit the graph",
+                file=region.path,
+                expected=f"int64 of shape ({node_type.num_nodes},)",
+                found=f"{region.dtype} of shape {region.shape}",
+                hint="run assign again",
+            )
+    return files
 
 
 def read_owners(unit: ReadUnit, config: ReadConfig) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, crc_of
+from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_json
@@ -72,6 +72,13 @@ def write_assignment(
         "owners_crc32": {ntype: owners for ntype, (_, owners) in zip(ntypes, crcs, strict=True)},
     }
     write_json(directory / OURS_FILE, ours)
+    shutil.rmtree(directory / TRAINERS, ignore_errors=True)
+    if assignment.trainers:
+        (directory / TRAINERS).mkdir()
+        for ntype, region in assignment.trainers.items():
+            target = directory / TRAINERS / f"{ntype}.npy"
+            shutil.copyfile(region.path, temporary_path(target))
+            publish(target)
     # DGL's readers accept these two names only
     algorithm = "random" if assignment.method == "random" else "metis"
     meta = {"version": DGL_META_VERSION, "num_parts": assignment.num_parts, "algo_name": algorithm}

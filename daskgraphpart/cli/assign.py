@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.options import METHOD_OPTIONS, RESOURCE_OPTIONS, one_of, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import (
+    METHOD_OPTIONS,
+    RESOURCE_OPTIONS,
+    method_of,
+    one_of,
+    progress_of,
+    resources_of,
+    with_options,
+)
+from daskgraphpart.cli.summary import show_assignment
 
 
 @click.command("assign")
@@ -35,28 +44,26 @@ def command(**values: Any) -> None:
 
     \b
     daskgraphpart assign graph parts-of-nodes --num-parts 4
+    daskgraphpart assign graph parts-of-nodes --num-parts 8 --method metis --balance nodes
+    daskgraphpart assign graph parts-of-nodes --num-parts 64 --method multilevel --memory 2GB --balance ntypes,edges=0.05
+    daskgraphpart assign graph better --num-parts 8 --method parts-of-nodes --refine
     daskgraphpart assign --in_dir graph --out_dir parts-of-nodes --num_partitions 4
     """
     from daskgraphpart.api.pipeline import assign
-    from daskgraphpart.display.units import format_seconds
 
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
     assign_dir = one_of(values["assign_dir"], values["dgl_out_dir"], name="ASSIGN_DIR")
     started = time.monotonic()
     with progress_of(values) as progress:
-        assign(
+        assignment = assign(
             in_dir,
-            assign_dir,
             values["num_parts"],
-            method=values["method"],
-            seed=values["seed"],
-            fill_parts=values["fill_parts"],
+            out_dir=assign_dir,
+            **method_of(values),
             form=values["form"],
             overwrite=values["overwrite"],
             resources=resources_of(values),
             progress=progress,
         )
     if not values["quiet"]:
-        click.echo(
-            f"assigned to {values['num_parts']} parts in {format_seconds(time.monotonic() - started)}: {assign_dir}"
-        )
+        show_assignment(assignment, time.monotonic() - started, assign_dir)

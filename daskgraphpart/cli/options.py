@@ -61,14 +61,50 @@ OUTPUT_OPTIONS = (
 METHOD_OPTIONS = (
     click.option(
         "--method",
-        default="random",
+        default="auto",
         show_default=True,
-        metavar="random|DIR",
-        help="Partitioner, or a directory of owners.",
+        metavar="auto|kaminpar|metis|multilevel|fennel|ldg|random|DIR",
+        help="Partitioner, or a directory of owners; auto takes the best that fits into the memory.",
     ),
+    click.option(
+        "--balance",
+        metavar="ITEM,...",
+        help="What is balanced: nodes, ntypes, edges, edges-by-ntype, bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE, "
+        "file:PATH.npy, each with a tolerance if need be (edges=0.05). Default: nodes,edges.",
+    ),
+    click.option(
+        "--imbalance", type=float, default=0.03, show_default=True, help="How much larger than average a part may be."
+    ),
+    click.option("--refine", is_flag=True, help="Improve the result, or the given owners, further."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the partitioner."),
+    click.option(
+        "--threads",
+        type=int,
+        help="Threads of KaMinPar on large graphs; 1 makes its result repeatable. Default: all workers.",
+    ),
+    click.option("--passes", type=int, default=3, show_default=True, help="Passes of ldg and fennel."),
+    click.option("--objtype", default="cut", show_default=True, metavar="cut|vol", help="What METIS minimises."),
+    click.option("--recursive", is_flag=True, help="METIS by recursive bisection."),
     click.option("--fill-parts", is_flag=True, help="Give every part a node of each type that has enough of them."),
+    click.option(
+        "--num-trainers-per-machine",
+        "--num_trainers_per_machine",
+        "num_trainers_per_machine",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Smaller parts that every part is made of, kept as feature trainer_id.",
+    ),
 )
+METHOD_NAMES = (
+    "method", "balance", "imbalance", "refine", "seed", "threads", "passes", "objtype", "recursive", "fill_parts",
+    "num_trainers_per_machine",
+)  # fmt: skip
+
+
+def method_of(values: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of `assign` and `partition` from the values of `METHOD_OPTIONS`."""
+    return {name: values[name] for name in METHOD_NAMES}
 
 
 def with_options(options: tuple[Callable[[Any], Any], ...]) -> Callable[[Any], Any]:

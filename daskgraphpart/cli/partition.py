@@ -13,6 +13,7 @@ from daskgraphpart.cli.options import (
     RESOURCE_OPTIONS,
     STAGING_OPTION,
     dispatch_options_of,
+    method_of,
     progress_of,
     resources_of,
     with_options,
@@ -30,6 +31,7 @@ def command(**values: Any) -> None:
 
     \b
     daskgraphpart partition graph partitions --num-parts 4
+    daskgraphpart partition graph partitions --num-parts 8 --balance nodes,edges=0.05 --method kaminpar
     daskgraphpart partition graph partitions --num-parts 64 --method parts-of-nodes --memory 8GB --graph-formats coo,csc
     """
     from daskgraphpart.api.pipeline import partition
@@ -40,9 +42,7 @@ def command(**values: Any) -> None:
             values["in_dir"],
             values["out_dir"],
             values["num_parts"],
-            method=values["method"],
-            seed=values["seed"],
-            fill_parts=values["fill_parts"],
+            **method_of(values),
             options=dispatch_options_of(values),
             resources=resources_of(values),
             overwrite=values["overwrite"],

@@ -1,4 +1,4 @@
-"""The table at the end of a dispatch."""
+"""The tables at the end of an assignment and of a dispatch."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from daskgraphpart.display.tables import text_table
 from daskgraphpart.display.units import format_count, format_seconds, format_size
 
 if TYPE_CHECKING:
+    from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.dispatching.finish import Outcome
 
 MOST_PARTS_SHOWN = 16
@@ -33,3 +34,19 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
     click.echo(f"imbalance           nodes {quality.node_imbalance:.1%}, edges {quality.edge_imbalance:.1%}")
     click.echo(f"time                {format_seconds(seconds)}")
     click.echo(f"config              {outcome.config_path}")
+
+
+def show_assignment(assignment: Assignment, seconds: float, directory: str) -> None:
+    """Print what was used, cut, communication volume and the balance of every constraint."""
+    report = assignment.report
+    if report is not None:
+        click.echo(f"method               {report.method}: {report.why}")
+        click.echo(f"edge cut             {report.cut_share:.2%} ({format_count(report.num_cut_edges)} edges)")
+        click.echo(f"communication volume {format_count(report.volume)} (replication {report.replication_factor:.2f})")
+        for balance in report.balances:
+            allowed = "" if balance.allowed is None else f" (at most {balance.allowed:.3f})"
+            click.echo(f"{'balance of ' + balance.name:<20} {balance.ratio:.3f}{allowed}")
+        for warning in report.warnings:
+            click.echo(f"warning: {warning}", err=True)
+    parts = f"{assignment.num_parts} parts"
+    click.echo(f"{'owners':<20} {parts} in {format_seconds(seconds)}: {directory}")

@@ -27,6 +27,9 @@ class Progress(Protocol):
     def end(self) -> None:
         """The pass is done."""
 
+    def note(self, text: str) -> None:
+        """Something the user should know while the job runs."""
+
 
 class SilentProgress:
     """Shows nothing."""
@@ -38,6 +41,9 @@ class SilentProgress:
         """Do nothing."""
 
     def end(self) -> None:
+        """Do nothing."""
+
+    def note(self, text: str) -> None:
         """Do nothing."""
 
 
@@ -81,6 +87,10 @@ class LogProgress:
             format_rate(self._done, seconds),
         )
 
+    def note(self, text: str) -> None:
+        """Log it."""
+        logger.info("%s", text)
+
 
 class TerminalProgress:
     """A bar per pass with bytes, rate and time left."""
@@ -112,6 +122,10 @@ class TerminalProgress:
     def end(self) -> None:
         """Fill the current bar."""
         self._bars.update(self._current, completed=self._bars.tasks[-1].total)
+
+    def note(self, text: str) -> None:
+        """Print it above the bars."""
+        self._bars.console.print(text, highlight=False, markup=False)
 
     def __enter__(self) -> TerminalProgress:
         return self

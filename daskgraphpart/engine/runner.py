@@ -51,6 +51,25 @@ class Runner:
         self._executor = executor
         self._progress = progress
 
+    def note(self, text: str) -> None:
+        """Tell the user something while the job runs."""
+        self._progress.note(text)
+
+    def run_in_turn(self, name: str, passes: Sequence[Pass[Any, Any, Any]]) -> list[list[Any]]:
+        """Run several passes one after another, shown as one; the results of each, in the order of its units.
+
+        For work whose steps depend on each other, such as the rounds of a label propagation.
+        """
+        started = time.monotonic()
+        self._progress.begin(name, sum(len(p.units) for p in passes), sum(sum(p.unit_nbytes) for p in passes))
+        results = []
+        with environment_faults():
+            for pass_ in passes:
+                results.append(self._call(pass_))
+        self._progress.end()
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
+        return results
+
     def run(self, pass_: Pass[UnitT, ConfigT, ResultT]) -> list[ResultT]:
         """Run every unit of a pass; the results come in the order of the units.
 
@@ -65,14 +84,17 @@ class Runner:
             return []
         started = time.monotonic()
         self._progress.begin(pass_.name, len(pass_.units), sum(pass_.unit_nbytes))
-        calls = [_Call(pass_.task, unit, pass_.config) for unit in pass_.units]
         with environment_faults():
-            results = self._executor.map(pass_.name, calls, lambda i: self._progress.advance(pass_.unit_nbytes[i]))
+            results: list[ResultT] = self._call(pass_)
         self._progress.end()
         seconds = time.monotonic() - started
         self.seconds[pass_.name] = self.seconds.get(pass_.name, 0.0) + seconds
         logger.debug("%s: %d units in %.3f s", pass_.name, len(pass_.units), seconds)
         return results
+
+    def _call(self, pass_: Pass[Any, Any, Any]) -> list[Any]:
+        calls = [_Call(pass_.task, unit, pass_.config) for unit in pass_.units]
+        return self._executor.map(pass_.name, calls, lambda i: self._progress.advance(pass_.unit_nbytes[i]))
 
 
 class _Call:

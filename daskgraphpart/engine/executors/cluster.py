@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from typing import TYPE_CHECKING, Any
 
 from distributed import Client, LocalCluster, as_completed
@@ -32,6 +34,7 @@ class ClusterExecutor:
 
     def __init__(self, cluster: str, workers: int) -> None:
         self._cluster: LocalCluster | None = None
+        self._numbers = itertools.count(time.time_ns())
         if cluster == "local":
             # our own budget bounds the memory; distributed's limit would count the page cache of mapped files as well
             self._cluster = LocalCluster(
@@ -55,7 +58,8 @@ class ClusterExecutor:
 
     def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]:
         """Make all calls; the results come in the order of the calls."""
-        keys = [f"{name}-{id(calls):x}-{i:06d}" for i in range(len(calls))]
+        number = next(self._numbers)  # a key that was used before could find an old result
+        keys = [f"{name}-{number}-{i:06d}" for i in range(len(calls))]
         futures = [self._client.submit(call, key=key, pure=False) for key, call in zip(keys, calls, strict=True)]
         index = {future.key: i for i, future in enumerate(futures)}
         results: list[Any] = [None] * len(futures)

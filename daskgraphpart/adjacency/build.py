@@ -1,0 +1,63 @@
+"""Build the adjacency of a chunked graph, out of core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.adjacency.merge_arcs import merge_runs
+from daskgraphpart.adjacency.split_edges import split_edges_of
+from daskgraphpart.storage.region import create_npy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.adjacency.csr_blocks import Adjacency
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, slots=True)
+class HomogeneousGraph:
+    """What partitioners see of a chunked graph.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        Symmetrised, merged, without self-loops; the weight of an edge is how many edges of the input it stands for.
+    in_degrees : Region
+        Edges of the input that point at each node, self-loops and parallel edges included, int64 (nodes,).
+    """
+
+    adjacency: Adjacency
+    in_degrees: Region
+
+
+def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner) -> HomogeneousGraph:
+    """Read all edges once and write CSR blocks.
+
+    Parameters
+    ----------
+    graph : ChunkedGraph
+        The graph; its nodes get homogeneous IDs, in the order of node types.
+    directory : Path
+        Where files go; made if need be.
+    runner : Runner
+        What does the work.
+
+    Returns
+    -------
+    HomogeneousGraph
+
+    Raises
+    ------
+    InputFileError
+        If an edge ends outside its node type, or data are not what the metadata say.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    in_degrees = create_npy(directory / "in_degrees.npy", np.int64, (graph.schema.num_nodes,))
+    runs = split_edges_of(graph, directory, runner)
+    return HomogeneousGraph(merge_runs(runs, directory, in_degrees, runner), in_degrees)

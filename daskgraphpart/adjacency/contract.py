@@ -1,0 +1,94 @@
+"""Pass `contract`: clusters become the nodes of a coarser graph, and the arcs between them are added up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.adjacency.arc_runs import ArcRuns, num_slabs, slab_shift, write_run
+from daskgraphpart.adjacency.merge_arcs import merge_runs
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.arcs import count_coarse_arcs, scatter_coarse_arcs
+from daskgraphpart.kernels.owner_sort import group_starts
+from daskgraphpart.storage.runs import id_dtype
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, slots=True)
+class ContractUnit:
+    """One block of the finer graph, and the number of its run."""
+
+    index: int
+    block: CsrBlock
+
+
+@dataclass(frozen=True, slots=True)
+class ContractConfig:
+    """What clusters there are.
+
+    Parameters
+    ----------
+    directory : str
+        Of the runs.
+    clusters : Region
+        Coarse node of each node; -1 leaves a node out.
+    num_clusters : int
+        Number of coarse nodes.
+    """
+
+    directory: str
+    clusters: Region
+    num_clusters: int
+
+
+def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Path, runner: Runner) -> Adjacency:
+    """Contract clusters.
+
+    Parameters
+    ----------
+    fine : Adjacency
+        The graph.
+    clusters : Region
+        Coarse node of each node, int32 or int64 (nodes,); -1 leaves a node out.
+    num_clusters : int
+        Number of coarse nodes; below 2**31.
+    directory : Path
+        Where the blocks of the coarse graph go.
+    runner : Runner
+        What does the work.
+
+    Returns
+    -------
+    Adjacency
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    units = [ContractUnit(i, block) for i, block in enumerate(fine.blocks)]
+    config = ContractConfig(str(directory), clusters, num_clusters)
+    counts = runner.run(Pass("contract", contract_block, units, config, [unit.block.nbytes for unit in units]))
+    table = np.array(counts, np.int64).reshape(len(units), num_slabs(num_clusters))
+    runs = ArcRuns(str(directory), num_clusters, id_dtype(num_clusters), True, table)
+    return merge_runs(runs, directory, None, runner)
+
+
+def contract_block(unit: ContractUnit, config: ContractConfig) -> np.ndarray:
+    """Write the run of one block; return the number of its arcs in each slab, int64 (slabs,)."""
+    indptr, indices, weights = unit.block.read()
+    clusters = config.clusters.memmap()
+    shift = slab_shift(config.num_clusters)
+    counts = np.zeros(num_slabs(config.num_clusters), np.int64)
+    count_coarse_arcs(indptr, indices, unit.block.start, clusters, shift, counts)
+    starts = group_starts(counts)
+    arcs = np.empty((2, starts[-1]), id_dtype(config.num_clusters))
+    arc_weights = np.empty(starts[-1], np.int64)
+    cursors = starts[:-1].copy()
+    scatter_coarse_arcs(indptr, indices, weights, unit.block.start, clusters, shift, cursors, arcs, arc_weights)
+    write_run(config.directory, unit.index, arcs, arc_weights)
+    return counts

@@ -1,0 +1,183 @@
+"""Passes `cut-slab` and `merge-arcs`: runs of arcs become CSR blocks.
+
+Blocks are cut by the number of their arcs before merging, which depends on the graph alone, so the blocks do not depend
+on how the input was read. A slab with more arcs than a block may have is counted by node and cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.adjacency.arc_runs import ArcRuns, Slice, slab_shift, slices_of
+from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.arcs import count_nodes, merge_arcs, merge_weighted_arcs
+from daskgraphpart.storage.region import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daskgraphpart.engine.runner import Runner
+
+LEAST_BLOCK_ARCS, MOST_BLOCK_ARCS = 1 << 16, 1 << 21
+BLOCKS = 64  # of a graph that is neither small nor large
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Consecutive nodes that become one block, or a slab to be cut.
+
+    Parameters
+    ----------
+    index : int
+        Number of the block.
+    start, stop : int
+        Range of nodes.
+    num_arcs : int
+        Arcs before merging.
+    slices : tuple of Slice
+        Where they are.
+    """
+
+    index: int
+    start: int
+    stop: int
+    num_arcs: int
+    slices: tuple[Slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeConfig:
+    """Where blocks go.
+
+    Parameters
+    ----------
+    directory : str
+        Of the blocks.
+    dtype : numpy.dtype
+        Of the arcs.
+    is_weighted : bool
+        Whether the arcs have weights.
+    in_degrees : Region or None
+        Filled with the in-degree of each node, int64.
+    """
+
+    directory: str
+    dtype: np.dtype
+    is_weighted: bool
+    in_degrees: Region | None
+
+
+def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner: Runner) -> Adjacency:
+    """Run both passes; the runs' files are removed."""
+    config = MergeConfig(str(directory), runs.dtype, runs.is_weighted, in_degrees)
+    units = [
+        Range(i, start, stop, arcs, tuple(slices_of(runs, *slabs)))
+        for i, (start, stop, arcs, slabs) in enumerate(_ranges(runs, runner))
+    ]
+    item = 2 * runs.dtype.itemsize + 8 * runs.is_weighted
+    found = runner.run(Pass("merge-arcs", merge_block, units, config, [2 * unit.num_arcs * item for unit in units]))
+    for path in Path(runs.directory).glob("*-??????.npy"):
+        path.unlink()
+    blocks = tuple(block for block, _, _ in found)
+    isolated, weight = (sum(result[i] for result in found) for i in (1, 2))
+    return Adjacency(runs.num_nodes, isolated, weight, blocks)
+
+
+def _ranges(runs: ArcRuns, runner: Runner) -> list[tuple[int, int, int, tuple[int, int]]]:
+    """Start, stop, arcs and slabs of every block."""
+    totals = runs.counts.sum(axis=0)
+    most = int(np.clip(totals.sum() // BLOCKS, LEAST_BLOCK_ARCS, MOST_BLOCK_ARCS))
+    nodes_per_slab = 1 << slab_shift(runs.num_nodes)
+
+    def nodes_of(first: int, last: int) -> tuple[int, int]:
+        return first * nodes_per_slab, min(last * nodes_per_slab, runs.num_nodes)
+
+    hot = [int(slab) for slab in np.flatnonzero(totals > most)]
+    units = [Range(s, *nodes_of(s, s + 1), most, tuple(slices_of(runs, s, s + 1))) for s in hot]
+    sizes = [int(totals[s]) * runs.dtype.itemsize for s in hot]
+    config = MergeConfig("", runs.dtype, runs.is_weighted, None)
+    cuts = dict(zip(hot, runner.run(Pass("cut-slab", cut_slab, units, config, sizes)), strict=True))
+    ranges, first, last = [], 0, 0
+    while first < totals.size:
+        if first in cuts:
+            ranges += [(start, stop, arcs, (first, first + 1)) for start, stop, arcs in cuts[first]]
+            first += 1
+            continue
+        last, arcs = first + 1, int(totals[first])
+        while last < totals.size and last not in cuts and _fits(arcs + totals[last], *nodes_of(first, last + 1), most):
+            arcs += int(totals[last])
+            last += 1
+        ranges.append((*nodes_of(first, last), arcs, (first, last)))
+        first = last
+    return ranges
+
+
+def _fits(arcs: int, start: int, stop: int, most: int) -> bool:
+    return arcs <= most and stop - start <= most
+
+
+def cut_slab(unit: Range, config: MergeConfig) -> list[tuple[int, int, int]]:
+    """Cut a slab into ranges of nodes with at most `unit.num_arcs` arcs, or of one node: start, stop, arcs of each."""
+    counts = np.zeros(unit.stop - unit.start, np.int64)
+    for piece in unit.slices:
+        count_nodes(piece.nodes(config.dtype), unit.start, counts)
+    ends = np.cumsum(counts)
+    cuts, first, done = [], 0, 0
+    while first < counts.size:
+        last = max(first + 1, int(np.searchsorted(ends, done + unit.num_arcs, side="right")))
+        cuts.append((unit.start + first, unit.start + last, int(ends[last - 1] - done)))
+        first, done = last, int(ends[last - 1])
+    return cuts
+
+
+def merge_block(unit: Range, config: MergeConfig) -> tuple[CsrBlock, int, int]:
+    """Write one block; return it with its isolated nodes and the sum of its weights."""
+    columns = _read_arcs(unit, config)
+    num_arcs = columns[0].size
+    rows = np.empty(num_arcs, config.dtype)
+    indptr = np.empty(unit.stop - unit.start + 1, np.int64)
+    weights = np.empty(num_arcs, np.int64 if config.is_weighted else np.int32)
+    if config.is_weighted:
+        done = merge_weighted_arcs(*columns, unit.start, unit.stop, rows, indptr, weights)
+    else:
+        in_degrees = np.zeros(unit.stop - unit.start, np.int64)
+        done = merge_arcs(*columns, unit.start, unit.stop, rows, indptr, weights, in_degrees)
+        if config.in_degrees is not None:
+            config.in_degrees.write(in_degrees, unit.start)
+    weights = weights[:done]
+    total = int(weights.sum(dtype=np.int64))
+    path = f"{config.directory}/block-{unit.index:06d}.csr"
+    block = write_block(path, unit.start, indptr, rows[:done], None if total == done else weights)
+    return block, int(np.count_nonzero(indptr[1:] == indptr[:-1])), total
+
+
+def _read_arcs(unit: Range, config: MergeConfig) -> tuple[np.ndarray, ...]:
+    """Arcs of the unit's nodes: nodes, neighbours and, if they have them, weights."""
+    nodes, neighbors = (np.empty(unit.num_arcs, config.dtype) for _ in range(2))
+    weights = np.empty(unit.num_arcs if config.is_weighted else 0, np.int64)
+    done = 0
+    for piece, mine in _filtered(unit, config.dtype):
+        count = piece.stop - piece.start if mine is None else int(np.count_nonzero(mine))
+        keep = slice(None) if mine is None else mine
+        nodes[done : done + count] = piece.nodes(config.dtype)[keep]
+        neighbors[done : done + count] = piece.neighbors(config.dtype)[keep]
+        if config.is_weighted:
+            weights[done : done + count] = piece.weights()[keep]
+        done += count
+    return (nodes, neighbors, weights) if config.is_weighted else (nodes, neighbors)
+
+
+def _filtered(unit: Range, dtype: np.dtype) -> Iterator[tuple[Slice, np.ndarray | None]]:
+    """Pieces of the runs, and which of their arcs are the unit's if not all are."""
+    whole = sum(piece.stop - piece.start for piece in unit.slices) == unit.num_arcs
+    for piece in unit.slices:
+        if whole:
+            yield piece, None
+        else:
+            nodes = piece.nodes(dtype)
+            yield piece, (nodes >= unit.start) & (nodes < unit.stop)

@@ -1,0 +1,125 @@
+"""What has to be balanced: constraints, their tolerances, and the limits that follow.
+
+A constraint gives every node a weight; the parts' sums of weights have to be alike. Constraints are named as on the
+command line:
+
+- ``nodes``: every node weighs 1.
+- ``ntypes``: a constraint per node type, as DGL's ``balance_ntypes``.
+- ``edges``: in-degree, because an edge belongs to the owner of its destination; as DGL's ``balance_edges``.
+- ``edges-by-ntype``: in-degree, a constraint per node type.
+- ``bytes``: bytes of features, those of the node and, on average over its type, of its in-edges.
+- ``types:NTYPE/FEATURE``: a constraint per value of an integer or boolean node feature (its zero aside), a train mask
+  for example.
+- ``weight:NTYPE/FEATURE``: the values of an integer node feature.
+- ``file:PATH``: weights of all nodes from an npy file, int (nodes,) or (nodes, constraints), homogeneous order.
+
+Each may have a tolerance, ``edges=0.05``; without one it is the imbalance that is asked for, and for edges and bytes at
+least 0.10, because few nodes hold many edges.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEFAULT_BALANCE = "nodes,edges"
+EDGE_TOLERANCE = 0.10
+NAMES = ("nodes", "ntypes", "edges", "edges-by-ntype", "bytes", "types:", "weight:", "file:")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One item of a balance: what it names, and its tolerance."""
+
+    name: str
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One column of node weights.
+
+    Parameters
+    ----------
+    name : str
+        For reports: ``nodes``, ``nodes of paper``, ``edges``.
+    tolerance : float
+        How much heavier than the average a part may be; 0.03 is 3 %.
+    total, largest : int
+        Sum of the weights, and the largest.
+    """
+
+    name: str
+    tolerance: float
+    total: int
+    largest: int
+
+    def limit(self, num_parts: int) -> int:
+        """Most that a part may weigh.
+
+        It is (1 + tolerance) times the average where that is possible; never less than the average rounded up, or
+        than the heaviest node.
+        """
+        return max(math.floor((1 + self.tolerance) * self.total / num_parts), -(-self.total // num_parts), self.largest)
+
+
+def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[Wish, ...]:
+    """Read a balance such as ``"nodes,edges=0.05"``.
+
+    Parameters
+    ----------
+    balance : str or sequence of str
+        Items, separated by commas.
+    imbalance : float
+        Tolerance of items that have none.
+
+    Raises
+    ------
+    OptionError
+        If an item or a tolerance is unknown, or given twice.
+    """
+    if not (math.isfinite(imbalance) and imbalance >= 0):
+        raise OptionError(
+            "impossible imbalance", place="--imbalance", expected="0 or more, such as 0.03", found=imbalance
+        )
+    items = balance.split(",") if isinstance(balance, str) else list(balance)
+    wishes = [_parse(item.strip(), imbalance) for item in items if item.strip()]
+    names = [wish.name for wish in wishes]
+    if not names:
+        raise OptionError("nothing to balance", place="--balance", expected=" ".join(NAMES), found=balance)
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError("given twice", place="--balance", found=name)
+    return tuple(wishes)
+
+
+def _parse(item: str, imbalance: float) -> Wish:
+    name, sign, number = item.rpartition("=")
+    if not sign:
+        name, number = item, ""
+    known = any(name.startswith(n) and len(name) > len(n) if n.endswith(":") else name == n for n in NAMES)
+    if not known:
+        raise OptionError("unknown thing to balance", place="--balance", expected=" ".join(NAMES), found=name)
+    loose = name.startswith(("edges", "bytes"))
+    tolerance = max(imbalance, EDGE_TOLERANCE) if loose else imbalance
+    if sign:
+        try:
+            tolerance = float(number)
+        except ValueError:
+            tolerance = -1.0
+        if not (math.isfinite(tolerance) and tolerance >= 0):
+            raise OptionError("impossible tolerance", place=f"--balance {name}", expected="0 or more", found=number)
+    return Wish(name, tolerance)
+
+
+def limits_of(constraints: Sequence[Constraint], num_parts: int) -> np.ndarray:
+    """Most that a part may weigh, int64 (constraints,)."""
+    return np.array([constraint.limit(num_parts) for constraint in constraints], np.int64)

@@ -1,0 +1,125 @@
+"""Trainers per machine: the smaller parts that a machine's part is made of, as a feature of nodes and edges.
+
+As in DGL (`partition_graph(num_trainers_per_machine=...)`), the graph is partitioned into parts times trainers,
+consecutive ones are coalesced, and the number of the smaller part is kept as `trainer_id`, int64; an edge has that of
+its destination.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.assignment.directory import TRAINERS
+from daskgraphpart.assignment.owner_parts import Span, spans_of
+from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunked.edge_blocks import edge_blocks
+from daskgraphpart.chunked.read_block import check_ids, read_edges
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import OptionError
+from daskgraphpart.schema import DataSpec
+from daskgraphpart.storage.region import create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import EdgeType, GraphSchema
+    from daskgraphpart.storage.region import Region
+
+FEATURE = "trainer_id"
+EDGES_PER_BLOCK = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeUnit:
+    """One block of edges of one type."""
+
+    block: Block
+    edge_type: EdgeType
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeConfig:
+    """Trainers of the nodes by node type, and where those of the edges go, by edge type; nodes of each type."""
+
+    nodes: Mapping[str, Region]
+    edges: Mapping[str, Region]
+
+
+def write_trainers(parts: Region, schema: GraphSchema, directory: Path, runner: Runner) -> dict[str, Region]:
+    """Write the smaller part of every node, a file per node type, int64 (nodes,)."""
+    target = directory / TRAINERS
+    target.mkdir(exist_ok=True)
+    files = {t.name: create_npy(target / f"{t.name}.npy", np.int64, (t.num_nodes,)) for t in schema.node_types}
+    units = spans_of(files)
+    runner.run(Pass("write-trainers", write_span, units, (parts, files), [8 * (u.stop - u.start) for u in units]))
+    return files
+
+
+def write_span(unit: Span, config: tuple[Region, Mapping[str, Region]]) -> None:
+    """Task of the pass `write-trainers`."""
+    parts, files = config
+    files[unit.ntype].write(parts.read(unit.first + unit.start, unit.first + unit.stop).astype(np.int64), unit.start)
+
+
+def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory: Path, runner: Runner) -> ChunkedGraph:
+    """Return the graph with the feature `trainer_id` of all nodes and edges.
+
+    Parameters
+    ----------
+    graph : ChunkedGraph
+        The graph.
+    trainers : mapping of str to Region
+        Smaller part of every node, by node type.
+    directory : Path
+        Where the feature of the edges goes.
+    runner : Runner
+        What does the work.
+
+    Raises
+    ------
+    OptionError
+        If the graph has a feature of that name.
+    """
+    schema = graph.schema
+    for kind in schema.row_types:
+        if any(spec.name == FEATURE for spec in kind.data):
+            raise OptionError(f"there is a feature {FEATURE!r} already", place=f"{kind.name}/{FEATURE}")
+    directory.mkdir(parents=True, exist_ok=True)
+    files = {
+        t.name: create_npy(directory / f"edges-{i}.npy", np.int64, (t.num_edges,))
+        for i, t in enumerate(schema.edge_types)
+    }
+    blocks = edge_blocks(graph, EDGES_PER_BLOCK, 8 * EDGES_PER_BLOCK, runner)
+    units = [EdgeUnit(block, t) for t in schema.edge_types for block in blocks.get(t.name, [])]
+    sizes = [24 * unit.block.num_rows for unit in units]
+    runner.run(Pass("trainers-of-edges", trainers_of_edges, units, EdgeConfig(trainers, files), sizes))
+    spec = DataSpec(FEATURE, np.dtype(np.int64), ())
+    return replace(
+        graph,
+        schema=replace(
+            schema,
+            node_types=tuple(replace(t, data=(*t.data, spec)) for t in schema.node_types),
+            edge_types=tuple(replace(t, data=(*t.data, spec)) for t in schema.edge_types),
+        ),
+        node_files={t: {**graph.node_files[t], FEATURE: _input_files(trainers[t])} for t in trainers},
+        edge_data_files={t: {**graph.edge_data_files[t], FEATURE: _input_files(files[t])} for t in files},
+    )
+
+
+def _input_files(region: Region) -> tuple[InputFile, ...]:
+    return (InputFile(region.path, "numpy", ",", region.num_rows, region.offset + region.nbytes),)
+
+
+def trainers_of_edges(unit: EdgeUnit, config: EdgeConfig) -> None:
+    """Write the trainers of one block of edges: those of their destinations."""
+    src, dst = read_edges(unit.block)
+    nodes = config.nodes[unit.edge_type.dst]
+    check_ids(src, dst, config.nodes[unit.edge_type.src].num_rows, nodes.num_rows, unit.block, unit.edge_type)
+    config.edges[unit.edge_type.name].write(nodes.memmap()[dst], unit.block.first_row)

@@ -1,0 +1,1 @@
+"""METIS and KaMinPar: called in processes of their own."""

@@ -1,0 +1,84 @@
+"""Program that runs METIS or KaMinPar on an exported graph, in a process of its own.
+
+These libraries print, may crash on odd graphs, and return Python lists; here none of that reaches the job. Called as
+``python -m daskgraphpart.assignment.libraries.run CALL.json``; writes the part of each node, int32, to an npy file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+METIS_OK = 1
+
+
+def main() -> None:
+    """Read the call, run the library, write the parts."""
+    call = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    parts = run_metis(call) if call["library"] == "metis" else run_kaminpar(call)
+    np.save(call["result"], parts.astype(np.int32))
+
+
+def run_kaminpar(call: dict[str, Any]) -> np.ndarray:
+    """Run KaMinPar: part of each node (nodes,)."""
+    import kaminpar
+
+    if not kaminpar.__64bit__:
+        sys.exit("this build of KaMinPar has 32-bit IDs; install its wheel")
+    kaminpar.reseed(call["seed"])
+    graph = kaminpar.load_graph(call["graph"], kaminpar.GraphFileFormat.PARHIP, compress=call["compress"])
+    solver = kaminpar.KaMinPar(call["threads"], kaminpar.context_by_name(call["context"]))
+    return np.array(solver.compute_partition(graph, [call["limit"]] * call["num_parts"]), np.int32)
+
+
+def run_metis(call: dict[str, Any]) -> np.ndarray:
+    """Run METIS through the library inside pymetis, whose Python function knows one constraint only.
+
+    METIS 5 manual, section 5.10 (METIS_PartGraphKway, METIS_PartGraphRecursive).
+    """
+    from pymetis import _internal
+
+    library = ctypes.CDLL(_internal.__file__)
+    integer = np.dtype(np.int32 if _internal._idx_type_width() == 32 else np.int64)
+    if integer.itemsize == 4 and call["num_arcs"] >= 2**31:
+        sys.exit("this build of METIS has 32-bit IDs, too few for the graph")
+    options = np.empty(40, integer)  # METIS_NOPTIONS
+    library.METIS_SetDefaultOptions(_pointer(options))
+    options[int(_internal.OptionKey.OBJTYPE)] = int(call["objtype"] == "vol")
+    options[int(_internal.OptionKey.SEED)] = call["seed"]
+    num_nodes, num_arcs = call["num_nodes"], call["num_arcs"]
+
+    def column(offset: int, count: int) -> np.ndarray:
+        rows = np.memmap(call["graph"], np.dtype("<i8"), "r", offset, (count,))
+        return rows if integer.itemsize == 8 else rows.astype(integer)
+
+    starts = column(call["starts"], num_nodes + 1)
+    starts = ((starts - starts[0]) // 8).astype(integer)
+    neighbors = column(call["neighbors"], num_arcs)
+    arc_weights = column(call["arc_weights"], num_arcs) if call["arc_weights"] else None
+    node_weights = np.ascontiguousarray(np.load(call["node_weights"], allow_pickle=False), integer)
+    tolerances = np.array(call["tolerances"], np.float32)
+    sizes = [np.array([value], integer) for value in (num_nodes, node_weights.shape[1], call["num_parts"])]
+    objective, parts = np.zeros(1, integer), np.zeros(num_nodes, integer)
+    function = library.METIS_PartGraphRecursive if call["recursive"] else library.METIS_PartGraphKway
+    status = function(
+        _pointer(sizes[0]), _pointer(sizes[1]), _pointer(starts), _pointer(neighbors), _pointer(node_weights), None,
+        _pointer(arc_weights), _pointer(sizes[2]), None, _pointer(tolerances), _pointer(options),
+        _pointer(objective), _pointer(parts),
+    )  # fmt: skip
+    if status != METIS_OK:
+        sys.exit(f"METIS gave up with status {status}")
+    return parts
+
+
+def _pointer(array: np.ndarray | None) -> ctypes.c_void_p | None:
+    return None if array is None else array.ctypes.data_as(ctypes.c_void_p)
+
+
+if __name__ == "__main__":
+    main()

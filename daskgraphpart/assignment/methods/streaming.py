@@ -1,0 +1,69 @@
+"""Streaming partitioners over the adjacency, with restreaming: memory for the parts of the nodes and one block.
+
+LDG: Stanton and Kliot, "Streaming graph partitioning for large distributed graphs" (KDD 2012). Fennel: Tsourakakis,
+Gkantsidis, Radunovic and Vojnovic, "FENNEL" (WSDM 2014), with gamma = 1.5. Restreaming: Nishimura and Ugander,
+"Restreaming graph partitioning" (KDD 2013). Several constraints count as the fullest of a part's limits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.assignment.multilevel.level import Level, writable
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.streaming import stream_nodes
+
+if TYPE_CHECKING:
+    from daskgraphpart.adjacency.csr_blocks import CsrBlock
+    from daskgraphpart.assignment.multilevel.move_nodes import MoveConfig
+    from daskgraphpart.engine.runner import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class StreamConfig:
+    """State of the stream, in files, and the price of fullness; negative for LDG."""
+
+    state: MoveConfig
+    alpha: float
+
+
+def stream_level(state: MoveConfig, method: str, passes: int, runner: Runner) -> None:
+    """Assign all nodes, in the order of their IDs, once or several times.
+
+    Parameters
+    ----------
+    state : MoveConfig
+        The graph, its parts (-1 at first) and their loads.
+    method : str
+        ``"ldg"`` or ``"fennel"``.
+    passes : int
+        How often the graph is streamed.
+    runner : Runner
+        What does the work.
+    """
+    level, num_parts = state.level, state.loads.num_rows
+    alpha = fennel_alpha(level, num_parts) if method == "fennel" else -1.0
+    for number in range(passes):
+        # later passes press harder, as Nishimura and Ugander advise, so that the parts end up balanced
+        config = StreamConfig(state, alpha * 1.2**number)
+        steps = [Pass("stream-nodes", stream_block, [b], config, [b.nbytes]) for b in level.adjacency.blocks]
+        runner.run_in_turn(f"stream {number + 1} of {passes}", steps)
+
+
+def fennel_alpha(level: Level, num_parts: int) -> float:
+    """Fennel's price in units of edge weight: m sqrt(k) / n^1.5, times the square root of a part's size."""
+    num_nodes = max(1, level.num_nodes - level.adjacency.num_isolated)
+    edges = level.adjacency.total_weight / 2
+    return edges * math.sqrt(num_parts) / num_nodes**1.5 * math.sqrt(num_nodes / num_parts)
+
+
+def stream_block(block: CsrBlock, config: StreamConfig) -> None:
+    """Assign the nodes of one block."""
+    state = config.state
+    parts, loads = writable(state.parts), writable(state.loads)
+    node_weights, limits = state.level.read_weights(block.start, block.stop), np.array(state.limits, np.int64)
+    stream_nodes(*block.read(), block.start, parts, node_weights, loads, limits, config.alpha)

@@ -1,0 +1,76 @@
+"""Options of the assignment: everything that changes who owns what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from daskgraphpart.assignment.balance import DEFAULT_BALANCE
+from daskgraphpart.errors import OptionError
+
+METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "ldg", "random")
+"""Partitioners by name; anything else is the directory of an assignment."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssignOptions:
+    """How nodes get their parts.
+
+    Parameters
+    ----------
+    method : str
+        One of `METHODS`, or a directory of owners.
+    balance : str or tuple of str, optional
+        What has to be balanced, see `daskgraphpart.assignment.balance`. None means nodes and edges; for random owners
+        and owners from files it means that balance is only reported.
+    imbalance : float
+        How much larger than the average a part may be.
+    seed : int
+        Seed.
+    refine : bool
+        Whether the result, or the owners that are given, are improved by V-cycles.
+    threads : int, optional
+        Of KaMinPar on large graphs. With several its result varies from run to run; 1 makes it repeatable. Default:
+        one on graphs of up to ten million arcs, else one per worker.
+    passes : int
+        How often the streaming methods read the graph.
+    objtype : str
+        Of METIS: ``"cut"`` or ``"vol"``, the communication volume.
+    recursive : bool
+        Of METIS: recursive bisection instead of k-way.
+    fill_parts : bool
+        Give every part at least one node of each type that has enough of them.
+    trainers : int
+        Trainers per machine, as DGL's ``num_trainers_per_machine``: every part is made of so many smaller ones, whose
+        number becomes the feature ``trainer_id`` of nodes and edges.
+    """
+
+    method: str = "auto"
+    balance: str | tuple[str, ...] | None = None
+    imbalance: float = 0.03
+    seed: int = 0
+    refine: bool = False
+    threads: int | None = None
+    passes: int = 3
+    objtype: str = "cut"
+    recursive: bool = False
+    fill_parts: bool = False
+    trainers: int = 1
+
+    def __post_init__(self) -> None:
+        if self.objtype not in ("cut", "vol"):
+            raise OptionError("unknown objective", place="--objtype", expected="cut or vol", found=self.objtype)
+        for place, value in (("--passes", self.passes), ("--trainers", self.trainers), ("--threads", self.threads)):
+            if value is not None and value < 1:
+                raise OptionError("must be positive", place=place, found=value)
+        if not 0 <= self.seed < 2**31:
+            raise OptionError("impossible seed", place="--seed", expected="0 to 2147483647", found=self.seed)
+
+    @property
+    def needs_adjacency(self) -> bool:
+        """Whether owners cannot be had without reading the edges."""
+        return self.method in METHODS[:-1] or self.refine or self.balance is not None
+
+    @property
+    def wanted_balance(self) -> str | tuple[str, ...]:
+        """What is balanced, or at least reported."""
+        return DEFAULT_BALANCE if self.balance is None else self.balance

@@ -1,0 +1,263 @@
+"""From a chunked graph to the owner of every node: adjacency, weights, method, balance, report."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.adjacency.build import build_adjacency
+from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
+from daskgraphpart.assignment.balance import limits_of, parse_balance
+from daskgraphpart.assignment.choose import Choice, choose
+from daskgraphpart.assignment.fill_parts import fill_parts
+from daskgraphpart.assignment.hierarchy import write_trainers
+from daskgraphpart.assignment.methods.random import assign_random_pass
+from daskgraphpart.assignment.methods.streaming import stream_level
+from daskgraphpart.assignment.multilevel.initial import partition_level
+from daskgraphpart.assignment.multilevel.level import Level, create_parts
+from daskgraphpart.assignment.multilevel.move_nodes import (
+    deal_out_nodes,
+    load_parts,
+    measure_cut,
+    remove_state,
+    restore_balance,
+)
+from daskgraphpart.assignment.multilevel.vcycle import balance, improve, multilevel, parts_everywhere
+from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.owner_parts import read_owners, write_owners
+from daskgraphpart.assignment.read_files import read_assignment
+from daskgraphpart.assignment.report import AssignReport, Balance
+from daskgraphpart.assignment.weigh_nodes import NodeWeights, weigh_nodes
+from daskgraphpart.display.units import format_size
+from daskgraphpart.errors import OptionError, PlanError
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.region import Region
+
+REFINE_CYCLES = 4  # V-cycles in memory that an assignment is refined by when that is asked for
+MULTILEVEL_CYCLES = 2  # V-cycles on disk after the first
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What has to be solved: a weighted graph, into how many parts, within which limits.
+
+    Parameters
+    ----------
+    level : Level
+        The graph, with the weights of the constraints.
+    num_wanted : int
+        How many of the reported weights must be balanced, the first ones.
+    reported : NodeWeights
+        All weights.
+    num_parts : int
+        Number of parts, those of trainers.
+    limits : int64 array (constraints,)
+        Most that a part may weigh.
+    options : AssignOptions
+        How.
+    """
+
+    level: Level
+    num_wanted: int
+    reported: NodeWeights
+    num_parts: int
+    limits: np.ndarray
+    options: AssignOptions
+
+
+def assign_nodes(
+    graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner, report: bool = True
+) -> Assignment:
+    """Give every node an owner.
+
+    Parameters
+    ----------
+    graph : ChunkedGraph
+        The graph.
+    num_parts : int
+        Number of parts.
+    options : AssignOptions
+        How.
+    directory : Path
+        For owner files and everything temporary; made if need be.
+    runner : Runner
+        What does the work.
+    report : bool
+        Whether random owners, and those from files, are measured as well, which reads all edges.
+
+    Returns
+    -------
+    Assignment
+        With a report, unless edges were not read.
+
+    Raises
+    ------
+    OptionError
+        If the method or the number of parts is impossible for this graph.
+    AssignmentError
+        If owners that are read do not fit the graph.
+    PlanError
+        If the memory does not suffice for the method.
+    """
+    started = time.monotonic()
+    check_method(options)
+    owner_dtype(num_parts)
+    if num_parts * options.trainers > graph.schema.num_nodes and options.method not in ("random",):
+        raise OptionError(
+            "more parts than nodes",
+            place="--num-parts",
+            expected=f"at most {graph.schema.num_nodes:,}",
+            found=f"{num_parts * options.trainers:,}",
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    given = _given_owners(graph, num_parts, options, directory, runner)
+    if given is not None and not (report or options.needs_adjacency or options.trainers > 1):
+        return given
+    task = _prepare(graph, num_parts * options.trainers, options, directory / "adjacency", runner)
+    parts = create_parts(task.level, "parts.npy")
+    method, why, need = _solve(task, given, parts, runner)
+    if options.fill_parts:
+        fill_parts(parts, graph.schema, task.num_parts, runner)
+    owners = create_owner_files(directory, graph.schema, num_parts)
+    write_owners(parts, owners, options.trainers, runner)
+    measured = _measure(task, parts, (method, why, need), runner)
+    trainers = write_trainers(parts, graph.schema, directory, runner) if options.trainers > 1 else {}
+    shutil.rmtree(directory / "adjacency")
+    short = method.split(" ")[0].rstrip(",")
+    name = given.method if given is not None else short if options.method == "auto" else options.method
+    measured = replace(measured, num_edges=graph.schema.num_edges, seconds=time.monotonic() - started)
+    return Assignment(num_parts, name, owners, measured, trainers)
+
+
+def check_method(options: AssignOptions) -> None:
+    """Check that the method is one of ours, or a directory.
+
+    Raises
+    ------
+    OptionError
+        If it is neither.
+    """
+    if options.method not in METHODS and not Path(options.method).is_dir():
+        raise OptionError(
+            "no such method, and no such directory of owners",
+            place="--method",
+            expected=f"{', '.join(METHODS)} or a directory that assign has written",
+            found=options.method,
+        )
+
+
+def _given_owners(
+    graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner
+) -> Assignment | None:
+    """Owners that need no edges: random ones, or those of a file."""
+    total = num_parts * options.trainers
+    if options.method == "random":
+        target = directory / "given"
+        owners = create_owner_files(target, graph.schema, total)
+        runner.run(assign_random_pass(owners, total, options.seed, options.fill_parts))
+        return Assignment(total, "random", owners)
+    if options.method in METHODS:
+        return None
+    if options.trainers > 1:
+        raise OptionError("owners from files have no trainers", place="--method", found=options.method)
+    (directory / "given").mkdir(exist_ok=True)
+    return read_assignment(options.method, graph.schema, directory / "given", runner, num_parts)
+
+
+def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Task:
+    """Build the adjacency and weigh the nodes."""
+    built = build_adjacency(graph, directory, runner)
+    wishes = parse_balance(options.wanted_balance, options.imbalance)
+    names = {wish.name for wish in wishes}
+    measured = tuple(wish for wish in parse_balance("nodes,edges", 0.0) if wish.name not in names)
+    weights = weigh_nodes(graph, (*wishes, *measured), built.in_degrees, directory, runner)
+    count = len(weights.constraints) - len(measured)
+    # what no node has needs no balance; the first stays, so that there is one
+    kept = [i for i in range(count) if weights.constraints[i].total or i == 0]
+    constraints = tuple(weights.constraints[i] for i in kept)
+    plain = len(kept) == 1 and constraints[0].total == graph.schema.num_nodes and constraints[0].largest == 1
+    level = Level(built.adjacency, tuple(weights.columns[i] for i in kept), str(directory), plain)
+    return Task(level, count, weights, num_parts, limits_of(constraints, num_parts), options)
+
+
+def _solve(task: Task, given: Assignment | None, parts: Region, runner: Runner) -> tuple[str, str, int]:
+    """Fill in the part of every node; return the method, why it was taken, and what it needs."""
+    level, options = task.level, task.options
+    how: tuple[str, str, int]
+    if task.num_parts == 1 or level.adjacency.num_arcs == 0:
+        parts_everywhere(parts, runner)
+        balance(level, parts, task.num_parts, task.limits, runner)
+        how = (options.method, "there is nothing to cut: nodes are dealt out to balance", 0)
+    elif given is not None:
+        read_owners(given.owners, parts, runner)
+        how = (given.method, "asked for", 0)
+    else:
+        choice = choose(level, task.num_parts, options, runner.resources)
+        runner.note(f"method {choice.method}, needs about {format_size(choice.need)}: {choice.why}")
+        if choice.need > 4 * runner.resources.memory and options.method in ("metis", "kaminpar"):
+            raise PlanError(
+                f"{options.method} does not fit into the memory budget",
+                place="--memory",
+                expected=f"about {format_size(choice.need)}",
+                found=format_size(runner.resources.memory),
+                hint="give more, or use --method multilevel",
+            )
+        how = _run_choice(task, choice, parts, runner)
+    if options.refine or (given is not None and options.balance is not None):
+        if options.refine:
+            improve(level, parts, task.num_parts, task.limits, (REFINE_CYCLES, options.seed), runner)
+        else:
+            balance(level, parts, task.num_parts, task.limits, runner)
+    return how
+
+
+def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tuple[str, str, int]:
+    level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
+    name = choice.method
+    if choice.method == "multilevel":
+        taken = multilevel(level, num_parts, limits, choice.candidates, (parts, choice.cycles, options.seed), runner)
+        for cycle in range(MULTILEVEL_CYCLES):
+            improve(level, parts, num_parts, limits, (1, options.seed + 1 + cycle), runner)
+        return f"multilevel, coarsest graph by {taken}", choice.why, choice.need
+    if choice.candidates:
+        taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
+        left = balance(level, parts, num_parts, limits, runner)
+        if choice.cycles == 0 and (left > 0 or (len(limits) > 1 and options.method != "metis")):
+            improve(level, parts, num_parts, limits, (1, options.seed), runner)
+        return (name if options.method != "auto" and not choice.cycles else str(taken)), choice.why, choice.need
+    parts_everywhere(parts, runner)
+    state = load_parts(level, parts, num_parts, limits, runner)
+    stream_level(state, choice.method, options.passes, runner)
+    deal_out_nodes(state, runner)
+    restore_balance(state, runner)
+    remove_state(state)
+    return f"{choice.method} ({options.passes} passes)", choice.why, choice.need
+
+
+def _measure(task: Task, parts: Region, how: tuple[str, str, int], runner: Runner) -> AssignReport:
+    """Measure the parts."""
+    everything = Level(task.level.adjacency, task.reported.columns, task.level.directory)
+    constraints = task.reported.constraints
+    state = load_parts(everything, parts, task.num_parts, limits_of(constraints, task.num_parts), runner)
+    loads = state.loads.read()
+    remove_state(state)
+    cut, volume = measure_cut(task.level, parts, runner)
+    wanted = task.options.balance is not None or task.options.method in METHODS[:-1] or task.options.refine
+    balances = []
+    for i, constraint in enumerate(constraints):
+        average = max(constraint.total / task.num_parts, 1e-9)
+        is_wanted = wanted and i < task.num_wanted
+        allowed = constraint.limit(task.num_parts) / average if is_wanted else None
+        balances.append(Balance(constraint.name, float(loads[:, i].max()) / average, allowed))
+    method, why, need = how
+    return AssignReport(
+        method, why, task.num_parts, cut, 0, volume, task.level.num_nodes, tuple(balances), need, 0.0
+    )  # fmt: skip

@@ -1,0 +1,101 @@
+"""What an assignment is worth: cut, communication volume, the balance of every constraint, time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EDGE_WARNING = 1.3
+"""Edges of the largest part over the average beyond which training on the parts is badly balanced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """How one constraint is kept.
+
+    Parameters
+    ----------
+    name : str
+        Of the constraint.
+    ratio : float
+        Weight of the heaviest part over the average.
+    allowed : float or None
+        The most the ratio may be: 1 and the tolerance, or what one node or rounding makes of it; None if the
+        constraint was only measured.
+    """
+
+    name: str
+    ratio: float
+    allowed: float | None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the ratio is within what is allowed."""
+        return self.allowed is None or self.ratio <= self.allowed + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class AssignReport:
+    """What came out of an assignment.
+
+    Parameters
+    ----------
+    method : str
+        What was used, such as ``"kaminpar (eco, 1 thread, seed 0)"``.
+    why : str
+        Why it was.
+    num_parts : int
+        Number of parts.
+    num_cut_edges, num_edges : int
+        Edges of the input whose ends have different owners, and all edges.
+    volume : int
+        Communication volume: for every node the number of foreign parts among its neighbours, summed up.
+    num_nodes : int
+        Number of nodes.
+    balances : tuple of Balance
+        Of every constraint, then of nodes and edges if they are none.
+    need : int
+        Bytes that were expected to be needed.
+    seconds : float
+        Time of the assignment, adjacency included.
+    """
+
+    method: str
+    why: str
+    num_parts: int
+    num_cut_edges: int
+    num_edges: int
+    volume: int
+    num_nodes: int
+    balances: tuple[Balance, ...]
+    need: int
+    seconds: float
+
+    @property
+    def cut_share(self) -> float:
+        """Share of edges that are cut."""
+        return self.num_cut_edges / self.num_edges if self.num_edges else 0.0
+
+    @property
+    def replication_factor(self) -> float:
+        """Nodes of all parts, the copies of foreign neighbours in either direction included, for each node."""
+        return 1 + self.volume / self.num_nodes if self.num_nodes else 1.0
+
+    def balance_of(self, name: str) -> Balance:
+        """Balance of the constraint of that name."""
+        return next(balance for balance in self.balances if balance.name == name)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know."""
+        found = [
+            f"{b.name}: a part has {b.ratio:.2f} times its share; at most {b.allowed:.2f} was wanted, but could not be had"
+            for b in self.balances
+            if b.allowed is not None and not b.is_kept
+        ]
+        edges = self.balance_of("edges")
+        if edges.is_kept and edges.ratio > EDGE_WARNING:
+            found.append(
+                f"a part has {edges.ratio:.2f} times its share of edges, so that trainers wait for one another; "
+                "balance edges as well (--balance nodes,edges)"
+            )
+        return tuple(found)

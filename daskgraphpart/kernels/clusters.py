@@ -1,0 +1,258 @@
+"""Size-constrained label propagation: nodes join the neighbouring cluster they are bound to most strongly.
+
+A block of nodes is worked through one node after another, each seeing what the ones before it in the block have
+decided, while nodes of other blocks keep the labels they had when the round began. What a block proposes thus depends
+on the round alone and not on which blocks run at the same time; `apply_clusters` then lets proposals take effect in
+the order of nodes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mix(value):  # type: ignore[no-untyped-def]
+    mixed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
+    """Slot of a key in an open-addressing table whose free slots hold -1."""
+    slot = np.int64(_mix(key) & np.uint64(mask))
+    while keys[slot] != key and keys[slot] != -1:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def _table_size(entries):  # type: ignore[no-untyped-def]
+    size = 8
+    while size < 2 * entries:
+        size *= 2
+    return size
+
+
+@njit(cache=True, nogil=True)
+def propose_clusters(indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, mine, favorites):  # type: ignore[no-untyped-def]
+    """Choose a cluster for each node of a block.
+
+    Parameters
+    ----------
+    indptr, indices, weights
+        Rows of nodes ``first, first + 1, ...``; no weights means 1.
+    first : int
+        First node of the block.
+    labels : int32 or int64 array (all nodes,)
+        Cluster of each node when the round began.
+    parts : int32 array (all nodes,) or (0,)
+        If given, clusters stay inside parts.
+    node_weights : int64 array (block, constraints)
+        Weights of the block's nodes.
+    loads : int64 array (all nodes, constraints)
+        Weights of the clusters, by label, when the round began.
+    most : int64 array (constraints,)
+        Largest weight of a cluster.
+    salt : int
+        Decides between equals.
+    mine : array like labels (block,)
+        Labels of the block's nodes; replaced by what is proposed.
+    favorites : array like labels (block,)
+        Filled with the cluster that each node is bound to most strongly, full or not; -1 without neighbours.
+    """
+    num_rows, num_constraints = indptr.size - 1, node_weights.shape[1]
+    widest = 1
+    for row in range(num_rows):
+        widest = max(widest, indptr[row + 1] - indptr[row])
+    bound_keys = np.full(_table_size(widest), -1, np.int64)
+    bound = np.zeros(bound_keys.size, np.int64)
+    change_keys = np.full(_table_size(2 * num_rows), -1, np.int64)
+    changes = np.zeros((change_keys.size, num_constraints), np.int64)
+    change_mask = change_keys.size - 1
+    touched = np.empty(widest, np.int64)
+    for row in range(num_rows):
+        start, stop = indptr[row], indptr[row + 1]
+        favorites[row] = -1
+        if start == stop:
+            continue
+        mask = _table_size(stop - start) - 1
+        count = 0
+        part = parts[first + row] if parts.size else 0
+        for i in range(start, stop):
+            other = indices[i]
+            if parts.size and parts[other] != part:
+                continue
+            near = other - first
+            label = np.int64(mine[near]) if 0 <= near < num_rows else np.int64(labels[other])
+            slot = _slot(bound_keys, label, mask)
+            if bound_keys[slot] == -1:
+                bound_keys[slot] = label
+                bound[slot] = 0
+                touched[count] = slot
+                count += 1
+            bound[slot] += weights[i] if weights.size else 1
+        old = np.int64(mine[row])
+        best, best_bound, best_tie = old, np.int64(0), np.uint64(0)
+        strongest, strongest_tie, favorite = np.int64(0), np.uint64(0), np.int64(-1)
+        own = bound_keys[_slot(bound_keys, old, mask)] == old
+        if own:
+            best_bound = bound[_slot(bound_keys, old, mask)]
+            best_tie = np.uint64(0xFFFFFFFFFFFFFFFF)
+        for j in range(count):
+            label, strength = bound_keys[touched[j]], bound[touched[j]]
+            tie = _mix(label ^ salt)
+            if strength > strongest or (strength == strongest and tie > strongest_tie):
+                strongest, strongest_tie, favorite = strength, tie, label
+            if label == old or strength < best_bound or (strength == best_bound and tie <= best_tie):
+                continue
+            slot = _slot(change_keys, label, change_mask)
+            changed = change_keys[slot] == label
+            fits = True
+            for c in range(num_constraints):
+                load = loads[label, c] + node_weights[row, c]
+                if changed:
+                    load += changes[slot, c]
+                if load > most[c]:
+                    fits = False
+                    break
+            if fits:
+                best, best_bound, best_tie = label, strength, tie
+        favorites[row] = favorite
+        for j in range(count):
+            bound_keys[touched[j]] = -1
+        if best != old:
+            mine[row] = best
+            for label, sign in ((old, -1), (best, 1)):
+                slot = _slot(change_keys, label, change_mask)
+                change_keys[slot] = label
+                for c in range(num_constraints):
+                    changes[slot, c] += sign * node_weights[row, c]
+
+
+@njit(cache=True, nogil=True)
+def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type: ignore[no-untyped-def]
+    """Let proposals take effect, one node after another, as long as clusters do not get too heavy.
+
+    Parameters
+    ----------
+    first : int
+        First node.
+    proposals : array like labels (nodes of the round,)
+    node_weights : int64 array (nodes of the round, constraints)
+    most : int64 array (constraints,)
+    labels : int32 or int64 array (all nodes,), changed
+    loads : int64 array (all nodes, constraints), changed
+
+    Returns
+    -------
+    int
+        How many nodes moved.
+    """
+    moved = 0
+    for row in range(proposals.size):
+        old, new = labels[first + row], proposals[row]
+        if new == old:
+            continue
+        # a cluster that everybody has left stays empty: two nodes that chose each other's would swap for ever
+        fits, empty = True, True
+        for c in range(most.size):
+            empty = empty and loads[new, c] == 0
+            fits = fits and loads[new, c] + node_weights[row, c] <= most[c]
+        if fits and not empty:
+            labels[first + row] = new
+            moved += 1
+            for c in range(most.size):
+                loads[old, c] -= node_weights[row, c]
+                loads[new, c] += node_weights[row, c]
+    return moved
+
+
+@njit(cache=True, nogil=True)
+def join_leftovers(first, favorites, node_weights, most, sizes, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
+    """Join nodes that are alone and whose favourite cluster is full, with others of the same favourite.
+
+    Parameters
+    ----------
+    first : int
+        First node.
+    favorites : array like labels (nodes of the round,)
+    node_weights, most, labels, loads
+        As in `apply_clusters`.
+    sizes : int32 array (all nodes,)
+        Nodes of each cluster, by label; changed.
+    waiting : array like labels (all nodes,)
+        For each favourite the cluster that waits for company, or -1; changed.
+    parts : int32 array (all nodes,) or (0,)
+        If given, clusters stay inside parts.
+
+    Returns
+    -------
+    int
+        How many nodes moved.
+    """
+    moved = 0
+    for row in range(favorites.size):
+        node, favorite = first + row, favorites[row]
+        own = labels[node]
+        if favorite < 0 or own != node or sizes[own] != 1 or favorite == own:
+            continue
+        host = waiting[favorite]
+        fits = host >= 0 and host != own and (parts.size == 0 or parts[host] == parts[node])
+        for c in range(most.size):
+            fits = fits and loads[host, c] + node_weights[row, c] <= most[c]
+        if not fits:
+            waiting[favorite] = own
+            continue
+        labels[node] = host
+        moved += 1
+        sizes[own] -= 1
+        sizes[host] += 1
+        for c in range(most.size):
+            loads[own, c] -= node_weights[row, c]
+            loads[host, c] += node_weights[row, c]
+    return moved
+
+
+@njit(cache=True, nogil=True)
+def number_clusters(labels, isolated, numbers):  # type: ignore[no-untyped-def]
+    """Number the clusters in the order of their first nodes.
+
+    Parameters
+    ----------
+    labels : int32 or int64 array (all nodes,)
+        Cluster of each node; replaced by its number, or -1 for isolated nodes.
+    isolated : bool array (all nodes,) or (0,)
+        Nodes that are left out.
+    numbers : array like labels (all nodes,)
+        Work space, filled with -1.
+
+    Returns
+    -------
+    int
+        How many clusters there are.
+    """
+    count = 0
+    for node in range(labels.size):
+        if isolated.size and isolated[node]:
+            labels[node] = -1
+            continue
+        label = labels[node]
+        if numbers[label] < 0:
+            numbers[label] = count
+            count += 1
+        labels[node] = numbers[label]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def add_up(clusters, first, node_weights, loads):  # type: ignore[no-untyped-def]
+    """Add the weights of nodes ``first, first + 1, ...`` to those of their clusters; -1 is skipped."""
+    for row in range(node_weights.shape[0]):
+        cluster = clusters[first + row]
+        if cluster >= 0:
+            for c in range(node_weights.shape[1]):
+                loads[cluster, c] += node_weights[row, c]

@@ -1,0 +1,76 @@
+"""Streaming partitioners: nodes get their parts one after another, each by what its neighbours have."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, limits, alpha):  # type: ignore[no-untyped-def]
+    """Assign the nodes of a block, or assign them anew.
+
+    Parameters
+    ----------
+    indptr, indices, weights
+        Rows of nodes ``first, first + 1, ...``; no weights means 1.
+    first : int
+        First node of the block.
+    parts : int32 array (all nodes,)
+        Part of each node, -1 for one that has none yet; changed.
+    node_weights : int64 array (block, constraints)
+    loads : int64 array (parts, constraints)
+        Changed.
+    limits : int64 array (constraints,)
+        Most that a part may weigh; kept where that is possible.
+    alpha : float
+        Price of a full part in Fennel, in units of edge weight: ``alpha * 1.5 * sqrt(fullness)`` is taken off what a
+        node is bound to a part by. Negative for LDG, which multiplies by the room that is left instead.
+    """
+    num_parts = loads.shape[0]
+    bound = np.zeros(num_parts, np.int64)
+    fullness, sizes = np.zeros(num_parts, np.float64), np.zeros(limits.size, np.float64)
+    for c in range(limits.size):
+        sizes[c] = max(1.0, float(limits[c]))
+    for part in range(num_parts):
+        for c in range(limits.size):
+            fullness[part] = max(fullness[part], loads[part, c] / sizes[c])
+    for row in range(indptr.size - 1):
+        if indptr[row] == indptr[row + 1]:
+            continue  # without neighbours, to be dealt out in the end
+        old = parts[first + row]
+        if old >= 0:
+            fullness[old] = 0.0
+            for c in range(limits.size):
+                loads[old, c] -= node_weights[row, c]
+                fullness[old] = max(fullness[old], loads[old, c] / sizes[c])
+        for i in range(indptr[row], indptr[row + 1]):
+            part = parts[indices[i]]
+            if part >= 0:
+                bound[part] += weights[i] if weights.size else 1
+        best, best_score, emptiest = -1, -np.inf, 0
+        for part in range(num_parts):
+            if fullness[part] < fullness[emptiest]:
+                emptiest = part
+            if alpha < 0:
+                score = bound[part] * (1.0 - fullness[part])
+            else:
+                score = bound[part] - alpha * 1.5 * np.sqrt(fullness[part])
+            better = score > best_score or (score == best_score and fullness[part] < fullness[best])
+            if not better:
+                continue
+            fits = True
+            for c in range(limits.size):
+                fits = fits and (node_weights[row, c] == 0 or loads[part, c] + node_weights[row, c] <= limits[c])
+            if fits:
+                best, best_score = part, score
+        if best < 0:
+            best = emptiest
+        parts[first + row] = best
+        for c in range(limits.size):
+            loads[best, c] += node_weights[row, c]
+            fullness[best] = max(fullness[best], loads[best, c] / sizes[c])
+        for i in range(indptr[row], indptr[row + 1]):
+            part = parts[indices[i]]
+            if part >= 0:
+                bound[part] = 0
