@@ -12,64 +12,28 @@ import platform
 import statistics
 import subprocess
 import sys
-import threading
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from daskgraphpart.engine.measure import Measurement
+from daskgraphpart.engine.measure import measure as run_measured
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 RESULTS = Path(__file__).parent / "results"
-SECONDS_BETWEEN_SAMPLES = 0.05
-PAGE = os.sysconf("SC_PAGE_SIZE")
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One run of one command."""
-
-    seconds: float
-    peak_bytes: int
 
 
 def measure(command: Sequence[str]) -> Measurement:
     """Run a command; fails if it does."""
-    started = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    peak = [0]
-    stop = threading.Event()
-
-    def watch() -> None:
-        while not stop.wait(SECONDS_BETWEEN_SAMPLES):
-            peak[0] = max(peak[0], tree_bytes(process.pid))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    output, _ = process.communicate()
-    seconds = time.monotonic() - started
-    stop.set()
-    watcher.join()
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output[-3000:]}")
-    return Measurement(seconds, peak[0])
-
-
-def tree_bytes(pid: int) -> int:
-    """Resident memory of a process and its children, summed; pages that several share count for each.
-
-    Two small files are read for each process: anything that walks page tables slows down what is measured.
-    """
-    try:
-        resident = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * PAGE
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    except (OSError, IndexError):
-        return 0
-    return resident + sum(tree_bytes(int(child)) for child in children)
+    taken, code, output = run_measured(command)
+    if code:
+        raise SystemExit(f"{' '.join(command)} ended with {code}:\n{output[-3000:]}")
+    return taken
 
 
 def in_turn(

@@ -24,7 +24,10 @@ def main() -> None:
         graph = generate_once(root / "graph", "--nodes", options.nodes, "--edges", options.edges)
         parts, out = options.parts.split(","), root / "out"
         commands = {
-            number: our_command("partition", str(graph), str(out), "--num-parts", number, "--quiet") for number in parts
+            number: our_command(
+                "partition", str(graph), str(out), "--num-parts", number, "--method", "random", "--quiet"
+            )
+            for number in parts
         }
         measure(commands[parts[0]])  # compiles the kernels
 

@@ -30,7 +30,7 @@ def main() -> None:
             runs = []
             for _ in range(options.runs + 1):
                 shutil.rmtree(root / "out", ignore_errors=True)
-                arguments = ("--num-parts", options.parts, "--memory", options.memory, "--quiet")
+                arguments = ("--num-parts", options.parts, "--memory", options.memory, "--method", "random", "--quiet")
                 runs.append(measure(our_command("partition", str(graph), str(root / "out"), *arguments)))
             results[edges] = runs[1:]  # the first compiles the kernels and warms the disk
         peak, seconds = max(run.peak_bytes for run in runs), min(run.seconds for run in runs[1:])

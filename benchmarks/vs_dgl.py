@@ -31,7 +31,11 @@ def main() -> None:
         sizes = ("--nodes", options.nodes, "--edges", options.edges)
         graph = generate_once(root / "graph", *sizes, "--edge-format", "numpy")
         owners, ours, theirs = root / "owners", root / "ours", root / "theirs"
-        measure(our_command("assign", str(graph), str(owners), "--num-parts", options.parts, "--quiet"))
+        measure(
+            our_command(
+                "assign", str(graph), str(owners), "--num-parts", options.parts, "--method", "random", "--quiet"
+            )
+        )
         partition = our_command(
             *("partition", str(graph), str(ours), "--num-parts", options.parts, "--quiet"),
             *("--method", str(owners), "--out-edges"),

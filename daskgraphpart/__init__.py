@@ -9,8 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from daskgraphpart.api.compare import compare
     from daskgraphpart.api.pipeline import assign, dispatch, partition
     from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
     from daskgraphpart.chunked.write import write_chunked
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AssignReport": "assignment.report",
     "Assignment": "assignment.assignment",
     "ChunkedGraph": "chunked.graph",
     "DataSpec": "schema",
@@ -38,6 +41,7 @@ _HOMES = {
     "PartitionedGraph": "partitioned.graph",
     "Resources": "engine.resources",
     "assign": "api.pipeline",
+    "compare": "api.compare",
     "detect_resources": "engine.resources",
     "dispatch": "api.pipeline",
     "open_partitions": "partitioned.graph",
@@ -48,6 +52,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AssignReport",
     "Assignment",
     "ChunkedGraph",
     "DataSpec",
@@ -61,6 +66,7 @@ __all__ = [
     "PartitionedGraph",
     "Resources",
     "assign",
+    "compare",
     "detect_resources",
     "dispatch",
     "open_partitions",

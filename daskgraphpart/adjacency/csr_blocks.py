@@ -135,5 +135,5 @@ def write_block(path: str, start: int, indptr: np.ndarray, indices: np.ndarray, 
     block = CsrBlock(path, start, start + indptr.size - 1, indices.size, indices.dtype, weight_dtype)
     with open(path, "wb") as file:
         for column in (indptr, indices, *([] if weights is None else [weights])):
-            file.write(memoryview(np.ascontiguousarray(column)).cast("B") if column.size else b"")
+            np.ascontiguousarray(column).tofile(file)
     return block

@@ -16,12 +16,12 @@ from daskgraphpart.adjacency.arc_runs import ArcRuns, Slice, slab_shift, slices_
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_nodes, merge_arcs, merge_weighted_arcs
-from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.region import Region
 
 LEAST_BLOCK_ARCS, MOST_BLOCK_ARCS = 1 << 16, 1 << 21
 BLOCKS = 64  # of a graph that is neither small nor large
@@ -84,7 +84,7 @@ def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner
     for path in Path(runs.directory).glob("*-??????.npy"):
         path.unlink()
     blocks = tuple(block for block, _, _ in found)
-    isolated, weight = (sum(result[i] for result in found) for i in (1, 2))
+    isolated, weight = sum(alone for _, alone, _ in found), sum(total for _, _, total in found)
     return Adjacency(runs.num_nodes, isolated, weight, blocks)
 
 

@@ -50,7 +50,7 @@ def assign(
     seed: int = 0,
     refine: bool = False,
     threads: int | None = None,
-    passes: int = 3,
+    passes: int | None = None,
     objtype: str = "cut",
     recursive: bool = False,
     fill_parts: bool = False,
@@ -85,8 +85,8 @@ def assign(
         Improve the result, or the owners that are given, by V-cycles.
     threads : int, optional
         Of KaMinPar on graphs with more than ten million arcs; with several the result varies from run to run.
-    passes : int
-        How often the streaming methods read the graph.
+    passes : int, optional
+        How often the streaming methods read the graph; default once for LDG, three times for Fennel.
     objtype : str
         Of METIS: ``"cut"`` or ``"vol"``.
     recursive : bool
@@ -210,7 +210,7 @@ def partition(
     seed: int = 0,
     refine: bool = False,
     threads: int | None = None,
-    passes: int = 3,
+    passes: int | None = None,
     objtype: str = "cut",
     recursive: bool = False,
     fill_parts: bool = False,

@@ -1,7 +1,8 @@
 """What each method needs, and what `auto` picks.
 
-The figures are measured peaks: KaMinPar 16 bytes per arc (8 with compression) beside 60 per node, METIS about 85 bytes per
-arc, each doubled where several calls run side by side.
+The figures are measured peaks: KaMinPar 16 bytes per arc (8 with compression) beside 60 per node, METIS about 85 bytes
+per arc. Where several calls may run side by side room for two is asked for, whatever the number of workers, so that
+this changes nothing of the result.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def choose(level: Level, num_parts: int, options: AssignOptions, resources: Reso
 def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources: Resources) -> Choice:
     arcs, need = level.adjacency.num_arcs, needs(level)
     size = f"{format_count(arcs // 2)} edges"
-    side_by_side = min(2, resources.workers) * (max(need["metis"], need["kaminpar"]) + need["refinement"])
+    side_by_side = 2 * (max(need["metis"], need["kaminpar"]) + need["refinement"])
     if arcs <= MEDIUM_ARCS and side_by_side <= resources.memory and (has_library("kaminpar") or has_library("metis")):
         calls = tuple(c for c in _portfolio(level, num_parts, options) if has_library(c.library))
         why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are refined, and the best is taken"

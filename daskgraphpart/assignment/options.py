@@ -31,8 +31,9 @@ class AssignOptions:
     threads : int, optional
         Of KaMinPar on large graphs. With several its result varies from run to run; 1 makes it repeatable. Default:
         one on graphs of up to ten million arcs, else one per worker.
-    passes : int
-        How often the streaming methods read the graph.
+    passes : int, optional
+        How often the streaming methods read the graph. Default: once for LDG, which restreaming unbalances, three
+        times for Fennel.
     objtype : str
         Of METIS: ``"cut"`` or ``"vol"``, the communication volume.
     recursive : bool
@@ -50,7 +51,7 @@ class AssignOptions:
     seed: int = 0
     refine: bool = False
     threads: int | None = None
-    passes: int = 3
+    passes: int | None = None
     objtype: str = "cut"
     recursive: bool = False
     fill_parts: bool = False

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.region import Region
 
 ROWS_PER_UNIT = 1 << 22
 
@@ -55,8 +55,8 @@ def spans_of(owners: Mapping[str, Region]) -> list[Span]:
     """Cut the nodes of every type, in the order of types."""
     spans, first = [], 0
     for ntype, region in owners.items():
-        for start in range(0, region.num_rows, ROWS_PER_UNIT):
-            spans.append(Span(ntype, first, start, min(start + ROWS_PER_UNIT, region.num_rows)))
+        starts = range(0, region.num_rows, ROWS_PER_UNIT)
+        spans += [Span(ntype, first, start, min(start + ROWS_PER_UNIT, region.num_rows)) for start in starts]
         first += region.num_rows
     return spans
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import limits_of, parse_balance
@@ -17,7 +15,7 @@ from daskgraphpart.assignment.choose import Choice, choose
 from daskgraphpart.assignment.fill_parts import fill_parts
 from daskgraphpart.assignment.hierarchy import write_trainers
 from daskgraphpart.assignment.methods.random import assign_random_pass
-from daskgraphpart.assignment.methods.streaming import stream_level
+from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES, stream_level
 from daskgraphpart.assignment.multilevel.initial import partition_level
 from daskgraphpart.assignment.multilevel.level import Level, create_parts
 from daskgraphpart.assignment.multilevel.move_nodes import (
@@ -37,6 +35,8 @@ from daskgraphpart.display.units import format_size
 from daskgraphpart.errors import OptionError, PlanError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
@@ -235,11 +235,12 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
         return (name if options.method != "auto" and not choice.cycles else str(taken)), choice.why, choice.need
     parts_everywhere(parts, runner)
     state = load_parts(level, parts, num_parts, limits, runner)
-    stream_level(state, choice.method, options.passes, runner)
+    passes = options.passes or DEFAULT_PASSES[choice.method]
+    stream_level(state, choice.method, passes, runner)
     deal_out_nodes(state, runner)
     restore_balance(state, runner)
     remove_state(state)
-    return f"{choice.method} ({options.passes} passes)", choice.why, choice.need
+    return f"{choice.method} ({passes} pass{'es' * (passes > 1)})", choice.why, choice.need
 
 
 def _measure(task: Task, parts: Region, how: tuple[str, str, int], runner: Runner) -> AssignReport:

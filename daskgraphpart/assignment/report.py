@@ -88,7 +88,7 @@ class AssignReport:
     def warnings(self) -> tuple[str, ...]:
         """What the user should know."""
         found = [
-            f"{b.name}: a part has {b.ratio:.2f} times its share; at most {b.allowed:.2f} was wanted, but could not be had"
+            f"{b.name}: a part has {b.ratio:.2f} times its share; at most {b.allowed:.2f} was wanted and not reached"
             for b in self.balances
             if b.allowed is not None and not b.is_kept
         ]

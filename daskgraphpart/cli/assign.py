@@ -16,7 +16,7 @@ from daskgraphpart.cli.options import (
     resources_of,
     with_options,
 )
-from daskgraphpart.cli.summary import show_assignment
+from daskgraphpart.cli.summary import show_assignment, write_report
 
 
 @click.command("assign")
@@ -33,6 +33,7 @@ from daskgraphpart.cli.summary import show_assignment
     show_default=True,
     help="Binary form beside the text.",
 )
+@click.option("--report", "report_path", type=click.Path(dir_okay=False), help="Also write the report, as JSON.")
 @click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
 @click.option("--in_dir", "--in-dir", "dgl_in_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
 @click.option("--out_dir", "--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
@@ -45,7 +46,7 @@ def command(**values: Any) -> None:
     \b
     daskgraphpart assign graph parts-of-nodes --num-parts 4
     daskgraphpart assign graph parts-of-nodes --num-parts 8 --method metis --balance nodes
-    daskgraphpart assign graph parts-of-nodes --num-parts 64 --method multilevel --memory 2GB --balance ntypes,edges=0.05
+    daskgraphpart assign graph parts-of-nodes --num-parts 64 --method multilevel --memory 2GB --balance ntypes,edges
     daskgraphpart assign graph better --num-parts 8 --method parts-of-nodes --refine
     daskgraphpart assign --in_dir graph --out_dir parts-of-nodes --num_partitions 4
     """
@@ -65,5 +66,7 @@ def command(**values: Any) -> None:
             resources=resources_of(values),
             progress=progress,
         )
+    if values["report_path"]:
+        write_report(assignment, values["report_path"])
     if not values["quiet"]:
         show_assignment(assignment, time.monotonic() - started, assign_dir)

@@ -13,10 +13,10 @@ from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_o
 @click.argument("out_dir", type=click.Path())
 @click.option(
     "--kind",
-    type=click.Choice(["rmat", "mag"]),
+    type=click.Choice(["rmat", "mag", "communities"]),
     default="rmat",
     show_default=True,
-    help="Power-law homogeneous, or MAG-like heterogeneous.",
+    help="Power-law homogeneous, MAG-like heterogeneous, or homogeneous with communities.",
 )
 @click.option("--nodes", default="1e6", show_default=True, help="Number of nodes, such as 5e6.")
 @click.option("--edges", default="1e7", show_default=True, help="Number of edges.")

@@ -24,6 +24,7 @@ COMMANDS = {
     "assign": "Give every node a part (step 1).",
     "dispatch": "Bring nodes, edges and features to their parts (steps 2 and 3).",
     "partition": "Assign and dispatch in one go.",
+    "compare": "Partition by several methods, and tabulate cut, balance, time and memory.",
     "verify": "Compare partitions with the graph they were made from.",
 }
 BUG_EXIT_CODE = 70

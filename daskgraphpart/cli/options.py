@@ -69,8 +69,8 @@ METHOD_OPTIONS = (
     click.option(
         "--balance",
         metavar="ITEM,...",
-        help="What is balanced: nodes, ntypes, edges, edges-by-ntype, bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE, "
-        "file:PATH.npy, each with a tolerance if need be (edges=0.05). Default: nodes,edges.",
+        help="What is balanced: nodes, ntypes, edges, edges-by-ntype, bytes, types:NTYPE/FEATURE, "
+        "weight:NTYPE/FEATURE, file:PATH.npy, each with a tolerance if need be (edges=0.05). Default: nodes,edges.",
     ),
     click.option(
         "--imbalance", type=float, default=0.03, show_default=True, help="How much larger than average a part may be."
@@ -82,7 +82,7 @@ METHOD_OPTIONS = (
         type=int,
         help="Threads of KaMinPar on large graphs; 1 makes its result repeatable. Default: all workers.",
     ),
-    click.option("--passes", type=int, default=3, show_default=True, help="Passes of ldg and fennel."),
+    click.option("--passes", type=int, help="Passes over the graph; default 1 for ldg, 3 for fennel."),
     click.option("--objtype", default="cut", show_default=True, metavar="cut|vol", help="What METIS minimises."),
     click.option("--recursive", is_flag=True, help="METIS by recursive bisection."),
     click.option("--fill-parts", is_flag=True, help="Give every part a node of each type that has enough of them."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -50,3 +52,14 @@ def show_assignment(assignment: Assignment, seconds: float, directory: str) -> N
             click.echo(f"warning: {warning}", err=True)
     parts = f"{assignment.num_parts} parts"
     click.echo(f"{'owners':<20} {parts} in {format_seconds(seconds)}: {directory}")
+
+
+def write_report(assignment: Assignment, path: str) -> None:
+    """Write what an assignment is worth, as JSON."""
+    from daskgraphpart.storage.atomic import environment_faults, write_json
+
+    assert assignment.report is not None, "assign measures every assignment"
+    report = assignment.report
+    shares = {"cut_share": report.cut_share, "replication_factor": report.replication_factor}
+    with environment_faults():
+        write_json(Path(path), {**asdict(report), **shares, "warnings": list(report.warnings)})

@@ -62,10 +62,8 @@ class Runner:
         """
         started = time.monotonic()
         self._progress.begin(name, sum(len(p.units) for p in passes), sum(sum(p.unit_nbytes) for p in passes))
-        results = []
         with environment_faults():
-            for pass_ in passes:
-                results.append(self._call(pass_))
+            results = [self._call(pass_) for pass_ in passes]
         self._progress.end()
         self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
         return results

@@ -12,7 +12,7 @@ from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.chunked.write import SUFFIXES, write_edges, write_metadata, write_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError, OutputExistsError
-from daskgraphpart.generation.recipes import Recipe, mag_recipe, make_edges, make_rows, rmat_recipe
+from daskgraphpart.generation.recipes import Recipe, communities_recipe, mag_recipe, make_edges, make_rows, rmat_recipe
 
 if TYPE_CHECKING:
     import os
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 EDGES_PER_FILE = 2 << 20
 BYTES_PER_FILE = 64 << 20
-RECIPES = {"rmat": rmat_recipe, "mag": mag_recipe}
+RECIPES = {"rmat": rmat_recipe, "mag": mag_recipe, "communities": communities_recipe}
 # every node type has a node, so a smaller graph would come out larger than asked for
-LEAST_NODES = {"rmat": 1, "mag": 5}
+LEAST_NODES = {"rmat": 1, "mag": 5, "communities": 1}
 DATA_FORMATS = ("numpy", "parquet")
 DIRECTORIES = ("edges", "node_data", "edge_data")
 
@@ -74,7 +74,7 @@ def generate(
     out_dir : path
         Output directory; must be empty or absent, unless `overwrite`.
     kind : str
-        ``"rmat"`` or ``"mag"``.
+        ``"rmat"``, ``"mag"`` or ``"communities"``.
     num_nodes, num_edges : int
         Sizes, over all types.
     feature_width : int, optional

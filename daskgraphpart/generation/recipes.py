@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.kernels.communities import community_edges, number_of_communities, scatter_step
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.rmat import rmat_edges, skewed_ids, uniform_floats, uniform_ints
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
@@ -28,14 +29,15 @@ class Recipe:
     ----------
     schema : GraphSchema
         Types, counts and features.
-    skews : mapping of str to (float, float) or None
-        For each edge type how skewed its sources and destinations are; None for R-MAT.
+    skews : mapping of str to (float, float), float or None
+        For each edge type how skewed its sources and destinations are; None for R-MAT; a number for communities, the
+        share of edges inside them.
     seed : int
         Seed.
     """
 
     schema: GraphSchema
-    skews: Mapping[str, tuple[float, float] | None]
+    skews: Mapping[str, tuple[float, float] | float | None]
     seed: int
 
 
@@ -46,6 +48,13 @@ def rmat_recipe(num_nodes: int, num_edges: int, width: int | None, labels: bool,
     data += _label_specs() if labels else []
     schema = GraphSchema("rmat", (NodeType("_N", num_nodes, tuple(data)),), (EdgeType("_N", "_E", "_N", num_edges),))
     return Recipe(schema, {"_N:_E:_N": None}, seed)
+
+
+def communities_recipe(num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int) -> Recipe:
+    """Homogeneous graph whose nodes form communities of a thousand on average, with three quarters of the edges."""
+    plain = rmat_recipe(num_nodes, num_edges, width, labels, seed)
+    schema = replace(plain.schema, name="communities")
+    return Recipe(schema, {"_N:_E:_N": 0.75}, seed)
 
 
 def mag_recipe(num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int) -> Recipe:
@@ -86,6 +95,11 @@ def make_edges(recipe: Recipe, edge_type: EdgeType, start: int, stop: int) -> tu
     if skews is None:
         num_nodes = recipe.schema.node_type(edge_type.src).num_nodes
         rmat_edges(stream_key(recipe.seed, edge_type.name), start, num_nodes, RMAT_THRESHOLDS, src, dst)
+        return src, dst
+    if isinstance(skews, float):
+        num_nodes = recipe.schema.node_type(edge_type.src).num_nodes
+        sizes = (num_nodes, number_of_communities(num_nodes), skews, scatter_step(num_nodes))
+        community_edges(stream_key(recipe.seed, edge_type.name), start, *sizes, src, dst)
         return src, dst
     for ids, ntype, skew, end in zip((src, dst), (edge_type.src, edge_type.dst), skews, ("src", "dst"), strict=True):
         num_nodes = recipe.schema.node_type(ntype).num_nodes

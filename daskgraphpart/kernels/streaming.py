@@ -25,13 +25,16 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
         Most that a part may weigh; kept where that is possible.
     alpha : float
         Price of a full part in Fennel, in units of edge weight: ``alpha * 1.5 * sqrt(fullness)`` is taken off what a
-        node is bound to a part by. Negative for LDG, which multiplies by the room that is left instead.
+        node is bound to a part by; with several constraints the mean of that, by what the node weighs in each compared
+        with the average node. Negative for LDG, which multiplies by the room that is left instead.
     """
     num_parts = loads.shape[0]
     bound = np.zeros(num_parts, np.int64)
     fullness, sizes = np.zeros(num_parts, np.float64), np.zeros(limits.size, np.float64)
     for c in range(limits.size):
         sizes[c] = max(1.0, float(limits[c]))
+    # what one unit of each weight costs in a full part: the average node pays alpha * 1.5 in all
+    prices = alpha * 1.5 / limits.size * (parts.size / num_parts) / sizes
     for part in range(num_parts):
         for c in range(limits.size):
             fullness[part] = max(fullness[part], loads[part, c] / sizes[c])
@@ -55,7 +58,9 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
             if alpha < 0:
                 score = bound[part] * (1.0 - fullness[part])
             else:
-                score = bound[part] - alpha * 1.5 * np.sqrt(fullness[part])
+                score = float(bound[part])
+                for c in range(limits.size):
+                    score -= prices[c] * node_weights[row, c] * np.sqrt(loads[part, c] / sizes[c])
             better = score > best_score or (score == best_score and fullness[part] < fullness[best])
             if not better:
                 continue

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from daskgraphpart.engine.measure import tree_bytes
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -47,7 +49,7 @@ def test_memory_of_processes_side_by_side_is_summed(harness: ModuleType) -> None
 
 
 def test_a_process_that_has_ended_has_no_memory(harness: ModuleType) -> None:
-    assert harness.tree_bytes(2**30) == 0
+    assert tree_bytes(2**30) == 0
 
 
 def test_a_command_that_fails_ends_the_benchmark_with_its_output(harness: ModuleType) -> None:

@@ -41,7 +41,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def expected(inputs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     out = tmp_path_factory.mktemp("expected") / "out"
-    dgp.partition(inputs[0], out, 3, options=OPTIONS, resources=dgp.detect_resources("1GB"))
+    dgp.partition(inputs[0], out, 3, method="random", options=OPTIONS, resources=dgp.detect_resources("1GB"))
     return file_hashes(out)
 
 
@@ -52,7 +52,7 @@ def test_the_scheduler_budget_and_staging_change_no_byte(
 ) -> None:
     cluster, workers, memory, staging = WAYS[number]
     resources = dgp.detect_resources(memory, cluster, workers, staging)
-    dgp.partition(inputs[number % 3], tmp_path / "out", 3, options=OPTIONS, resources=resources)
+    dgp.partition(inputs[number % 3], tmp_path / "out", 3, method="random", options=OPTIONS, resources=resources)
     assert file_hashes(tmp_path / "out") == expected
 
 
@@ -61,10 +61,10 @@ def test_a_scheduler_is_used_by_its_address(tmp_path: Path) -> None:
 
     with open_runner(dgp.detect_resources("1GB")) as runner:
         generate(tmp_path / "graph", num_nodes=1000, num_edges=5000, runner=runner)
-    dgp.partition(tmp_path / "graph", tmp_path / "here", 4)
+    dgp.partition(tmp_path / "graph", tmp_path / "here", 4, method="random")
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
         resources = dgp.detect_resources("1GB", cluster.scheduler_address, 2)
-        dgp.partition(tmp_path / "graph", tmp_path / "there", 4, resources=resources)
+        dgp.partition(tmp_path / "graph", tmp_path / "there", 4, method="random", resources=resources)
     assert file_hashes(tmp_path / "there") == file_hashes(tmp_path / "here")
 
 
@@ -76,7 +76,7 @@ def test_a_scheduler_that_does_not_answer_is_one_clear_error(tmp_path: Path, mon
         generate(tmp_path / "graph", num_nodes=100, num_edges=500, runner=runner)
     resources = dgp.detect_resources("1GB", "tcp://127.0.0.1:1", 2)
     with pytest.raises(dgp.GraphPartError, match="no dask scheduler answers"):
-        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, resources=resources)
+        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, method="random", resources=resources)
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -90,6 +90,6 @@ def test_an_error_of_a_task_arrives_as_it_was_raised(cluster: str, tmp_path: Pat
     path.write_text("\n".join(lines) + "\n")
     resources = dgp.detect_resources("1GB", cluster, 2)
     with pytest.raises(dgp.GraphPartError) as caught:
-        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, resources=resources)
+        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, method="random", resources=resources)
     assert (caught.value.file, caught.value.place, caught.value.found) == (str(path), "row 1", "100")
     assert not list((tmp_path / "out").glob("*.json"))

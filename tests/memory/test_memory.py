@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 PROGRAM = """
 import sys
 import daskgraphpart as dgp
-dgp.partition(sys.argv[1], sys.argv[2], int(sys.argv[3]), resources=dgp.detect_resources(sys.argv[4], workers=2))
+resources = dgp.detect_resources(sys.argv[4], workers=2)
+dgp.partition(sys.argv[1], sys.argv[2], int(sys.argv[3]), method="random", resources=resources)
 # not getrusage, whose peak is inherited from the process that started this one
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
@@ -67,10 +68,10 @@ def test_a_budget_that_cannot_work_is_refused_with_the_smallest_that_does(tmp_pa
     with open_runner(dgp.detect_resources("1GB")) as runner:
         generate(tmp_path / "graph", num_nodes=100, num_edges=100, runner=runner)
     with pytest.raises(dgp.GraphPartError, match=r"at least 16.8 MB.*give --memory 17MB") as caught:
-        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, resources=dgp.detect_resources("1MB"))
+        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, method="random", resources=dgp.detect_resources("1MB"))
     assert caught.value.exit_code == 2
     assert not (tmp_path / "out").exists()
-    dgp.partition(tmp_path / "graph", tmp_path / "out", 2, resources=dgp.detect_resources("17MB"))
+    dgp.partition(tmp_path / "graph", tmp_path / "out", 2, method="random", resources=dgp.detect_resources("17MB"))
 
 
 def test_workers_are_fewer_where_the_memory_carries_no_more() -> None:

@@ -34,11 +34,13 @@ def test_partitions_of_all_formats_are_equal_and_dgl_agrees_with_the_input(name:
         # all formats are stored where parts are few; DGL picks one
         formats = ("coo", "csc", "csr") if num_parts == 2 else ("coo",)
         options = dgp.DispatchOptions(graph_formats=formats)
-        configs.append(dgp.partition(inputs["csv"], out, num_parts, seed=7, options=options).config_path)
+        configs.append(
+            dgp.partition(inputs["csv"], out, num_parts, method="random", seed=7, options=options).config_path
+        )
         expected = file_hashes(out)
         for form in ("numpy", "parquet"):
             other = tmp_path / "other"
-            dgp.partition(inputs[form], other, num_parts, seed=7, options=options)
+            dgp.partition(inputs[form], other, num_parts, method="random", seed=7, options=options)
             assert file_hashes(other) == expected, f"{form} gives other bytes than csv"
             shutil.rmtree(other)
     report = verify(inputs["parquet"], tmp_path / "out-4")

@@ -7,12 +7,15 @@ import json
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.assignment.fill_parts import use_every_part
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PACKAGES = {"metis": "pymetis", "kaminpar": "kaminpar"}
 

@@ -7,6 +7,7 @@ These libraries print, may crash on odd graphs, and return Python lists; here no
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -26,8 +27,7 @@ def main() -> None:
 
 def run_kaminpar(call: dict[str, Any]) -> np.ndarray:
     """Run KaMinPar: part of each node (nodes,)."""
-    import kaminpar
-
+    kaminpar: Any = importlib.import_module("kaminpar")
     if not kaminpar.__64bit__:
         sys.exit("this build of KaMinPar has 32-bit IDs; install its wheel")
     kaminpar.reseed(call["seed"])
@@ -41,8 +41,7 @@ def run_metis(call: dict[str, Any]) -> np.ndarray:
 
     METIS 5 manual, section 5.10 (METIS_PartGraphKway, METIS_PartGraphRecursive).
     """
-    from pymetis import _internal
-
+    _internal: Any = importlib.import_module("pymetis._internal")
     library = ctypes.CDLL(_internal.__file__)
     integer = np.dtype(np.int32 if _internal._idx_type_width() == 32 else np.int64)
     if integer.itemsize == 4 and call["num_arcs"] >= 2**31:

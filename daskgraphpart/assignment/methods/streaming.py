@@ -7,7 +7,6 @@ Gkantsidis, Radunovic and Vojnovic, "FENNEL" (WSDM 2014), with gamma = 1.5. Rest
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
     from daskgraphpart.assignment.multilevel.move_nodes import MoveConfig
     from daskgraphpart.engine.runner import Runner
+
+
+DEFAULT_PASSES = {"ldg": 1, "fennel": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +51,16 @@ def stream_level(state: MoveConfig, method: str, passes: int, runner: Runner) ->
     alpha = fennel_alpha(level, num_parts) if method == "fennel" else -1.0
     for number in range(passes):
         # later passes press harder, as Nishimura and Ugander advise, so that the parts end up balanced
-        config = StreamConfig(state, alpha * 1.2**number)
+        config = StreamConfig(state, alpha * 2.0**number)
         steps = [Pass("stream-nodes", stream_block, [b], config, [b.nbytes]) for b in level.adjacency.blocks]
         runner.run_in_turn(f"stream {number + 1} of {passes}", steps)
 
 
 def fennel_alpha(level: Level, num_parts: int) -> float:
-    """Fennel's price in units of edge weight: m sqrt(k) / n^1.5, times the square root of a part's size."""
+    """Fennel's alpha, m sqrt(k) / n^1.5, times the square root of the size n / k of a full part: edges per node."""
     num_nodes = max(1, level.num_nodes - level.adjacency.num_isolated)
     edges = level.adjacency.total_weight / 2
-    return edges * math.sqrt(num_parts) / num_nodes**1.5 * math.sqrt(num_nodes / num_parts)
+    return edges / num_nodes  # m sqrt(k) / n^1.5 times sqrt(n / k)
 
 
 def stream_block(block: CsrBlock, config: StreamConfig) -> None:

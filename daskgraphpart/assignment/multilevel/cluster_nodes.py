@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from daskgraphpart.storage.region import Region, create_npy
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
     from daskgraphpart.engine.runner import Runner
 
@@ -99,7 +101,7 @@ def coarsen(
     _one(runner, "cluster-nodes", start_clusters, config, loads.nbytes)
     rounds = rounds_of(level.adjacency)
     for _ in range(MOST_SWEEPS):
-        passes = []
+        passes: list[Pass[Any, Any, Any]] = []
         for first, last in rounds:
             blocks = level.adjacency.blocks[first:last]
             passes.append(Pass("cluster-nodes", cluster_block, blocks, config, [block.nbytes for block in blocks]))
@@ -119,9 +121,9 @@ def coarsen(
     return coarse, labels
 
 
-def _one(runner: Runner, name: str, task: object, config: object, nbytes: int) -> int:
+def _one(runner: Runner, name: str, task: Callable[[None, Any], int | None], config: Any, nbytes: int) -> int:
     """Run a task that works on all nodes at once."""
-    found = runner.run(Pass(name, task, [None], config, [nbytes]))  # type: ignore[arg-type]
+    found = runner.run(Pass(name, task, [None], config, [nbytes]))
     return int(found[0] or 0)
 
 

@@ -1,4 +1,4 @@
-"""Pass `partition-graph`: METIS and KaMinPar on a whole level, several calls side by side, of which the best is taken."""
+"""Pass `partition-graph`: METIS and KaMinPar on a whole level, several calls the best of which is taken."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def refine_cut(config: MoveConfig, runner: Runner) -> None:
     """Sweep over the blocks, moving nodes to the part that cuts least, until little changes."""
     rounds = rounds_of(config.level.adjacency)
     for _ in range(MOST_SWEEPS):
-        passes = []
+        passes: list[Pass[Any, Any, Any]] = []
         for first, last in rounds:
             blocks = config.level.adjacency.blocks[first:last]
             passes.append(Pass("refine-cut", refine_block, blocks, config, [block.nbytes for block in blocks]))
@@ -133,7 +133,7 @@ def settle_moves(span: tuple[int, int], config: MoveConfig) -> int:
 
 def restore_balance(config: MoveConfig, runner: Runner) -> float:
     """Move nodes out of overloaded parts, the cheapest first; return the overload that is left."""
-    left = overload(config.loads.read(), np.array(config.limits, np.int64))
+    left = float(overload(config.loads.read(), np.array(config.limits, np.int64)))
     for _ in range(MOST_RELIEFS):
         if left == 0.0:
             break

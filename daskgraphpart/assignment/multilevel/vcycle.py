@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.libraries.call import Candidate
 from daskgraphpart.assignment.multilevel.cluster_nodes import coarsen
 from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_PER_NODE
 from daskgraphpart.assignment.multilevel.initial import partition_level, refine_in_memory
@@ -28,6 +27,7 @@ from daskgraphpart.engine.plan import Pass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from daskgraphpart.assignment.libraries.call import Candidate
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
@@ -146,8 +146,8 @@ def is_coarse(level: Level, runner: Runner) -> bool:
 
 
 def coarse_memory(runner: Runner) -> int:
-    """Bytes for one call of a library, two of which may run at one time."""
-    return runner.resources.memory // min(runner.resources.workers, 2)
+    """Bytes for one call of a library, two of which may run at one time; the same whatever the number of workers."""
+    return runner.resources.memory // 2
 
 
 def parts_everywhere(parts: Region, runner: Runner) -> None:

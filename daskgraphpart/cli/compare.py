@@ -1,0 +1,67 @@
+"""``daskgraphpart compare``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from daskgraphpart.cli.options import METHOD_OPTIONS, RESOURCE_OPTIONS, with_options
+
+
+@click.command("compare")
+@click.argument("in_dir", type=click.Path())
+@click.option("--parts", default="4,8,64", show_default=True, metavar="N,...", help="Numbers of parts.")
+@click.option(
+    "--methods",
+    default="auto,kaminpar,metis,multilevel,fennel,ldg,random",
+    show_default=True,
+    metavar="METHOD,...",
+    help="Methods, or directories of owners.",
+)
+@click.option("--csv", "csv_path", type=click.Path(dir_okay=False), help="Also write the table to this file.")
+@click.option("--plot", "plot_path", type=click.Path(dir_okay=False), help="Also draw it: PNG, SVG or PDF.")
+@with_options(METHOD_OPTIONS[1:])
+@with_options(RESOURCE_OPTIONS)
+def command(**values: Any) -> None:
+    """Compare methods on the graph in IN_DIR: cut, balance, replication, seconds and peak memory.
+
+    Each method runs in a fresh process; time and memory are those of the whole process.
+
+    \b
+    daskgraphpart compare graph --parts 4,8 --methods metis,kaminpar,fennel --balance nodes
+    daskgraphpart compare graph --csv methods.csv --plot methods.png
+    """
+    from daskgraphpart.api.compare import Compared, compare, comparison_table, plot_comparison, write_comparison
+    from daskgraphpart.errors import OptionError
+
+    try:
+        parts = [int(number) for number in values["parts"].split(",")]
+    except ValueError as fault:
+        raise OptionError("not a list of numbers", place="--parts", found=values["parts"]) from fault
+    methods = [method.strip() for method in values["methods"].split(",") if method.strip()]
+
+    def tell(result: Compared) -> None:
+        if not values["quiet"]:
+            outcome = result.fault or f"cut {result.cut_share:.2%}"
+            click.echo(f"{result.num_parts} parts, {result.method}: {outcome}", err=True)
+
+    results = compare(values["in_dir"], parts, methods, options=_passed_on(values), on_done=tell)
+    click.echo(comparison_table(results))
+    if values["csv_path"]:
+        write_comparison(results, values["csv_path"])
+    if values["plot_path"]:
+        plot_comparison(results, values["plot_path"])
+
+
+def _passed_on(values: dict[str, Any]) -> list[str]:
+    """Options that every run of `assign` gets."""
+    own = {"in_dir", "parts", "methods", "csv_path", "plot_path", "quiet"}
+    flags: list[str] = []
+    for name, value in values.items():
+        if name in own or value is None or value is False:
+            continue
+        flags.append(f"--{name.replace('_', '-')}")
+        if value is not True:
+            flags.append(str(value))
+    return flags
