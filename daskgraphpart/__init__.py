@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
     from daskgraphpart.api.pipeline import assign, dispatch, partition
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.book import PartitionBook
@@ -43,8 +44,10 @@ _HOMES = {
     "open_partitions": "partitioned.graph",
     "partition": "api.pipeline",
     "read_chunked": "chunked.graph",
+    "read_parmetis": "api.parmetis",
     "verify": "verification.pipeline",
     "write_chunked": "chunked.write",
+    "write_parmetis": "api.parmetis",
 }
 
 __all__ = [
@@ -66,8 +69,10 @@ __all__ = [
     "open_partitions",
     "partition",
     "read_chunked",
+    "read_parmetis",
     "verify",
     "write_chunked",
+    "write_parmetis",
 ]
 
 

@@ -225,7 +225,7 @@ def _make_assignment(
         owners = create_owner_files(workspace, graph.schema, num_parts)
         runner.run(assign_random_pass(owners, num_parts, seed, fill_parts))
         return Assignment(num_parts, method, owners)
-    if not Path(method).is_dir():
+    if not Path(method).exists():
         raise OptionError(
             "no such method, and no such directory of owners",
             place="--method",

@@ -24,6 +24,7 @@ COMMANDS = {
     "assign": "Give every node a part (step 1).",
     "dispatch": "Bring nodes, edges and features to their parts (steps 2 and 3).",
     "partition": "Assign and dispatch in one go.",
+    "parmetis": "Write a graph for ParMETIS, and read the parts it has made.",
     "verify": "Compare partitions with the graph they were made from.",
 }
 BUG_EXIT_CODE = 70
