@@ -7,7 +7,7 @@ that each of its nodes is there once, and writes their owners.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -115,7 +115,11 @@ def place_owners(units: Sequence[PartLines], config: PlaceConfig, runner: Runner
         RangeUnit(number * width, min((number + 1) * width, num_nodes), tuple(of_range))
         for number, of_range in enumerate(slices)
     ]
-    runner.run(Pass("place-owners", place_range, ranges, config, [(r.stop - r.start) * 8 for r in ranges]))
+    nbytes = [(of_range.stop - of_range.start) * 8 for of_range in ranges]
+    repeats = runner.run(Pass("place-owners", place_range, ranges, config, nbytes))
+    # there are as many lines as nodes: if a node is missing, another is there twice, and that one has a line to show
+    bad = [of_range for of_range, repeated in zip(ranges, repeats, strict=True) if repeated]
+    runner.run(Pass("find-repeat", find_repeat, bad[:1], config, [0] * len(bad[:1])))
 
 
 def split_lines(unit: PartLines, config: PlaceConfig) -> np.ndarray:
@@ -132,8 +136,8 @@ def split_lines(unit: PartLines, config: PlaceConfig) -> np.ndarray:
     return counts
 
 
-def place_range(unit: RangeUnit, config: PlaceConfig) -> None:
-    """Write the owners of one range of nodes."""
+def place_range(unit: RangeUnit, config: PlaceConfig) -> int:
+    """Write the owners of one range of nodes; return how many lines give a node an owner that has one."""
     size = unit.stop - unit.start
     owners, is_there = np.zeros(size, np.uint16), np.zeros(size, np.bool_)
     for lines, rows_in_run, start, rows in unit.slices:
@@ -143,13 +147,12 @@ def place_range(unit: RangeUnit, config: PlaceConfig) -> None:
         )
         owners[nodes - unit.start] = parts
         is_there[nodes - unit.start] = True
-    if sum(rows for *_, rows in unit.slices) != size or not is_there.all():
-        _explain(unit, config, is_there)
     starts = config.schema.homo_starts
     for i, ntype in enumerate(config.schema.ntypes):
         start, stop = max(unit.start, starts[i]), min(unit.stop, starts[i + 1])
         if start < stop:
             config.owners[ntype].write(owners[start - unit.start : stop - unit.start], start - starts[i])
+    return sum(rows for *_, rows in unit.slices) - int(np.count_nonzero(is_there))
 
 
 def _read_pairs(unit: PartLines, config: PlaceConfig) -> tuple[np.ndarray, np.ndarray]:
@@ -185,29 +188,23 @@ def _check_range(unit: PartLines, values: np.ndarray, limit: int, what: str) -> 
         raise line_fault(unit.block, row, what, f"[0, {limit:,})", f"{values[row]:,}")
 
 
-def _explain(unit: RangeUnit, config: PlaceConfig, is_there: np.ndarray) -> NoReturn:
-    """Find a node that is there twice, or else one that is missing."""
-    seen = np.zeros_like(is_there)
+def find_repeat(unit: RangeUnit, config: PlaceConfig) -> None:
+    """Raise the error for the first line, in the order of the blocks, that gives a node a second owner."""
+    seen = np.zeros(unit.stop - unit.start, np.bool_)
     for lines, rows_in_run, start, rows in unit.slices:
         path = config.run(lines.index)
         nodes, in_block = (
             run_column(path, config.dtype, rows_in_run, column).read(start, start + rows) for column in (NODE, ROW)
         )
-        _, first = np.unique(nodes, return_index=True)
         again = seen[nodes - unit.start]
+        _, first = np.unique(nodes, return_index=True)
         again[np.delete(np.arange(rows), first)] = True
         if again.any():
             row = int(np.flatnonzero(again)[0])
             found = f"{_name(int(nodes[row]), config.schema)} again"
             raise line_fault(lines.block, int(in_block[row]), "a node has several parts", "every node once", found)
         seen[nodes - unit.start] = True
-    missing = unit.start + int(np.flatnonzero(~is_there)[0])
-    raise AssignmentError(
-        "a node has no part",
-        file=config.source,
-        expected="every node once",
-        found=f"no {_name(missing, config.schema)}",
-    )
+    raise AssertionError("the range holds a node twice, so this is a bug")
 
 
 def _name(node: int, schema: GraphSchema) -> str:
