@@ -147,8 +147,8 @@ def test_weights_are_checked(tmp_path: Path) -> None:
     ):
         write_parmetis(graph, tmp_path / "out", weights=["size"])
     assert list((tmp_path / "out").iterdir()) == []
-    with pytest.raises(OptionError, match="no node type has data 'zise'; expected one of: size"):
-        write_parmetis(graph, tmp_path / "out", weights=["zise"])
+    with pytest.raises(OptionError, match="no node type has data 'width'; expected one of: size"):
+        write_parmetis(graph, tmp_path / "out", weights=["width"])
     with pytest.raises(OptionError, match="given twice"):
         write_parmetis(graph, tmp_path / "out", weights=["size", "size"])
 
