@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.assignment.parmetis.key_ranges import KEY, KeyRanges, RangeUnit
 from daskgraphpart.assignment.parmetis.read_columns import TextBlock, line_fault, read_columns
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError
-from daskgraphpart.kernels.owner_sort import group_positions, group_starts
-from daskgraphpart.storage.runs import id_dtype, run_column, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
-NODE, PART, ROW = 0, 1, 2  # columns of the runs
+PART = 1  # column of the runs: homogeneous ID, part, row
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +49,8 @@ class PlaceConfig:
         Number of parts.
     num_weights : int
         Node weights in a line of one part.
-    scratch : str
-        Directory of temporary files.
-    range_nodes : int
-        Nodes in a range.
+    ranges : KeyRanges
+        How nodes are cut into ranges.
     source : str
         The file or directory, for messages.
     """
@@ -62,27 +59,8 @@ class PlaceConfig:
     owners: Mapping[str, Region]
     num_parts: int
     num_weights: int
-    scratch: str
-    range_nodes: int
+    ranges: KeyRanges
     source: str
-
-    def run(self, index: int) -> str:
-        """Lines of a block, grouped by range."""
-        return f"{self.scratch}/{index}-nodes.npy"
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of runs: homogeneous IDs, parts, rows."""
-        return id_dtype(self.schema.num_nodes)
-
-
-@dataclass(frozen=True, slots=True)
-class RangeUnit:
-    """Homogeneous IDs ``[start, stop)``, and the slices of runs as (unit, rows of the run, first row, rows)."""
-
-    start: int
-    stop: int
-    slices: tuple[tuple[PartLines, int, int, int], ...]
 
 
 def place_owners(units: Sequence[PartLines], config: PlaceConfig, runner: Runner) -> None:
@@ -105,54 +83,38 @@ def place_owners(units: Sequence[PartLines], config: PlaceConfig, runner: Runner
             found=f"{found:,}",
             hint="is it for this graph, and whole?",
         )
-    slices: list[list[tuple[PartLines, int, int, int]]] = [[] for _ in range(-(-num_nodes // config.range_nodes))]
-    for unit, of_unit in zip(units, counts, strict=True):
-        starts = group_starts(of_unit)
-        for number in np.flatnonzero(of_unit).tolist():
-            slices[number].append((unit, int(starts[-1]), int(starts[number]), int(of_unit[number])))
-    width = config.range_nodes
-    ranges = [
-        RangeUnit(number * width, min((number + 1) * width, num_nodes), tuple(of_range))
-        for number, of_range in enumerate(slices)
-    ]
-    nbytes = [(of_range.stop - of_range.start) * 8 for of_range in ranges]
-    repeats = runner.run(Pass("place-owners", place_range, ranges, config, nbytes))
+    ranges = config.ranges.units(counts)
+    repeats = runner.run(Pass("place-owners", place_range, ranges, config, [unit.size * 8 for unit in ranges]))
     # there are as many lines as nodes: if a node is missing, another is there twice, and that one has a line to show
-    bad = [of_range for of_range, repeated in zip(ranges, repeats, strict=True) if repeated]
-    runner.run(Pass("find-repeat", find_repeat, bad[:1], config, [0] * len(bad[:1])))
+    bad = [unit for unit, repeated in zip(ranges, repeats, strict=True) if repeated][:1]
+    for index, row, node in runner.run(Pass("find-repeat", find_repeat, bad, config, [0] * len(bad))):
+        found_node = f"{_name(node, config.schema)} again"
+        raise line_fault(units[index].block, row, "a node has several parts", "every node once", found_node)
 
 
 def split_lines(unit: PartLines, config: PlaceConfig) -> np.ndarray:
     """Read and check a block of lines, and group it by range; return how many fall into each."""
     nodes, parts = _read_nodes(unit, config) if unit.part >= 0 else _read_pairs(unit, config)
-    ranges = (nodes // config.range_nodes).astype(np.uint32)
-    counts = np.bincount(ranges, minlength=-(-config.schema.num_nodes // config.range_nodes))
-    order = np.empty(nodes.size, np.int64)
-    group_positions(ranges, group_starts(counts)[:-1], order)
-    run = np.empty((3, nodes.size), config.dtype)
-    for column, values in ((NODE, nodes), (PART, parts), (ROW, np.arange(nodes.size))):
-        run[column] = values[order]
-    write_run(config.run(unit.index), run)
-    return counts
+    return config.ranges.write_run(unit.index, nodes, parts)
 
 
 def place_range(unit: RangeUnit, config: PlaceConfig) -> int:
     """Write the owners of one range of nodes; return how many lines give a node an owner that has one."""
-    size = unit.stop - unit.start
-    owners, is_there = np.zeros(size, np.uint16), np.zeros(size, np.bool_)
-    for lines, rows_in_run, start, rows in unit.slices:
-        path = config.run(lines.index)
-        nodes, parts = (
-            run_column(path, config.dtype, rows_in_run, column).read(start, start + rows) for column in (NODE, PART)
-        )
-        owners[nodes - unit.start] = parts
-        is_there[nodes - unit.start] = True
+    owners, is_there = np.zeros(unit.size, np.uint16), np.zeros(unit.size, np.bool_)
+    for _, (nodes, parts) in config.ranges.read(unit, (KEY, PART)):
+        owners[nodes] = parts
+        is_there[nodes] = True
     starts = config.schema.homo_starts
     for i, ntype in enumerate(config.schema.ntypes):
         start, stop = max(unit.start, starts[i]), min(unit.stop, starts[i + 1])
         if start < stop:
             config.owners[ntype].write(owners[start - unit.start : stop - unit.start], start - starts[i])
-    return sum(rows for *_, rows in unit.slices) - int(np.count_nonzero(is_there))
+    return unit.num_lines - int(np.count_nonzero(is_there))
+
+
+def find_repeat(unit: RangeUnit, config: PlaceConfig) -> tuple[int, int, int]:
+    """Find the line that gives a node of this range a second owner."""
+    return config.ranges.find_repeat(unit)
 
 
 def _read_pairs(unit: PartLines, config: PlaceConfig) -> tuple[np.ndarray, np.ndarray]:
@@ -186,25 +148,6 @@ def _check_range(unit: PartLines, values: np.ndarray, limit: int, what: str) -> 
     if bad.size:
         row = int(bad[0])
         raise line_fault(unit.block, row, what, f"[0, {limit:,})", f"{values[row]:,}")
-
-
-def find_repeat(unit: RangeUnit, config: PlaceConfig) -> None:
-    """Raise the error for the first line, in the order of the blocks, that gives a node a second owner."""
-    seen = np.zeros(unit.stop - unit.start, np.bool_)
-    for lines, rows_in_run, start, rows in unit.slices:
-        path = config.run(lines.index)
-        nodes, in_block = (
-            run_column(path, config.dtype, rows_in_run, column).read(start, start + rows) for column in (NODE, ROW)
-        )
-        again = seen[nodes - unit.start]
-        _, first = np.unique(nodes, return_index=True)
-        again[np.delete(np.arange(rows), first)] = True
-        if again.any():
-            row = int(np.flatnonzero(again)[0])
-            found = f"{_name(int(nodes[row]), config.schema)} again"
-            raise line_fault(lines.block, int(in_block[row]), "a node has several parts", "every node once", found)
-        seen[nodes - unit.start] = True
-    raise AssertionError("the range holds a node twice, so this is a bug")
 
 
 def _name(node: int, schema: GraphSchema) -> str:

@@ -6,11 +6,13 @@ import shutil
 from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
+from daskgraphpart.assignment.parmetis.key_ranges import KeyRanges
 from daskgraphpart.assignment.parmetis.names import ParmetisFiles
 from daskgraphpart.assignment.parmetis.place_owners import PartLines, PlaceConfig, place_owners
 from daskgraphpart.assignment.parmetis.read_columns import count_columns, cut_text
 from daskgraphpart.assignment.parmetis.sizes import choose_sizes
 from daskgraphpart.errors import AssignmentError
+from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,8 +72,9 @@ def read_parmetis_parts(
     of_part = [(part if parts.by_part else -1, block) for part, cut in enumerate(blocks) for block in cut]
     units = [PartLines(index, block, part) for index, (part, block) in enumerate(of_part)]
     source = str(parts.paths[0].parent if parts.by_part else parts.paths[0])
-    range_nodes = max(1, sizes.interval_rows)
-    config = PlaceConfig(schema, owners, parts.num_parts, num_node_weights, str(scratch), range_nodes, source)
+    dtype = id_dtype(schema.num_nodes)
+    ranges = KeyRanges(schema.num_nodes, max(1, sizes.interval_rows), f"{scratch}/nodes-", dtype, num_columns=3)
+    config = PlaceConfig(schema, owners, parts.num_parts, num_node_weights, ranges, source)
     try:
         place_owners(units, config, runner)
     finally:

@@ -44,7 +44,7 @@ def choose_sizes(resources: Resources, num_weights: int = 0) -> ParmetisSizes:
     return ParmetisSizes(
         edge_block_rows=min(memory // EDGE_NBYTES, 1 << 19),
         csv_block_bytes=min(memory // CSV_NBYTES, 8 << 20),
-        bucket_pairs=max(1, memory // PAIR_NBYTES),
+        bucket_pairs=min(memory // PAIR_NBYTES, 16 << 20),
         interval_rows=min(memory // (NODE_NBYTES * (2 + num_weights)), 1 << 20),
         text_block_bytes=min(memory // LINE_NBYTES, 8 << 20),
     )
