@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from daskgraphpart.api.convert import convert
     from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
     from daskgraphpart.api.pipeline import assign, dispatch, partition
     from daskgraphpart.assignment.assignment import Assignment
@@ -39,6 +40,7 @@ _HOMES = {
     "PartitionedGraph": "partitioned.graph",
     "Resources": "engine.resources",
     "assign": "api.pipeline",
+    "convert": "api.convert",
     "detect_resources": "engine.resources",
     "dispatch": "api.pipeline",
     "open_partitions": "partitioned.graph",
@@ -64,6 +66,7 @@ __all__ = [
     "PartitionedGraph",
     "Resources",
     "assign",
+    "convert",
     "detect_resources",
     "dispatch",
     "open_partitions",

@@ -86,7 +86,10 @@ def write_parmetis(
     files = ParmetisFiles(Path(out_dir).absolute(), graph.schema.name)
     with environment_faults():
         claim_files(files, graph, Path(graph.directory) / METADATA_FILE, overwrite)
-        with _temporary(files.directory, resources.workspace) as scratch, open_runner(resources, progress) as runner:
+        with (
+            temporary_directory(files.directory, resources.workspace) as scratch,
+            open_runner(resources, progress) as runner,
+        ):
             sizes = choose_sizes(resources, len(graph.schema.ntypes) + len(weights))
             return write_parmetis_files(graph, files, weights, sizes, runner, scratch)
 
@@ -150,7 +153,7 @@ def read_parmetis(
     with (
         open_runner(resources, progress) as runner,
         environment_faults(),
-        _temporary(out, resources.workspace) as scratch,
+        temporary_directory(out, resources.workspace) as scratch,
     ):
         owners = read_parmetis_parts(parts, graph.schema, scratch, runner, num_node_weights)
         write_assignment(owners, out, runner, form=form)
@@ -158,7 +161,7 @@ def read_parmetis(
 
 
 @contextmanager
-def _temporary(out: Path, elsewhere: str | None) -> Iterator[Path]:
+def temporary_directory(out: Path, elsewhere: str | None) -> Iterator[Path]:
     """Directory for temporary files, beside the output unless they are wanted elsewhere."""
     base = out if elsewhere is None else Path(elsewhere)
     base.mkdir(parents=True, exist_ok=True)

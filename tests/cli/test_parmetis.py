@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commands import call
-from parmetis_programs import pm_dglpart2
+from graphs import file_hashes
+from parmetis_programs import pm_dglpart, pm_dglpart2
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,3 +47,25 @@ def test_files_are_overwritten_on_request_only(graph: Path, tmp_path: Path, caps
 def test_help_has_examples(action: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("parmetis", action, "--help") == 0
     assert f"daskgraphpart parmetis {action} graph" in capsys.readouterr().out
+
+
+def test_convert_takes_the_arguments_of_dgls_script(graph: Path, tmp_path: Path) -> None:
+    pm = tmp_path / "pm"
+    assert call("parmetis", "write", graph, pm, "--quiet") == 0
+    pm_dglpart(pm, "mag", 2)
+    arguments = ("--graph-name", "mag", "--removed-edges", "mag_removed_edges.txt", "--quiet")
+    more = (
+        "--schema",
+        pm / "mag.json",
+        "--num-parts",
+        "2",
+        "--num-node-weights",
+        "4",
+        "--workspace",
+        tmp_path / "work",
+    )
+    assert call("convert", "--input-dir", pm, "--output", tmp_path / "one", *arguments, *more) == 0
+    assert call("convert", pm, tmp_path / "two", *arguments) == 0
+    assert file_hashes(tmp_path / "one") == file_hashes(tmp_path / "two")
+    assert call("info", tmp_path / "one") == 0
+    assert call("convert", pm, tmp_path / "two", *arguments) == 2

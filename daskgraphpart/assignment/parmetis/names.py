@@ -140,6 +140,18 @@ def find_parts(path: Path, graph: str, num_parts: int | None) -> PartFiles:
     return _by_part(path, graph, by_part, num_parts) if by_part else _one_file(next(iter(single.values())), num_parts)
 
 
+def find_node_files(directory: Path, graph: str, num_parts: int | None) -> PartFiles:
+    """Find the files of nodes that `pm_dglpart` has written, whatever else is there; raises as `find_parts` does."""
+    found = _node_files(directory, graph) if directory.is_dir() else {}
+    if not found:
+        raise InputFileNotFoundError(
+            f"no output of pm_dglpart for graph {graph!r}",
+            file=str(directory),
+            expected=f"p000-{graph}_nodes.txt and so on",
+        )
+    return _by_part(directory, graph, found, num_parts)
+
+
 def _part_files(directory: Path, graph: str) -> dict[int, Path]:
     prefix = f"{graph}_part."
     names = [path for path in directory.iterdir() if path.name.startswith(prefix) and path.is_file()]

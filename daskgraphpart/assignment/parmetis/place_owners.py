@@ -94,7 +94,11 @@ def place_owners(units: Sequence[PartLines], config: PlaceConfig, runner: Runner
 
 def split_lines(unit: PartLines, config: PlaceConfig) -> np.ndarray:
     """Read and check a block of lines, and group it by range; return how many fall into each."""
-    nodes, parts = _read_nodes(unit, config) if unit.part >= 0 else _read_pairs(unit, config)
+    if unit.part < 0:
+        nodes, parts = _read_pairs(unit, config)
+    else:
+        nodes = read_node_ids(unit, config.schema, config.num_weights)
+        parts = np.full(nodes.size, unit.part)
     return config.ranges.write_run(unit.index, nodes, parts)
 
 
@@ -125,22 +129,27 @@ def _read_pairs(unit: PartLines, config: PlaceConfig) -> tuple[np.ndarray, np.nd
     return nodes, parts
 
 
-def _read_nodes(unit: PartLines, config: PlaceConfig) -> tuple[np.ndarray, np.ndarray]:
-    """Lines `new_nid ntype weights... type_nid attributes...`, of `pm_dglpart`."""
-    layout = f"new node ID, node type, {config.num_weights} weights, ID in its type"
-    columns = (0, 1, 2 + config.num_weights)
-    new_nids, ntypes, type_nids = read_columns(unit.block, columns, layout, exactly=False)
-    _check_range(unit, new_nids, config.schema.num_nodes, "new node ID out of range")
-    _check_range(unit, ntypes, len(config.schema.ntypes), "node type out of range")
-    starts = np.array(config.schema.homo_starts)
+def read_node_ids(unit: PartLines, schema: GraphSchema, num_weights: int) -> np.ndarray:
+    """Read lines `new_nid ntype weights... type_nid attributes...`, of `pm_dglpart`; original homogeneous IDs, int64.
+
+    Raises
+    ------
+    AssignmentError
+        If a line is at fault, or an ID out of range.
+    """
+    layout = f"new node ID, node type, {num_weights} weights, ID in its type"
+    new_nids, ntypes, type_nids = read_columns(unit.block, (0, 1, 2 + num_weights), layout, exactly=False)
+    _check_range(unit, new_nids, schema.num_nodes, "new node ID out of range")
+    _check_range(unit, ntypes, len(schema.ntypes), "node type out of range")
+    starts = np.array(schema.homo_starts)
     limits = np.diff(starts)[ntypes]
     bad = np.flatnonzero((type_nids < 0) | (type_nids >= limits))
     if bad.size:
         row = int(bad[0])
-        ntype = config.schema.ntypes[ntypes[row]]
-        what = f"ID of a {ntype!r} node out of range"
+        what = f"ID of a {schema.ntypes[ntypes[row]]!r} node out of range"
         raise line_fault(unit.block, row, what, f"[0, {limits[row]:,})", f"{type_nids[row]:,}")
-    return starts[ntypes] + type_nids, np.full(ntypes.size, unit.part)
+    nodes: np.ndarray = starts[ntypes] + type_nids
+    return nodes
 
 
 def _check_range(unit: PartLines, values: np.ndarray, limit: int, what: str) -> None:

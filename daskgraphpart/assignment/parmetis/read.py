@@ -64,13 +64,11 @@ def read_parmetis_parts(
     sizes = sizes or choose_sizes(runner.resources)
     owners = create_owner_files(workspace, schema, parts.num_parts)
     if num_node_weights is None:
-        num_node_weights = _num_node_weights(parts, schema.name) if parts.by_part else 0
+        num_node_weights = count_node_weights(parts, schema.name) if parts.by_part else 0
     scratch = workspace / SCRATCH_NAME
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
-    blocks = cut_text(parts.paths, sizes.text_block_bytes)
-    of_part = [(part if parts.by_part else -1, block) for part, cut in enumerate(blocks) for block in cut]
-    units = [PartLines(index, block, part) for index, (part, block) in enumerate(of_part)]
+    units = part_lines(parts, sizes.text_block_bytes)
     source = str(parts.paths[0].parent if parts.by_part else parts.paths[0])
     dtype = id_dtype(schema.num_nodes)
     ranges = KeyRanges(schema.num_nodes, max(1, sizes.interval_rows), f"{scratch}/nodes-", dtype, num_columns=3)
@@ -82,7 +80,15 @@ def read_parmetis_parts(
     return Assignment(parts.num_parts, "parmetis", owners)
 
 
-def _num_node_weights(parts: PartFiles, graph: str) -> int:
+def part_lines(parts: PartFiles, block_bytes: int) -> list[PartLines]:
+    """Cut the files of parts into blocks."""
+    blocks = cut_text(parts.paths, block_bytes)
+    of_part = [(part if parts.by_part else -1, block) for part, cut in enumerate(blocks) for block in cut]
+    return [PartLines(index, block, part) for index, (part, block) in enumerate(of_part)]
+
+
+def count_node_weights(parts: PartFiles, graph: str) -> int:
+    """Count the weights in the lines of `pm_dglpart`: from the stats file, or else all columns but three."""
     stats = ParmetisFiles(parts.paths[0].parent, graph).stats
     if stats.is_file():
         return read_stats(stats)[2]
