@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
 
-EDGE_NBYTES = 200  # read 16 + 16, hash table 16, run 24, order 12, masks 3; or columns 32 and 2 * 50 of text
-CSV_NBYTES = 50  # per byte of text: an edge takes at least 4
+# columns 32, once more without what is removed 32, text 80 and the same while its buffer grows; Arrow and the C library
+# each keep what they have used, so half as much again
+EDGE_NBYTES = 320
+CSV_NBYTES = EDGE_NBYTES // 4  # per byte of text: an edge takes at least 4
 PAIR_NBYTES = 48  # both ends 16 + 16 while they are joined, hash table 8 to 16
 NODE_NBYTES = 32  # homogeneous ID 8, part 8, row 8, owners and counts 3
 LINE_NBYTES = 24  # per byte of text: a line takes at least 4 and becomes columns 24, order 12, run 24
