@@ -57,8 +57,9 @@ def write_parmetis(
     out_dir : path
         Directory of the files, made if need be; ParMETIS is to be run in it.
     weights : sequence of str
-        Node data, one integer or bool per node, that become node weights after those of the node types: a type without
-        data of that name gets zeros. With `"train_mask"` each part gets its share of the training nodes.
+        Node data, one integer or bool per node, that become node weights after those of the node types that have
+        nodes: a type without data of that name gets zeros. With `"train_mask"` each part gets its share of the
+        training nodes.
     resources : Resources, optional
         What may be used; changes no byte of the output. Default: all processors, half of the memory.
     overwrite : bool
@@ -78,7 +79,7 @@ def write_parmetis(
     OptionError
         If node data cannot be weights.
     InputFileError
-        If the data are not what the metadata say, or weights are negative.
+        If the data are not what the metadata say, or weights are negative or all zero.
     """
     graph = _opened(graph)
     check_weights(graph.schema, weights)

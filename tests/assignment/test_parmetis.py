@@ -52,7 +52,7 @@ def in_memory(graph: Graph, weights: list[str]) -> dict[str, str]:
     schema, starts = graph.schema, graph.schema.homo_starts
     nodes = []
     for i, node_type in enumerate(schema.node_types):
-        one_hot = [int(i == other) for other in range(len(schema.ntypes))]
+        one_hot = [int(i == other) for other, t in enumerate(schema.node_types) if t.num_nodes]
         for node in range(node_type.num_nodes):
             data = graph.node_data.get(node_type.name, {})
             nodes.append([i, *one_hot, *(int(data[w][node]) if w in data else 0 for w in weights), node])
@@ -63,7 +63,7 @@ def in_memory(graph: Graph, weights: list[str]) -> dict[str, str]:
             pair = int(src) + first_src, int(dst) + first_dst
             (removed if pair[0] == pair[1] or pair in seen else kept).append([*pair, eid, i])
             seen.add(pair)
-    stats = [[len(nodes), len(kept), len(schema.ntypes) + len(weights)]]
+    stats = [[len(nodes), len(kept), sum(t.num_nodes > 0 for t in schema.node_types) + len(weights)]]
     texts = {"nodes": nodes, "edges": kept, "removed_edges": removed, "stats": stats}
     return {name: "".join(" ".join(map(str, line)) + "\n" for line in lines) for name, lines in texts.items()}
 
@@ -72,7 +72,9 @@ def in_memory(graph: Graph, weights: list[str]) -> dict[str, str]:
 def test_files_are_those_of_the_definition_and_parts_come_back(
     graph: Graph, layout: Layout, writing: ParmetisSizes, reading: ParmetisSizes, num_parts: int, alone: bool
 ) -> None:
-    weights = ["train_mask"] if any("train_mask" in data for data in graph.node_data.values()) else []
+    weights = (
+        ["train_mask"] if any(data.get("train_mask", np.zeros(0)).any() for data in graph.node_data.values()) else []
+    )
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         graph.write(
@@ -146,6 +148,9 @@ def test_weights_are_checked(tmp_path: Path) -> None:
         InputFileError, match=r"row 1: weights 'size' must not be negative; expected 0 or more, found -4"
     ):
         write_parmetis(graph, tmp_path / "out", weights=["size"])
+    assert list((tmp_path / "out").iterdir()) == []
+    with pytest.raises(InputFileError, match="weights 'none' are zero for all nodes, which ParMETIS does not take"):
+        write_parmetis(toy(tmp_path / "more", none=np.zeros(3, int)), tmp_path / "out", weights=["none"])
     assert list((tmp_path / "out").iterdir()) == []
     with pytest.raises(OptionError, match="no node type has data 'width'; expected one of: size"):
         write_parmetis(graph, tmp_path / "out", weights=["width"])

@@ -18,8 +18,8 @@ from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_positions, group_starts
 from daskgraphpart.kernels.repeated_pairs import bucket_pairs, empty_table, mark_repeats
-from daskgraphpart.storage.region import create_npy, open_npy
-from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, id_dtype, run_column, write_run
+from daskgraphpart.storage.region import Region, create_npy, open_npy
+from daskgraphpart.storage.runs import DESTINATION, HEADER_NBYTES, ROW, SOURCE, id_dtype, run_column, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,9 +82,11 @@ class RepeatConfig:
         """For each edge of a block whether the block alone shows that it is removed."""
         return f"{self.scratch}/{index}-seen.npy"
 
-    def marks(self, index: int) -> str:
+    def marks(self, index: int, rows_in_run: int) -> Region:
         """For each edge of the run whether an earlier block has it."""
-        return f"{self.scratch}/{index}-marks.npy"
+        path = f"{self.scratch}/{index}-marks.npy"
+        # buckets times blocks of these are opened: too many headers to read
+        return Region(path, HEADER_NBYTES, np.dtype(np.uint8), (rows_in_run,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,9 @@ def bucket_block(unit: EdgeUnit, config: RepeatConfig) -> np.ndarray:
     for column, values in ((SOURCE, src), (DESTINATION, dst), (ROW, rows)):
         run[column] = values[order]
     write_run(config.run(unit.index), run)
-    create_npy(config.marks(unit.index), np.uint8, (rows.size,))
+    marks = config.marks(unit.index, rows.size)
+    created = create_npy(marks.path, marks.dtype, marks.shape)
+    assert created == marks, "npy headers changed their size"
     return counts
 
 
@@ -164,14 +168,14 @@ def mark_bucket(unit: BucketUnit, config: RepeatConfig) -> None:
             run_column(config.run(index), config.dtype, rows_in_run, column).read_into(end[stop - rows : stop], start)
     marks = np.zeros(unit.num_pairs, np.uint8)
     mark_repeats(*ends, marks, empty_table(unit.num_pairs))
-    for (index, _, start, rows), stop in zip(unit.slices, stops, strict=True):
-        open_npy(config.marks(index)).write(marks[stop - rows : stop], start)
+    for (index, rows_in_run, start, rows), stop in zip(unit.slices, stops, strict=True):
+        config.marks(index, rows_in_run).write(marks[stop - rows : stop], start)
 
 
 def removed_edges(unit: EdgeUnit, config: RepeatConfig) -> np.ndarray:
     """Which edges of a block are self-loops or repeats, bool (rows,)."""
     removed = open_npy(config.seen(unit.index)).read()
-    marks = open_npy(config.marks(unit.index)).read()
+    marks = config.marks(unit.index, int(np.count_nonzero(removed == 0))).read()
     rows = run_column(config.run(unit.index), config.dtype, marks.size, ROW).read()
     removed[rows[marks != 0]] = 1
     found: np.ndarray = removed != 0

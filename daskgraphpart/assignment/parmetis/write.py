@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.parmetis.repeated_edges import RepeatConfig, edge_units, mark_repeated_edges
 from daskgraphpart.assignment.parmetis.write_edges import write_edges
-from daskgraphpart.assignment.parmetis.write_nodes import check_weights, write_nodes
+from daskgraphpart.assignment.parmetis.write_nodes import check_weights, weighted_types, write_nodes
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
@@ -92,7 +92,7 @@ def write_parmetis_files(
         for path in files.all:
             Path(temporary_path(path)).unlink(missing_ok=True)
         raise
-    num_weights = len(schema.ntypes) + len(weights)
+    num_weights = len(weighted_types(schema)) + len(weights)
     write_json(files.schema, id_ranges(schema))
     write_bytes(files.stats, f"{schema.num_nodes} {counts.num_kept} {num_weights}\n".encode())
     found = schema.num_nodes, counts.num_kept, num_weights, counts.num_self_loops, counts.num_repeats

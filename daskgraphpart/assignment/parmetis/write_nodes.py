@@ -1,7 +1,8 @@
 """Passes `measure-nodes` and `write-nodes`: node types, weights and type-wise IDs as ParMETIS reads them.
 
-The weights of a node are a one for its type and zeros for the others, so that ParMETIS balances every type (as DGL's
-examples and its `parmetis_preprocess.py` have it), and then the values of node data that were asked for.
+The weights of a node are a one for its type and zeros for the others, so that ParMETIS balances every type, and then
+the values of node data that were asked for. ParMETIS gives up on weights whose sum is zero (libparmetis/weird.c, "sum
+weight for constraint"), so types without nodes have no weight, as in DGL's example write_mag.py.
 """
 
 from __future__ import annotations
@@ -88,10 +89,21 @@ def check_weights(schema: GraphSchema, weights: Sequence[str]) -> None:
             raise OptionError(f"weights {name!r} are given twice", place="weights", hint="remove one")
 
 
+def weighted_types(schema: GraphSchema) -> list[int]:
+    """Number the node types that have a node weight: those with nodes."""
+    return [i for i, node_type in enumerate(schema.node_types) if node_type.num_nodes]
+
+
 def write_nodes(
     graph: ChunkedGraph, weights: Sequence[str], interval_rows: int, files: ParmetisFiles, runner: Runner
 ) -> None:
-    """Write the file of nodes, under its temporary name."""
+    """Write the file of nodes, under its temporary name.
+
+    Raises
+    ------
+    InputFileError
+        If weights are negative, or all zero.
+    """
     schema, rows = graph.schema, max(1, interval_rows)
     units = [
         NodeUnit(i, start, min(start + rows, t.num_nodes))
@@ -106,15 +118,25 @@ def write_nodes(
     }
     config = NodeConfig(schema, weights, blocks)
     nbytes = [(unit.stop - unit.start) * 8 * (1 + len(weights)) for unit in units]
-    sizes = runner.run(Pass("measure-nodes", measure_nodes, units, config, nbytes))
+    measured = runner.run(Pass("measure-nodes", measure_nodes, units, config, nbytes))
+    for i, name in enumerate(weights):
+        if not any(has_weight[i] for _, has_weight in measured):
+            raise InputFileError(
+                f"weights {name!r} are zero for all nodes, which ParMETIS does not take",
+                file=graph.directory,
+                hint="leave them out",
+            )
+    sizes = [size for size, _ in measured]
     lines, offsets = create_text(files.nodes, sizes)
     units = [replace(unit, offset=offset) for unit, offset in zip(units, offsets, strict=True)]
     runner.run(Pass("write-nodes", write_interval, units, replace(config, lines=lines), sizes))
 
 
-def measure_nodes(unit: NodeUnit, config: NodeConfig) -> int:
-    """Count the bytes of the lines of some nodes."""
-    return count_bytes(_columns(unit, config))
+def measure_nodes(unit: NodeUnit, config: NodeConfig) -> tuple[int, list[bool]]:
+    """Count the bytes of the lines of some nodes, and tell which weights any of them has."""
+    columns = _columns(unit, config)
+    weights = columns[len(columns) - 1 - len(config.weights) : -1]
+    return count_bytes(columns), [bool(of_name.any()) for of_name in weights]
 
 
 def write_interval(unit: NodeUnit, config: NodeConfig) -> None:
@@ -126,7 +148,7 @@ def write_interval(unit: NodeUnit, config: NodeConfig) -> None:
 def _columns(unit: NodeUnit, config: NodeConfig) -> list[np.ndarray]:
     node_type, rows = config.schema.node_types[unit.ntype_id], unit.stop - unit.start
     specs = {spec.name: spec for spec in node_type.data}
-    one_hot = [np.full(rows, i == unit.ntype_id, np.int8) for i in range(len(config.schema.node_types))]
+    one_hot = [np.full(rows, i == unit.ntype_id, np.int8) for i in weighted_types(config.schema)]
     read = [
         _read_weights(unit, specs[name], config.blocks[node_type.name, name])
         if name in specs
