@@ -115,8 +115,8 @@ class NpyHeader:
     is_fortran: bool
 
 
-# headers are Python literals, and Python 3.11 may fail when it parses in two threads and the garbage collector interrupts
-# one of them ("AST constructor recursion depth mismatch")
+# headers are Python literals, and Python 3.11 may fail when it parses in two threads and the garbage collector
+# interrupts one of them ("AST constructor recursion depth mismatch")
 _PARSING = threading.Lock()
 
 

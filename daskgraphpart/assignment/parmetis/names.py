@@ -153,9 +153,9 @@ def find_node_files(directory: Path, graph: str, num_parts: int | None) -> PartF
 
 
 def _part_files(directory: Path, graph: str) -> dict[int, Path]:
-    prefix = f"{graph}_part."
-    names = [path for path in directory.iterdir() if path.name.startswith(prefix) and path.is_file()]
-    return {int(path.name[len(prefix) :]): path for path in sorted(names) if PART_SUFFIX.search(path.name)}
+    pattern = re.compile(re.escape(graph) + PART_SUFFIX.pattern)
+    found = ((pattern.fullmatch(path.name), path) for path in directory.iterdir() if path.is_file())
+    return dict(sorted((int(match[1]), path) for match, path in found if match))
 
 
 def _node_files(directory: Path, graph: str) -> dict[int, Path]:
