@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from daskgraphpart.api.compare import compare
+    from daskgraphpart.api.convert import convert
+    from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
     from daskgraphpart.api.pipeline import assign, dispatch, partition
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.assignment.report import AssignReport
@@ -42,13 +44,16 @@ _HOMES = {
     "Resources": "engine.resources",
     "assign": "api.pipeline",
     "compare": "api.compare",
+    "convert": "api.convert",
     "detect_resources": "engine.resources",
     "dispatch": "api.pipeline",
     "open_partitions": "partitioned.graph",
     "partition": "api.pipeline",
     "read_chunked": "chunked.graph",
+    "read_parmetis": "api.parmetis",
     "verify": "verification.pipeline",
     "write_chunked": "chunked.write",
+    "write_parmetis": "api.parmetis",
 }
 
 __all__ = [
@@ -67,13 +72,16 @@ __all__ = [
     "Resources",
     "assign",
     "compare",
+    "convert",
     "detect_resources",
     "dispatch",
     "open_partitions",
     "partition",
     "read_chunked",
+    "read_parmetis",
     "verify",
     "write_chunked",
+    "write_parmetis",
 ]
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+HUB_FACTOR = 100  # times the average degree: a hub
+
+
 @dataclass(frozen=True, slots=True)
 class CsrBlock:
     """Rows of consecutive nodes, in one file: row starts, neighbours, weights.
@@ -89,6 +92,8 @@ class Adjacency:
         Nodes without neighbours.
     total_weight : int
         Sum of the weights of all arcs: twice that of the edges.
+    max_degree : int
+        Most neighbours of a node.
     blocks : tuple of CsrBlock
         All rows, in the order of nodes.
     """
@@ -96,7 +101,13 @@ class Adjacency:
     num_nodes: int
     num_isolated: int
     total_weight: int
+    max_degree: int
     blocks: tuple[CsrBlock, ...]
+
+    @property
+    def is_skewed(self) -> bool:
+        """Whether some nodes have far more neighbours than the average."""
+        return self.max_degree * max(1, self.num_nodes - self.num_isolated) > HUB_FACTOR * max(1, self.num_arcs)
 
     @property
     def num_arcs(self) -> int:

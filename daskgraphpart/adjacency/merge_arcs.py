@@ -72,6 +72,16 @@ class MergeConfig:
     in_degrees: Region | None
 
 
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A block, its isolated nodes, the sum of its weights, and the most neighbours of a node."""
+
+    block: CsrBlock
+    num_isolated: int
+    total_weight: int
+    max_degree: int
+
+
 def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner: Runner) -> Adjacency:
     """Run both passes; the runs' files are removed."""
     config = MergeConfig(str(directory), runs.dtype, runs.is_weighted, in_degrees)
@@ -83,9 +93,13 @@ def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner
     found = runner.run(Pass("merge-arcs", merge_block, units, config, [2 * unit.num_arcs * item for unit in units]))
     for path in Path(runs.directory).glob("*-??????.npy"):
         path.unlink()
-    blocks = tuple(block for block, _, _ in found)
-    isolated, weight = sum(alone for _, alone, _ in found), sum(total for _, _, total in found)
-    return Adjacency(runs.num_nodes, isolated, weight, blocks)
+    return Adjacency(
+        runs.num_nodes,
+        sum(merged.num_isolated for merged in found),
+        sum(merged.total_weight for merged in found),
+        max((merged.max_degree for merged in found), default=0),
+        tuple(merged.block for merged in found),
+    )
 
 
 def _ranges(runs: ArcRuns, runner: Runner) -> list[tuple[int, int, int, tuple[int, int]]]:
@@ -135,8 +149,8 @@ def cut_slab(unit: Range, config: MergeConfig) -> list[tuple[int, int, int]]:
     return cuts
 
 
-def merge_block(unit: Range, config: MergeConfig) -> tuple[CsrBlock, int, int]:
-    """Write one block; return it with its isolated nodes and the sum of its weights."""
+def merge_block(unit: Range, config: MergeConfig) -> Merged:
+    """Write one block."""
     columns = _read_arcs(unit, config)
     num_arcs = columns[0].size
     rows = np.empty(num_arcs, config.dtype)
@@ -153,7 +167,8 @@ def merge_block(unit: Range, config: MergeConfig) -> tuple[CsrBlock, int, int]:
     total = int(weights.sum(dtype=np.int64))
     path = f"{config.directory}/block-{unit.index:06d}.csr"
     block = write_block(path, unit.start, indptr, rows[:done], None if total == done else weights)
-    return block, int(np.count_nonzero(indptr[1:] == indptr[:-1])), total
+    degrees = np.diff(indptr)
+    return Merged(block, int(np.count_nonzero(degrees == 0)), total, int(degrees.max(initial=0)))
 
 
 def _read_arcs(unit: Range, config: MergeConfig) -> tuple[np.ndarray, ...]:

@@ -10,15 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from daskgraphpart.api.inputs import check_assignment_directory, data_files, opened
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
-from daskgraphpart.assignment.directory import META_FILE, TRAINERS
+from daskgraphpart.assignment.directory import TRAINERS
 from daskgraphpart.assignment.hierarchy import with_trainers
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_method
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
-from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
-from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import claim_output, discard_output
@@ -27,13 +26,13 @@ from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
+    from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
@@ -84,7 +83,7 @@ def assign(
     refine : bool
         Improve the result, or the owners that are given, by V-cycles.
     threads : int, optional
-        Of KaMinPar on graphs with more than ten million arcs; with several the result varies from run to run.
+        Of KaMinPar on graphs with more than ten million edges; with several the result varies from run to run.
     passes : int, optional
         How often the streaming methods read the graph; default once for LDG, three times for Fennel.
     objtype : str
@@ -118,14 +117,14 @@ def assign(
     PlanError
         If the memory does not suffice.
     """
-    graph = _opened(graph)
+    graph = opened(graph)
     options = AssignOptions(
         method, _as_balance(balance), imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
         num_trainers_per_machine,
     )  # fmt: skip
     out = None if out_dir is None else Path(out_dir)
     if out is not None:
-        _check_assignment_directory(graph, out, overwrite)
+        check_assignment_directory(graph, out, overwrite)
     scratch = _lasting_directory() if out is None else None
     with open_runner(resources or detect_resources(), progress) as runner, environment_faults():
         if out is None:
@@ -191,7 +190,7 @@ def dispatch(
         If the data are not what the metadata say.
     """
     owner_files = None if isinstance(assignment, Assignment) else Path(assignment)
-    with _job(_opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
+    with _job(opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
         graph, work, runner = prepare.graph, prepare.work, prepare.runner
         if not isinstance(assignment, Assignment):
             assignment = read_assignment(assignment, graph.schema, work.owners, runner, num_parts)
@@ -227,7 +226,7 @@ def partition(
     )  # fmt: skip
     check_method(how)
     owner_files = None if method in METHODS else Path(method)
-    with _job(_opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
+    with _job(opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
         assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
         return dispatch_graph(prepare.job(assignment))
 
@@ -263,7 +262,7 @@ def _job(
     resources = (resources or detect_resources()).limited(smallest_task_memory(graph.schema, options))
     out = Path(out_dir).absolute()
     with environment_faults():
-        inputs = [Path(graph.directory), *_data_files(graph), *([owner_files] if owner_files else [])]
+        inputs = [Path(graph.directory), *data_files(graph), *([owner_files] if owner_files else [])]
         own_names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
         claim_output(out, inputs, own_names, overwrite)
         work = Workspace.create(out, resources.workspace)
@@ -275,31 +274,6 @@ def _job(
             raise
         finally:
             work.remove()
-
-
-def _check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) -> None:
-    """Refuse to write owners among the files of the graph, or over an assignment that is there."""
-    among = [
-        path
-        for path in (Path(graph.directory) / METADATA_FILE, *_data_files(graph))
-        if path.resolve().parent == out.resolve()
-    ]
-    if among:
-        raise OutputExistsError(
-            "the directory of owners holds the input", file=str(out), found=str(among[0]), hint="give one of its own"
-        )
-    if (out / META_FILE).exists() and not overwrite:
-        raise OutputExistsError(
-            "there is an assignment already", file=str(out), hint="give another directory, or --overwrite to replace it"
-        )
-
-
-def _data_files(graph: ChunkedGraph) -> list[Path]:
-    return [Path(file.path).resolve() for file in graph.files]
-
-
-def _opened(graph: ChunkedGraph | str | os.PathLike[str]) -> ChunkedGraph:
-    return graph if isinstance(graph, ChunkedGraph) else read_chunked(graph)
 
 
 def _as_balance(balance: str | Sequence[str] | None) -> str | tuple[str, ...] | None:

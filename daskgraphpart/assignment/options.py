@@ -30,7 +30,7 @@ class AssignOptions:
         Whether the result, or the owners that are given, are improved by V-cycles.
     threads : int, optional
         Of KaMinPar on large graphs. With several its result varies from run to run; 1 makes it repeatable. Default:
-        one on graphs of up to ten million arcs, else one per worker.
+        one on graphs of up to ten million edges, else one per worker.
     passes : int, optional
         How often the streaming methods read the graph. Default: once for LDG, which restreaming unbalances, three
         times for Fennel.

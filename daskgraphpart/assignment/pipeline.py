@@ -25,7 +25,14 @@ from daskgraphpart.assignment.multilevel.move_nodes import (
     remove_state,
     restore_balance,
 )
-from daskgraphpart.assignment.multilevel.vcycle import balance, improve, multilevel, parts_everywhere
+from daskgraphpart.assignment.multilevel.vcycle import (
+    balance,
+    fits_in_memory,
+    improve,
+    multilevel,
+    parts_everywhere,
+    refine_blocks,
+)
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import read_owners, write_owners
 from daskgraphpart.assignment.read_files import read_assignment
@@ -145,7 +152,7 @@ def check_method(options: AssignOptions) -> None:
     OptionError
         If it is neither.
     """
-    if options.method not in METHODS and not Path(options.method).is_dir():
+    if options.method not in METHODS and not Path(options.method).exists():
         raise OptionError(
             "no such method, and no such directory of owners",
             place="--method",
@@ -229,9 +236,13 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
         return f"multilevel, coarsest graph by {taken}", choice.why, choice.need
     if choice.candidates:
         taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
-        left = balance(level, parts, num_parts, limits, runner)
-        if choice.cycles == 0 and (left > 0 or (len(limits) > 1 and options.method != "metis")):
-            improve(level, parts, num_parts, limits, (1, options.seed), runner)
+        balance(level, parts, num_parts, limits, runner)
+        if choice.cycles == 0 and options.method != "metis" and len(limits) > 1:
+            # the library knew one constraint only, so that balance had to be restored
+            if fits_in_memory(level, runner.resources.memory):
+                improve(level, parts, num_parts, limits, (1, options.seed), runner)
+            else:
+                refine_blocks(level, parts, num_parts, limits, runner)
         return (name if options.method != "auto" and not choice.cycles else str(taken)), choice.why, choice.need
     parts_everywhere(parts, runner)
     state = load_parts(level, parts, num_parts, limits, runner)

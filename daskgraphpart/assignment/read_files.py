@@ -13,6 +13,8 @@ import numpy as np
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
 from daskgraphpart.assignment.owner_readers import OWNER_READERS
+from daskgraphpart.assignment.parmetis.names import find_parts, holds_parts
+from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
 from daskgraphpart.storage.region import open_npy
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
+
+
+_HINT_EMPTY_PARTS = (
+    "DGL's parmetis_postprocess.py counts the parts that have nodes; "
+    f"if some have none, correct num_parts in {META_FILE}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,7 @@ class ReadConfig:
 
     owners: Mapping[str, Region]
     num_parts: int
+    counted_by_dgl: bool
 
 
 def read_assignment(
@@ -56,7 +65,7 @@ def read_assignment(
     Parameters
     ----------
     directory : path
-        Directory as described in directory.py.
+        Directory as described in directory.py, or output of ParMETIS (parmetis/names.py).
     schema : GraphSchema
         The graph it is for.
     workspace : Path
@@ -76,6 +85,8 @@ def read_assignment(
         If a type is missing or in two forms, a length is wrong, or an owner is no part.
     """
     directory = Path(directory)
+    if _is_of_parmetis(directory, schema):
+        return read_parmetis_parts(find_parts(directory, schema.name, num_parts), schema, workspace, runner)
     if not directory.is_dir():
         raise InputFileNotFoundError(
             "no such directory of owners", file=str(directory), hint="give the output of assign"
@@ -98,7 +109,8 @@ def read_assignment(
     units = [_choose_form(directory, ntype, crcs) for ntype in schema.ntypes]
     owners = create_owner_files(workspace, schema, parts)
     sizes = [Path(u.file).stat().st_size if Path(u.file).is_file() else owners[u.ntype].nbytes for u in units]
-    runner.run(Pass("read-assignment", read_owners, units, ReadConfig(owners, parts), sizes))
+    config = ReadConfig(owners, parts, counted_by_dgl=method == "metis" and not crcs)
+    runner.run(Pass("read-assignment", read_owners, units, config, sizes))
     return Assignment(parts, method, owners, trainers=_read_trainers(directory / TRAINERS, schema))
 
 
@@ -120,6 +132,13 @@ def _read_trainers(directory: Path, schema: GraphSchema) -> dict[str, Region]:
     return files
 
 
+def _is_of_parmetis(path: Path, schema: GraphSchema) -> bool:
+    """Whether there is output of ParMETIS, and no owners, which DGL's `parmetis_postprocess.py` may put beside it."""
+    if path.is_dir() and ((path / META_FILE).is_file() or any(_forms(path, ntype) for ntype in schema.ntypes)):
+        return False
+    return holds_parts(path, schema.name)
+
+
 def read_owners(unit: ReadUnit, config: ReadConfig) -> None:
     """Read the owners of one node type, check them and write them in binary form."""
     region = config.owners[unit.ntype]
@@ -139,6 +158,7 @@ def read_owners(unit: ReadUnit, config: ReadConfig) -> None:
                 place=f"row {row + bad[0]:,}",
                 expected=f"a part in [0, {config.num_parts})",
                 found=batch[bad[0]],
+                hint=_HINT_EMPTY_PARTS if config.counted_by_dgl else None,
             )
         if row + batch.size <= region.num_rows:
             region.write(batch.astype(region.dtype), row)
@@ -196,12 +216,16 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def _forms(directory: Path, ntype: str) -> list[str]:
+    return [form for form in ("txt", *BINARY_FORMS) if _has_form(directory / f"{ntype}.{form}")]
+
+
 def _has_form(path: Path) -> bool:
     return path.is_dir() if path.suffix == ".zarr" else path.is_file()
 
 
 def _choose_form(directory: Path, ntype: str, crcs: Mapping[str, tuple[int, int]]) -> ReadUnit:
-    forms = [form for form in ("txt", *BINARY_FORMS) if _has_form(directory / f"{ntype}.{form}")]
+    forms = _forms(directory, ntype)
     if not forms:
         raise AssignmentError(
             f"no owners for node type {ntype!r}",

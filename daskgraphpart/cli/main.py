@@ -25,6 +25,8 @@ COMMANDS = {
     "dispatch": "Bring nodes, edges and features to their parts (steps 2 and 3).",
     "partition": "Assign and dispatch in one go.",
     "compare": "Partition by several methods, and tabulate cut, balance, time and memory.",
+    "parmetis": "Write a graph for ParMETIS, and read the parts it has made.",
+    "convert": "Turn the complete output of ParMETIS' pm_dglpart into partitions.",
     "verify": "Compare partitions with the graph they were made from.",
 }
 BUG_EXIT_CODE = 70

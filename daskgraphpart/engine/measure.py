@@ -59,11 +59,12 @@ def measure(command: Sequence[str]) -> tuple[Measurement, int, str]:
 def tree_bytes(pid: int) -> int:
     """Resident memory of a process and its children, summed; pages that several share count for each.
 
-    Two small files are read for each process: anything that walks page tables slows down what is measured.
+    Small files are read, one for each thread: anything that walks page tables slows down what is measured.
     """
     try:
         resident = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        # a child is listed with the thread that started it
+        lists = [path.read_text(encoding="ascii") for path in Path(f"/proc/{pid}/task").glob("*/children")]
     except (OSError, IndexError):
         return 0
-    return resident + sum(tree_bytes(int(child)) for child in children)
+    return resident + sum(tree_bytes(int(child)) for children in lists for child in children.split())

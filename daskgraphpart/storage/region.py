@@ -7,6 +7,7 @@ it asked for and nothing else, and a short read is an error instead of a bus err
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
@@ -114,6 +115,11 @@ class NpyHeader:
     is_fortran: bool
 
 
+# headers are Python literals, and Python 3.11 may fail when it parses in two threads and the garbage collector
+# interrupts one of them ("AST constructor recursion depth mismatch")
+_PARSING = threading.Lock()
+
+
 def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
     """Read and check the header of an npy file.
 
@@ -131,7 +137,8 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
         try:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, fortran, dtype = read(file)
+            with _PARSING:
+                shape, fortran, dtype = read(file)
         except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as fault:
             raise InputFileError("not a readable npy file", file=name, found=str(fault).splitlines()[0]) from fault
         offset, size = file.tell(), os.fstat(file.fileno()).st_size

@@ -82,3 +82,24 @@ def test_bites_do_not_grow_with_a_large_budget() -> None:
     some, much = (choose_sizes(dgp.detect_resources(memory)) for memory in ("10GB", "100GB"))
     for name in ("edge_block_rows", "csv_block_bytes", "row_block_bytes", "interval_rows", "segment_edges"):
         assert getattr(some, name) == getattr(much, name)
+
+
+PARMETIS_PROGRAM = """
+import sys
+import daskgraphpart as dgp
+dgp.write_parmetis(sys.argv[1], sys.argv[2], resources=dgp.detect_resources("48MB", workers=2))
+print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.memory
+def test_peak_memory_of_text_for_parmetis_does_not_grow_with_edges(tmp_path: Path) -> None:
+    peaks = []
+    for name, edges in (("warm-up", 20_000), ("small", 20_000), ("large", 4_000_000)):
+        with open_runner(dgp.detect_resources("256MB")) as runner:
+            # row groups of parquet are read whole, which is not what this is about
+            how = {"num_nodes": 50_000, "feature_width": 1, "edge_format": "numpy"}
+            generate(tmp_path / name, num_edges=edges, runner=runner, **how)
+        command = [sys.executable, "-c", PARMETIS_PROGRAM, str(tmp_path / name), str(tmp_path / f"out-{name}")]
+        peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+    assert peaks[2] - peaks[1] < 48_000_000, peaks

@@ -147,7 +147,7 @@ def export_weights(
     totals = np.zeros(len(limits), np.int64)
     scale = SCALE * max(1.0, file.num_nodes / num_parts)
     shares = 1.0 / np.maximum(np.array(limits, np.float64), 1.0)
-    done = weightless = 0
+    done = weightless = combined = 0
     for start in range(0, level.num_nodes, ROWS_PER_READ):
         stop = min(start + ROWS_PER_READ, level.num_nodes)
         weights = level.read_weights(start, stop)
@@ -158,11 +158,15 @@ def export_weights(
         if file.has_node_weights:
             alone = len(limits) == 1
             one = weights[:, 0] if alone else np.rint((weights * shares).mean(axis=1) * scale).astype(np.int64)
+            combined += int(one.sum())
             weightless += int(np.count_nonzero(one < 1))
             file.node_weights.write(np.maximum(one, 1), done)  # KaMinPar takes no zeros
         done += weights.shape[0]
-    limit = limits[0] if len(limits) == 1 else int(np.ceil(scale))
-    return totals.tolist(), max(limit, 1) + -(-weightless // num_parts)
+    if len(limits) == 1:
+        return totals.tolist(), max(limits[0], 1) + -(-weightless // num_parts)
+    # within the tightest tolerance, because each of the constraints comes out worse than their mean
+    slack = min(limit * num_parts / max(1, int(total)) for limit, total in zip(limits, totals, strict=True))
+    return totals.tolist(), int(np.ceil(combined * slack / num_parts))
 
 
 def run_candidate(unit: tuple[int, Candidate], config: PartitionConfig) -> Result:

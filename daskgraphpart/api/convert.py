@@ -1,0 +1,146 @@
+"""The package's function `convert`, for the output of `pm_dglpart`. It resolves options and composes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from daskgraphpart.api.parmetis import temporary_directory
+from daskgraphpart.api.pipeline import dispatch
+from daskgraphpart.assignment.parmetis.names import find_node_files
+from daskgraphpart.conversion.attributes import attribute_dtype
+from daskgraphpart.conversion.pipeline import ConversionInput, convert_to_chunked
+from daskgraphpart.conversion.schema_file import read_type_counts
+from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.schema import check_name
+from daskgraphpart.storage.atomic import environment_faults
+
+if TYPE_CHECKING:
+    import os
+
+    from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
+
+
+def convert(
+    in_dir: str | os.PathLike[str],
+    out_dir: str | os.PathLike[str],
+    *,
+    graph_name: str,
+    schema: str | os.PathLike[str] | None = None,
+    num_parts: int | None = None,
+    num_node_weights: int | None = None,
+    removed_edges: str | os.PathLike[str] | None = None,
+    node_attr_dtype: str | None = None,
+    edge_attr_dtype: str | None = None,
+    options: DispatchOptions | None = None,
+    resources: Resources | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Turn the complete output of ParMETIS' `pm_dglpart` into the partitions DGL loads.
+
+    Does what `tools/convert_partition.py` of DGL 0.6 to 0.8 did, with memory that does not grow with the graph: nodes
+    and edges are brought back into their original order in the workspace, and dispatched. New IDs are therefore in the
+    order of part, type and original ID, not those ParMETIS gave. All edges of the graph have to be there: those that
+    were taken out for ParMETIS come back from the file of removed edges, every one of them (the old tool kept one
+    duplicate of each pair).
+
+    Parameters
+    ----------
+    in_dir : path
+        Directory of `p000-<graph_name>_nodes.txt`, `p000-<graph_name>_edges.txt` and so on.
+    out_dir : path
+        Output directory; must be empty or absent, unless `overwrite`.
+    graph_name : str
+        Name of the graph.
+    schema : path, optional
+        JSON with the ranges of homogeneous IDs of node types (`nid`) and edge types (`eid`). Default:
+        `<graph_name>.json` in `in_dir`, where `write_parmetis` puts it. An edge type is a relation, whose edges tell
+        which node types it joins, or `src:relation:dst`.
+    num_parts : int, optional
+        Must agree with the files, if given.
+    num_node_weights : int, optional
+        Weights in a line of nodes. Default: what `<graph_name>_stats.txt` says; without it, all columns but three.
+    removed_edges : path, optional
+        File of self-loops and repeated edges, in `in_dir` or elsewhere.
+    node_attr_dtype, edge_attr_dtype : str, optional
+        Dtype of the attributes behind the columns of IDs, which become the feature ``"feat"`` of every type. Without,
+        they are left alone. Lines of removed edges then need attributes as well.
+    options : DispatchOptions, optional
+        What is written.
+    resources : Resources, optional
+        What may be used; changes no byte of the output. The graph lies in the workspace meanwhile, or beside `out_dir`.
+    overwrite : bool
+        Whether partitions that are in `out_dir` are replaced.
+    progress : Progress, optional
+        Told how far things are.
+
+    Returns
+    -------
+    Outcome
+        Path of the partition config, partition book and quality.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If a file is missing.
+    MetadataError
+        If the schema file is wrong.
+    AssignmentError, InputFileError
+        If a line is at fault, or not every node and edge is there once.
+    """
+    source, out = Path(in_dir), Path(out_dir).absolute()
+    check_name(graph_name, "graph name")
+    if num_node_weights is not None and num_node_weights < 0:
+        raise OptionError("impossible number", place="--num-node-weights", expected="0 or more", found=num_node_weights)
+    given = ConversionInput(
+        graph_name,
+        read_type_counts(Path(schema) if schema is not None else source / f"{graph_name}.json"),
+        find_node_files(source, graph_name, num_parts),
+        _removed(source, removed_edges),
+        num_node_weights,
+        attribute_dtype(node_attr_dtype, "--node-attr-dtype"),
+        attribute_dtype(edge_attr_dtype, "--edge-attr-dtype"),
+    )
+    given.check_files()
+    _check_output(source, out, overwrite)
+    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+    with environment_faults(), temporary_directory(out.parent, resources.workspace) as workspace:
+        with open_runner(resources, progress) as runner:
+            graph, assignment = convert_to_chunked(given, workspace, runner)
+        return dispatch(
+            graph,
+            assignment,
+            out,
+            options=options,
+            resources=resources,
+            overwrite=overwrite,
+            progress=progress,
+        )
+
+
+def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:
+    """File of removed edges: relative to the input directory, as the old tool has it, or to the working directory."""
+    if path is None:
+        return None
+    inside = source / path
+    return inside if inside.is_file() or not Path(path).is_file() else Path(path)
+
+
+def _check_output(source: Path, out: Path, overwrite: bool) -> None:
+    """Refuse an output directory that dispatch would refuse, before the work that comes first."""
+    if out.resolve() == source.resolve() or out.resolve() in source.resolve().parents:
+        raise OutputExistsError("the output directory holds the input", file=str(out), hint="give another directory")
+    found = [path for path in out.iterdir() if path.name != WORKSPACE_NAME] if out.is_dir() else []
+    if out.is_file() or (found and not overwrite):
+        raise OutputExistsError(
+            "the output directory is not empty",
+            file=str(out),
+            hint="give another directory, or --overwrite to replace partitions in it",
+        )

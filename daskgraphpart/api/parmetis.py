@@ -1,0 +1,173 @@
+"""The package's functions for ParMETIS: write its input, read its output. They resolve options and compose."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from daskgraphpart.api.inputs import check_assignment_directory, opened
+from daskgraphpart.assignment.parmetis.names import ParmetisFiles, find_parts
+from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
+from daskgraphpart.assignment.parmetis.sizes import choose_sizes
+from daskgraphpart.assignment.parmetis.write import ParmetisInput, claim_files, write_parmetis_files
+from daskgraphpart.assignment.parmetis.write_nodes import check_weights
+from daskgraphpart.assignment.write_files import write_assignment
+from daskgraphpart.chunked.metadata import METADATA_FILE
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import OptionError
+from daskgraphpart.storage.atomic import environment_faults
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
+
+
+def write_parmetis(
+    graph: ChunkedGraph | str | os.PathLike[str],
+    out_dir: str | os.PathLike[str],
+    *,
+    weights: Sequence[str] = (),
+    resources: Resources | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> ParmetisInput:
+    """Write a graph as the programs `pm_dglpart` and `pm_dglpart2` of ParMETIS (branch `dgl`) read it.
+
+    Writes `<graph>_nodes.txt`, `<graph>_edges.txt`, `<graph>_removed_edges.txt`, `<graph>.json` (the ranges of
+    homogeneous IDs, as DGL's tools before 1.0 want them) and, last, `<graph>_stats.txt`. Nodes and edges are in the
+    order of their types and type-wise IDs; a homogeneous node ID is the type-wise one plus all nodes of earlier types.
+
+    ParMETIS takes neither self-loops nor repeated edges. An edge is repeated if an earlier one has the same source and
+    destination, whatever its type; the first stays. An edge and its reverse are two edges: `pm_dglpart` merges them
+    itself. This is what DGL's own example does (examples/pytorch/rgcn/experimental/write_mag.py, DGL 0.8 to 1.0),
+    except that there the edges come out sorted. The edges that are taken out are in the file of removed edges.
+
+    Parameters
+    ----------
+    graph : ChunkedGraph or path
+        The graph, or the directory of its `metadata.json`.
+    out_dir : path
+        Directory of the files, made if need be; ParMETIS is to be run in it.
+    weights : sequence of str
+        Node data, one integer or bool per node, that become node weights after those of the node types that have
+        nodes: a type without data of that name gets zeros. With `"train_mask"` each part gets its share of the
+        training nodes.
+    resources : Resources, optional
+        What may be used; changes no byte of the output. Default: all processors, half of the memory.
+    overwrite : bool
+        Whether files that are in `out_dir` are replaced.
+    progress : Progress, optional
+        Told how far things are.
+
+    Returns
+    -------
+    ParmetisInput
+        Directory, name of the graph, and what was counted.
+
+    Raises
+    ------
+    OutputExistsError
+        If one of the files is there already.
+    OptionError
+        If node data cannot be weights.
+    InputFileError
+        If the data are not what the metadata say, or weights are negative or all zero.
+    """
+    graph = opened(graph)
+    check_weights(graph.schema, weights)
+    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+    files = ParmetisFiles(Path(out_dir).absolute(), graph.schema.name)
+    with environment_faults():
+        claim_files(files, graph, Path(graph.directory) / METADATA_FILE, overwrite)
+        with (
+            temporary_directory(files.directory, resources.workspace) as scratch,
+            open_runner(resources, progress) as runner,
+        ):
+            sizes = choose_sizes(resources, len(graph.schema.ntypes) + len(weights))
+            return write_parmetis_files(graph, files, weights, sizes, runner, scratch)
+
+
+def read_parmetis(
+    graph: ChunkedGraph | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    out_dir: str | os.PathLike[str],
+    *,
+    num_parts: int | None = None,
+    num_node_weights: int | None = None,
+    form: str = "npy",
+    resources: Resources | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Read what ParMETIS has made of a graph, and write it as `assign` writes owners.
+
+    Parameters
+    ----------
+    graph : ChunkedGraph or path
+        The graph that `write_parmetis` was given, or the directory of its `metadata.json`.
+    path : path
+        The file `<graph>_part.<num_parts>` of `pm_dglpart2` or `pm_dglpart3`, or the directory of that file or of the
+        files `p000-<graph>_nodes.txt`, `p001-...` of `pm_dglpart`.
+    out_dir : path
+        Directory of the assignment; made if need be.
+    num_parts : int, optional
+        Needed if the name of the file does not tell it. Unlike DGL's `parmetis_postprocess.py`, which counts the parts
+        that have nodes, the number is kept if some are empty.
+    num_node_weights : int, optional
+        Needed for output of `pm_dglpart` if nodes have attributes and the stats file is not beside it.
+    form : str
+        Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
+    resources : Resources, optional
+        Default: all processors, half of the memory.
+    overwrite : bool
+        Whether an assignment that is in `out_dir` is replaced.
+    progress : Progress, optional
+        Told how far things are.
+
+    Returns
+    -------
+    Path
+        The directory, which `dispatch` takes.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If there is nothing of ParMETIS.
+    AssignmentError
+        If a line is at fault, or not every node has one part.
+    """
+    graph = opened(graph)
+    if num_node_weights is not None and num_node_weights < 0:
+        raise OptionError("impossible number", place="--num-node-weights", expected="0 or more", found=num_node_weights)
+    parts = find_parts(Path(path), graph.schema.name, num_parts)
+    out = Path(out_dir)
+    check_assignment_directory(graph, out, overwrite)
+    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+    with (
+        open_runner(resources, progress) as runner,
+        environment_faults(),
+        temporary_directory(out, resources.workspace) as scratch,
+    ):
+        owners = read_parmetis_parts(parts, graph.schema, scratch, runner, num_node_weights)
+        write_assignment(owners, out, runner, form=form)
+    return out
+
+
+@contextmanager
+def temporary_directory(out: Path, elsewhere: str | None) -> Iterator[Path]:
+    """Directory for temporary files, beside the output unless they are wanted elsewhere."""
+    base = out if elsewhere is None else Path(elsewhere)
+    base.mkdir(parents=True, exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix=".daskgraphpart-", dir=base))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

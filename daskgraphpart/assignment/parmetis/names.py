@@ -1,0 +1,198 @@
+"""Names of the files that ParMETIS' programs read and write, and which of them a path holds.
+
+`pm_dglpart`, `pm_dglpart2` and `pm_dglpart3` are on the branch `dgl` of ParMETIS; DGL's user guide 7.1 (0.7 and 0.8)
+describes the files. They look for their input in the working directory, so one directory holds the files of a graph.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PART_SUFFIX = re.compile(r"_part\.([1-9]\d*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class ParmetisFiles:
+    """The files of one graph in one directory."""
+
+    directory: Path
+    graph: str
+
+    @property
+    def nodes(self) -> Path:
+        """Lines `ntype weights... type_nid`; the line number is the homogeneous ID."""
+        return self.directory / f"{self.graph}_nodes.txt"
+
+    @property
+    def edges(self) -> Path:
+        """Lines `src dst type_eid etype`, in homogeneous IDs."""
+        return self.directory / f"{self.graph}_edges.txt"
+
+    @property
+    def removed_edges(self) -> Path:
+        """Self-loops and repeated edges, in the same columns."""
+        return self.directory / f"{self.graph}_removed_edges.txt"
+
+    @property
+    def schema(self) -> Path:
+        """JSON with the ranges of homogeneous IDs of all types."""
+        return self.directory / f"{self.graph}.json"
+
+    @property
+    def stats(self) -> Path:
+        """One line, `num_nodes num_edges num_node_weights`; written last."""
+        return self.directory / f"{self.graph}_stats.txt"
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        """All of these, in the order in which they are written."""
+        return self.nodes, self.edges, self.removed_edges, self.schema, self.stats
+
+    def parts(self, num_parts: int) -> Path:
+        """What `pm_dglpart2` and `pm_dglpart3` write: lines `homo_nid part`."""
+        return self.directory / f"{self.graph}_part.{num_parts}"
+
+    def nodes_of_part(self, part: int) -> Path:
+        """What `pm_dglpart` writes: lines `new_nid ntype weights... type_nid`."""
+        return self.directory / f"p{part:03d}-{self.graph}_nodes.txt"
+
+    def edges_of_part(self, part: int) -> Path:
+        """What `pm_dglpart` writes: lines `new_src new_dst src dst type_eid etype`."""
+        return self.directory / f"p{part:03d}-{self.graph}_edges.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class PartFiles:
+    """Parts as ParMETIS has written them.
+
+    Parameters
+    ----------
+    paths : tuple of Path
+        One file of `pm_dglpart2` or `pm_dglpart3`, or for each part one of `pm_dglpart`.
+    num_parts : int
+        Number of parts.
+    by_part : bool
+        Whether they are of `pm_dglpart`.
+    """
+
+    paths: tuple[Path, ...]
+    num_parts: int
+    by_part: bool
+
+
+def holds_parts(path: Path, graph: str) -> bool:
+    """Whether a path is a file, or a directory with files that are named like output of ParMETIS."""
+    if path.is_file():
+        return True
+    return path.is_dir() and bool(_part_files(path, graph) or _node_files(path, graph))
+
+
+def find_parts(path: Path, graph: str, num_parts: int | None) -> PartFiles:
+    """Find the output of ParMETIS.
+
+    Parameters
+    ----------
+    path : Path
+        A file `<graph>_part.<num_parts>` (of any name, if `num_parts` is given), or the directory of that file or of
+        the files `p000-<graph>_nodes.txt`, `p001-...`.
+    graph : str
+        Name of the graph.
+    num_parts : int, optional
+        Number of parts; must agree with the name of the file, or with the number of files.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If there is no such file or directory, or nothing of ParMETIS in it, or the file of a part is missing.
+    AssignmentError
+        If the files are for another number of parts.
+    OptionError
+        If there are several to choose from, or the number of parts is not known.
+    """
+    if path.is_file():
+        return _one_file(path, num_parts)
+    if not path.is_dir():
+        raise InputFileNotFoundError("no such file or directory", file=str(path), hint="give the output of ParMETIS")
+    single, by_part = _part_files(path, graph), _node_files(path, graph)
+    if num_parts is not None:
+        single = {k: file for k, file in single.items() if k == num_parts} or single
+    if not single and not by_part:
+        raise InputFileNotFoundError(
+            f"no output of ParMETIS for graph {graph!r}",
+            file=str(path),
+            expected=f"{graph}_part.<num_parts>, or p000-{graph}_nodes.txt and so on",
+        )
+    if len(single) + bool(by_part) > 1:
+        found = [file.name for file in (*single.values(), *by_part.values())]
+        raise OptionError(
+            "several outputs of ParMETIS to choose from",
+            file=str(path),
+            found=", ".join(found[:4]) + (" ..." if len(found) > 4 else ""),
+            hint="give one file, or the number of parts",
+        )
+    return _by_part(path, graph, by_part, num_parts) if by_part else _one_file(next(iter(single.values())), num_parts)
+
+
+def find_node_files(directory: Path, graph: str, num_parts: int | None) -> PartFiles:
+    """Find the files of nodes that `pm_dglpart` has written, whatever else is there; raises as `find_parts` does."""
+    found = _node_files(directory, graph) if directory.is_dir() else {}
+    if not found:
+        raise InputFileNotFoundError(
+            f"no output of pm_dglpart for graph {graph!r}",
+            file=str(directory),
+            expected=f"p000-{graph}_nodes.txt and so on",
+        )
+    return _by_part(directory, graph, found, num_parts)
+
+
+def _part_files(directory: Path, graph: str) -> dict[int, Path]:
+    pattern = re.compile(re.escape(graph) + PART_SUFFIX.pattern)
+    found = ((pattern.fullmatch(path.name), path) for path in directory.iterdir() if path.is_file())
+    return dict(sorted((int(match[1]), path) for match, path in found if match))
+
+
+def _node_files(directory: Path, graph: str) -> dict[int, Path]:
+    pattern = re.compile(r"p(\d{3}|[1-9]\d{3,})-" + re.escape(graph) + r"_nodes\.txt")
+    found = ((pattern.fullmatch(path.name), path) for path in directory.iterdir())
+    return dict(sorted((int(match[1]), path) for match, path in found if match))
+
+
+def _one_file(path: Path, num_parts: int | None) -> PartFiles:
+    suffix = PART_SUFFIX.search(path.name)
+    named = int(suffix[1]) if suffix else None
+    if named is None and num_parts is None:
+        raise OptionError(
+            "the name of the file does not tell the number of parts",
+            file=str(path),
+            expected="<graph>_part.<num_parts>",
+            hint="give --num-parts",
+        )
+    if named is not None and num_parts is not None and named != num_parts:
+        raise AssignmentError(
+            "the file is for another number of parts", file=str(path), expected=num_parts, found=named
+        )
+    return PartFiles((path,), named or num_parts or 0, by_part=False)
+
+
+def _by_part(directory: Path, graph: str, found: dict[int, Path], num_parts: int | None) -> PartFiles:
+    names = ParmetisFiles(directory, graph)
+    parts = num_parts if num_parts is not None else max(found) + 1
+    if max(found) >= parts:
+        raise AssignmentError(
+            "the files are for another number of parts", file=str(found[max(found)]), expected=f"parts below {parts}"
+        )
+    missing = [names.nodes_of_part(part) for part in range(parts) if part not in found]
+    if missing:
+        raise InputFileNotFoundError(
+            "no nodes of this part",
+            file=str(missing[0]),
+            hint=f"each of {parts} parts has a file; copy those of all machines into one directory",
+        )
+    return PartFiles(tuple(found.values()), parts, by_part=True)

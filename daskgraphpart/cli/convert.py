@@ -1,0 +1,78 @@
+"""``daskgraphpart convert``."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from daskgraphpart.cli.options import (
+    OUTPUT_OPTIONS,
+    RESOURCE_OPTIONS,
+    STAGING_OPTION,
+    dispatch_options_of,
+    one_of,
+    progress_of,
+    resources_of,
+    with_options,
+)
+from daskgraphpart.cli.summary import show_outcome
+
+
+@click.command("convert")
+@click.argument("in_dir", required=False, type=click.Path())
+@click.argument("out_dir", required=False, type=click.Path())
+@click.option("--graph-name", required=True, help="Name of the graph, in the names of the files.")
+@click.option("--schema", type=click.Path(), help="Ranges of IDs of all types; default GRAPH_NAME.json in IN_DIR.")
+@click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts; default as many as there are files.")
+@click.option(
+    "--num-node-weights",
+    type=click.IntRange(min=0),
+    help="Weights in a line of nodes; default from GRAPH_NAME_stats.txt, or else all columns but three.",
+)
+@click.option(
+    "--removed-edges",
+    type=click.Path(),
+    help="File of the self-loops and repeated edges that were taken out, in IN_DIR or elsewhere.",
+)
+@click.option("--node-attr-dtype", metavar="DTYPE", help="Make the attributes of nodes a feature, such as float32.")
+@click.option("--edge-attr-dtype", metavar="DTYPE", help="Make the attributes of edges a feature.")
+@with_options(OUTPUT_OPTIONS)
+@click.option("--input-dir", "dgl_in_dir", type=click.Path(), help="As DGL's convert_partition.py has it.")
+@click.option("--output", "dgl_out_dir", type=click.Path(), help="As DGL's convert_partition.py has it.")
+@with_options((*RESOURCE_OPTIONS, STAGING_OPTION))
+def command(**values: Any) -> None:
+    """Turn the complete output of pm_dglpart in IN_DIR into the partitions DGL loads, in OUT_DIR.
+
+    Reads p000-GRAPH_NAME_nodes.txt, p000-GRAPH_NAME_edges.txt and so on, as convert_partition.py of DGL 0.6 to 0.8
+    did. While it runs, the graph lies in the workspace, or beside OUT_DIR.
+
+    \b
+    daskgraphpart convert for-parmetis partitions --graph-name mag --removed-edges mag_removed_edges.txt
+    daskgraphpart convert --input-dir . --graph-name mag --schema mag.json --num-parts 2 --num-node-weights 4 \\
+        --output outputs --node-attr-dtype float --removed-edges mag_removed_edges.txt
+    """
+    from daskgraphpart.api.convert import convert
+
+    in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
+    out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
+    started = time.monotonic()
+    with progress_of(values) as progress:
+        outcome = convert(
+            in_dir,
+            out_dir,
+            graph_name=values["graph_name"],
+            schema=values["schema"],
+            num_parts=values["num_parts"],
+            num_node_weights=values["num_node_weights"],
+            removed_edges=values["removed_edges"],
+            node_attr_dtype=values["node_attr_dtype"],
+            edge_attr_dtype=values["edge_attr_dtype"],
+            options=dispatch_options_of(values),
+            resources=resources_of(values),
+            overwrite=values["overwrite"],
+            progress=progress,
+        )
+    if not values["quiet"]:
+        show_outcome(outcome, time.monotonic() - started)

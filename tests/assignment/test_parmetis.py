@@ -1,0 +1,337 @@
+"""The files for ParMETIS are those DGL's user guide and examples describe, and the parts it writes are read back."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from graphs import Graph, file_hashes
+from hypothesis import given
+from hypothesis import strategies as st
+from parmetis_programs import pm_dglpart, pm_dglpart2
+from strategies import graphs, layouts
+
+from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
+from daskgraphpart.api.pipeline import assign, dispatch
+from daskgraphpart.assignment.parmetis.names import ParmetisFiles, find_parts
+from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
+from daskgraphpart.assignment.parmetis.sizes import ParmetisSizes
+from daskgraphpart.assignment.parmetis.write import write_parmetis_files
+from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import (
+    AssignmentError,
+    GraphPartError,
+    InputFileError,
+    InputFileNotFoundError,
+    OptionError,
+    OutputExistsError,
+)
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart.verification.pipeline import verify
+
+if TYPE_CHECKING:
+    from strategies import Layout
+
+RESOURCES = Resources(1 << 28, "threads", 2)
+
+
+@st.composite
+def bites(draw: st.DrawFn) -> ParmetisSizes:
+    few = st.sampled_from((1, 2, 7, 64, 1000))
+    text = st.sampled_from((3, 10, 100, 10_000))
+    return ParmetisSizes(draw(few), draw(text), draw(few), draw(few), draw(text))
+
+
+def in_memory(graph: Graph, weights: list[str]) -> dict[str, str]:
+    """What the files must hold, after DGL's examples/pytorch/rgcn/experimental/write_mag.py."""
+    schema, starts = graph.schema, graph.schema.homo_starts
+    nodes = []
+    for i, node_type in enumerate(schema.node_types):
+        one_hot = [int(i == other) for other, t in enumerate(schema.node_types) if t.num_nodes]
+        for node in range(node_type.num_nodes):
+            data = graph.node_data.get(node_type.name, {})
+            nodes.append([i, *one_hot, *(int(data[w][node]) if w in data else 0 for w in weights), node])
+    kept, removed, seen = [], [], set()
+    for i, edge_type in enumerate(schema.edge_types):
+        first_src, first_dst = (starts[schema.ntypes.index(end)] for end in (edge_type.src, edge_type.dst))
+        for eid, (src, dst) in enumerate(zip(*graph.edges[edge_type.name], strict=True)):
+            pair = int(src) + first_src, int(dst) + first_dst
+            (removed if pair[0] == pair[1] or pair in seen else kept).append([*pair, eid, i])
+            seen.add(pair)
+    stats = [[len(nodes), len(kept), sum(t.num_nodes > 0 for t in schema.node_types) + len(weights)]]
+    texts = {"nodes": nodes, "edges": kept, "removed_edges": removed, "stats": stats}
+    return {name: "".join(" ".join(map(str, line)) + "\n" for line in lines) for name, lines in texts.items()}
+
+
+@given(graphs(), layouts(), bites(), bites(), st.sampled_from((1, 2, 5)), st.booleans())
+def test_files_are_those_of_the_definition_and_parts_come_back(
+    graph: Graph, layout: Layout, writing: ParmetisSizes, reading: ParmetisSizes, num_parts: int, alone: bool
+) -> None:
+    weights = (
+        ["train_mask"] if any(data.get("train_mask", np.zeros(0)).any() for data in graph.node_data.values()) else []
+    )
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        graph.write(
+            root / "in",
+            edge_format=layout.edge_format,
+            data_format=layout.data_format,
+            num_chunks=layout.num_chunks,
+            delimiter=layout.delimiter,
+        )
+        chunked = read_chunked(root / "in")
+        for directory in ("out", "scratch"):
+            (root / directory).mkdir()
+        files = ParmetisFiles(root / "out", "g")
+        with open_runner(RESOURCES) as runner:
+            write_parmetis_files(chunked, files, weights, writing, runner, root / "scratch")
+            for kind, text in in_memory(graph, weights).items():
+                assert (root / "out" / f"g_{kind}.txt").read_text() == text, kind
+            run = pm_dglpart if alone else lambda *a: pm_dglpart2(*a, num_processes=3)
+            parts = run(root / "out", "g", num_parts)
+            found = find_parts(root / "out", "g", None)
+            assignment = read_parmetis_parts(found, chunked.schema, root / "owners", runner, None, reading)
+        owners = [assignment.owners[ntype].read() for ntype in chunked.schema.ntypes]
+        assert assignment.num_parts == num_parts
+        assert np.concatenate(owners).tolist() == parts.tolist()
+
+
+def toy(directory: Path, **more: np.ndarray) -> Path:
+    """The toy graph of DGL's user guide 7.1 (0.8): node types of three and four nodes; edges of our own."""
+    schema = GraphSchema(
+        "xxx", (NodeType("a", 3), NodeType("b", 4)), (EdgeType("a", "r", "b", 5), EdgeType("a", "s", "a", 3))
+    )
+    edges = {
+        "a:r:b": (np.array([0, 0, 1, 0, 2]), np.array([1, 1, 2, 3, 0])),
+        "a:s:a": (np.array([0, 1, 2]), np.array([0, 2, 1])),
+    }
+    return Graph(schema, edges, {"a": more} if more else {}).write(directory)
+
+
+def test_the_toy_example_of_dgls_user_guide(tmp_path: Path) -> None:
+    found = write_parmetis(toy(tmp_path / "in"), tmp_path / "out")
+    texts = {path.name: path.read_text() for path in (tmp_path / "out").glob("*.txt")}
+    assert texts == {
+        "xxx_nodes.txt": "0 1 0 0\n0 1 0 1\n0 1 0 2\n1 0 1 0\n1 0 1 1\n1 0 1 2\n1 0 1 3\n",
+        "xxx_edges.txt": "0 4 0 0\n1 5 2 0\n0 6 3 0\n2 3 4 0\n1 2 1 1\n2 1 2 1\n",
+        "xxx_removed_edges.txt": "0 4 1 0\n0 0 0 1\n",
+        "xxx_stats.txt": "7 6 2\n",
+    }
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["xxx.json", *sorted(texts)]
+    assert (found.num_nodes, found.num_edges, found.num_self_loops, found.num_repeats) == (7, 6, 1, 1)
+
+
+def test_node_data_become_weights(tmp_path: Path) -> None:
+    more = {"mask": np.array([True, False, True]), "size": np.array([[300], [0], [7]])}
+    found = write_parmetis(toy(tmp_path / "in", **more), tmp_path / "out", weights=["size", "mask"])
+    lines = (tmp_path / "out" / "xxx_nodes.txt").read_text().splitlines()
+    assert lines[:4] == ["0 1 0 300 1 0", "0 1 0 0 0 1", "0 1 0 7 1 2", "1 0 1 0 0 0"]
+    assert found.num_node_weights == 4
+    assert (tmp_path / "out" / "xxx_stats.txt").read_text() == "7 6 4\n"
+
+
+@pytest.mark.parametrize("data", [np.ones(3, "f4"), np.ones((3, 2), int)])
+def test_data_that_are_no_integers_cannot_be_weights(data: np.ndarray, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"cannot be weights.*one integer or bool per node"):
+        write_parmetis(toy(tmp_path / "in", size=data), tmp_path / "out", weights=["size"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_weights_are_checked(tmp_path: Path) -> None:
+    graph = toy(tmp_path / "in", size=np.array([1, -4, 2]))
+    with pytest.raises(
+        InputFileError, match=r"row 1: weights 'size' must not be negative; expected 0 or more, found -4"
+    ):
+        write_parmetis(graph, tmp_path / "out", weights=["size"])
+    assert list((tmp_path / "out").iterdir()) == []
+    with pytest.raises(InputFileError, match="weights 'none' are zero for all nodes, which ParMETIS does not take"):
+        write_parmetis(toy(tmp_path / "more", none=np.zeros(3, int)), tmp_path / "out", weights=["none"])
+    assert list((tmp_path / "out").iterdir()) == []
+    with pytest.raises(OptionError, match="no node type has data 'width'; expected one of: size"):
+        write_parmetis(graph, tmp_path / "out", weights=["width"])
+    with pytest.raises(OptionError, match="given twice"):
+        write_parmetis(graph, tmp_path / "out", weights=["size", "size"])
+
+
+def test_processes_write_the_same_bytes_in_a_workspace_elsewhere(tmp_path: Path) -> None:
+    graph = toy(tmp_path / "in")
+    write_parmetis(graph, tmp_path / "one", resources=Resources(1 << 26, "sync"))
+    processes = Resources(1 << 28, "processes", 2, workspace=str(tmp_path / "work"))
+    write_parmetis(graph, tmp_path / "two", resources=processes)
+    assert file_hashes(tmp_path / "one") == file_hashes(tmp_path / "two")
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_files_are_replaced_on_request_only(tmp_path: Path) -> None:
+    graph = toy(tmp_path / "in")
+    write_parmetis(graph, tmp_path / "out")
+    with pytest.raises(OutputExistsError, match="--overwrite"):
+        write_parmetis(graph, tmp_path / "out")
+    expected = file_hashes(tmp_path / "out")
+    write_parmetis(graph, tmp_path / "out", overwrite=True)
+    assert file_hashes(tmp_path / "out") == expected
+
+
+def test_files_of_the_graph_are_never_replaced(tmp_path: Path) -> None:
+    schema = GraphSchema("metadata", (NodeType("a", 2),), ())
+    graph = Graph(schema, {}).write(tmp_path / "in")
+    with pytest.raises(OutputExistsError, match="belongs to the graph"):
+        write_parmetis(graph, graph, overwrite=True)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    write_parmetis(toy(tmp_path / "in"), tmp_path / "pm")
+    return tmp_path
+
+
+def test_an_assignment_is_written_and_dispatch_takes_either(written: Path) -> None:
+    parts = pm_dglpart2(written / "pm", "xxx", 2, 2)
+    read_parmetis(written / "in", written / "pm", written / "owners")
+    text = [(written / "owners" / f"{ntype}.txt").read_text().split() for ntype in ("a", "b")]
+    assert [int(word) for words in text for word in words] == parts.tolist()
+    dispatch(written / "in", written / "owners", written / "one")
+    dispatch(written / "in", written / "pm", written / "two")
+    dispatch(written / "in", written / "pm" / "xxx_part.2", written / "three")
+    assert file_hashes(written / "one") == file_hashes(written / "two") == file_hashes(written / "three")
+    assert verify(written / "in", written / "one") is not None
+    assign(written / "in", written / "again", 2, method=str(written / "pm" / "xxx_part.2"))
+    assert file_hashes(written / "again") == file_hashes(written / "owners")
+
+
+def test_a_part_without_nodes_is_kept(written: Path) -> None:
+    lines = "".join(f"{node} {node % 2 * 2}\n" for node in range(7))
+    (written / "pm" / "xxx_part.4").write_text(lines)
+    read_parmetis(written / "in", written / "pm", written / "owners")
+    assert '"num_parts": 4' in (written / "owners" / "partition_meta.json").read_text()
+    pm_dglpart(written / "pm", "xxx", 2)
+    for kind in ("nodes", "edges"):
+        (written / "pm" / f"p002-xxx_{kind}.txt").touch()
+    (written / "pm" / "xxx_part.4").unlink()
+    read_parmetis(written / "in", written / "pm", written / "more")
+    assert '"num_parts": 3' in (written / "more" / "partition_meta.json").read_text()
+
+
+def test_what_dgls_postprocess_writes_is_read_and_its_count_of_parts_explained(written: Path) -> None:
+    owners = written / "owners"
+    owners.mkdir()
+    (owners / "a.txt").write_text("0\n2\n2\n")
+    (owners / "b.txt").write_text("0\n2\n0\n2\n")
+    meta = '{"num_parts": %d, "algo_name": "metis", "version": "1.0.0"}'
+    (owners / "partition_meta.json").write_text(meta % 2)  # distinct owners, not parts
+    with pytest.raises(
+        AssignmentError, match=r"found 2; DGL's parmetis_postprocess.py counts the parts that have nodes"
+    ):
+        dispatch(written / "in", owners, written / "out")
+    (owners / "partition_meta.json").write_text(meta % 3)
+    (owners / "xxx_part.3").write_text("garbage")  # beside owners it is not looked at
+    dispatch(written / "in", owners, written / "out")
+
+
+GOOD = [[node, node % 2] for node in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "wrong number of lines; expected 7, one per node, found 0"),
+        ("0 1\n1 1\n", "wrong number of lines; expected 7, one per node, found 2"),
+        ("0 1\n\n1 0\n2 7\n", r"line 4: part out of range; expected \[0, 2\), found 7"),
+        ("0 1\n1 0\n9 0\n", r"line 3: node ID out of range; expected \[0, 7\), found 9"),
+        ("0 1\n1 x\n", r"line 2: not an integer; expected a homogeneous node ID and a part, found '1 x'"),
+        ("0 1\n1\n", r"line 2: columns are missing"),
+        ("0 1 5\n", r"line 1: too many columns"),
+        ("0 99999999999999999999\n", r"line 1: integer too large"),
+        ("node part\n0 1\n", r"line 1: not an integer"),
+        (
+            "0 1\n1 0\n2 1\n3 0\n4 1\n5 0\n3 0\n",
+            r"line 7: a node has several parts; expected every node once, found node 3 \('b' node 0\) again",
+        ),
+    ],
+)
+@pytest.mark.parametrize("block_bytes", [3, 1000])
+def test_a_wrong_line_is_one_error(text: str, message: str, block_bytes: int, written: Path) -> None:
+    path = written / "pm" / "xxx_part.2"
+    path.write_text(text)
+    sizes = ParmetisSizes(1, 1, 1, 2, block_bytes)
+    schema = read_chunked(written / "in").schema
+    with open_runner(Resources(1 << 26, "sync")) as runner, pytest.raises(AssignmentError, match=message) as error:
+        read_parmetis_parts(find_parts(path, "xxx", None), schema, written / "owners", runner, None, sizes)
+    assert error.value.file == str(path)
+    assert not (written / "owners" / ".parmetis").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("0 0 1 0", r"columns are missing; expected new node ID, node type, 2 weights, ID in its type"),
+        ("0 2 1 0 0", r"node type out of range; expected \[0, 2\), found 2"),
+        ("0 0 1 0 3", r"ID of a 'a' node out of range; expected \[0, 3\), found 3"),
+        ("7 0 1 0 0", r"new node ID out of range; expected \[0, 7\), found 7"),
+        ("0 0 1 0 0.5", "not an integer"),
+    ],
+)
+def test_a_wrong_line_of_one_part_is_one_error(line: str, message: str, written: Path) -> None:
+    pm_dglpart(written / "pm", "xxx", 2)
+    path = written / "pm" / "p001-xxx_nodes.txt"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([line, *lines[1:]]))
+    with pytest.raises(AssignmentError, match=message) as error:
+        read_parmetis(written / "in", written / "pm", written / "owners")
+    assert (error.value.file, error.value.place) == (str(path), "line 1")
+
+
+def test_nodes_with_attributes_are_read_with_and_without_the_stats_file(written: Path) -> None:
+    parts = pm_dglpart(written / "pm", "xxx", 2)
+    for path in (written / "pm").glob("p*_nodes.txt"):
+        path.write_text("".join(f"{line} 0.5 nan\n" for line in path.read_text().splitlines()))
+    read_parmetis(written / "in", written / "pm", written / "one")
+    (written / "pm" / "xxx_stats.txt").unlink()
+    with pytest.raises(AssignmentError, match="not an integer"):
+        read_parmetis(written / "in", written / "pm", written / "two")
+    read_parmetis(written / "in", written / "pm", written / "two", num_node_weights=2, overwrite=True)
+    assert file_hashes(written / "one") == file_hashes(written / "two")
+    assert [int(w) for t in "ab" for w in (written / "one" / f"{t}.txt").read_text().split()] == parts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("files", "num_parts", "kind", "message"),
+    [
+        ([], None, InputFileNotFoundError, "no output of ParMETIS for graph 'xxx'"),
+        (["xxx_part.2", "xxx_part.3"], None, OptionError, "several outputs of ParMETIS"),
+        (["xxx_part.2", "xxx_part.3"], 4, OptionError, "several outputs of ParMETIS"),
+        (["xxx_part.2", "p000-xxx_nodes.txt"], None, OptionError, "several outputs of ParMETIS"),
+        (["xxx_part.2"], 3, AssignmentError, "for another number of parts; expected 3, found 2"),
+        (["p000-xxx_nodes.txt", "p002-xxx_nodes.txt"], None, InputFileNotFoundError, "p001-xxx_nodes.txt: no nodes"),
+        (["p000-xxx_nodes.txt"], 2, InputFileNotFoundError, "p001-xxx_nodes.txt: no nodes of this part"),
+        (["p000-xxx_nodes.txt", "p001-xxx_nodes.txt"], 1, AssignmentError, "expected parts below 1"),
+    ],
+)
+def test_files_that_are_missing_or_too_many_are_one_error(
+    files: list[str], num_parts: int | None, kind: type[GraphPartError], message: str, written: Path
+) -> None:
+    for name in files:
+        (written / "pm" / name).touch()
+    with pytest.raises(kind, match=message):
+        read_parmetis(written / "in", written / "pm", written / "owners", num_parts=num_parts)
+
+
+def test_a_file_of_any_name_needs_the_number_of_parts(written: Path) -> None:
+    (written / "parts.txt").write_text("".join(f"{node} {part}\n" for node, part in GOOD))
+    with pytest.raises(OptionError, match=r"does not tell the number of parts.*--num-parts"):
+        read_parmetis(written / "in", written / "parts.txt", written / "owners")
+    read_parmetis(written / "in", written / "parts.txt", written / "owners", num_parts=3)
+    with pytest.raises(InputFileNotFoundError, match="no such file or directory"):
+        read_parmetis(written / "in", written / "nothing", written / "more")
+
+
+def test_a_stats_file_that_is_none_is_one_error(written: Path) -> None:
+    pm_dglpart(written / "pm", "xxx", 2)
+    (written / "pm" / "xxx_stats.txt").write_text("7 6\n")
+    with pytest.raises(AssignmentError, match="not a stats file of ParMETIS"):
+        read_parmetis(written / "in", written / "pm", written / "owners")
