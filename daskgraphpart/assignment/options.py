@@ -60,6 +60,12 @@ class AssignOptions:
     def __post_init__(self) -> None:
         if self.objtype not in ("cut", "vol"):
             raise OptionError("unknown objective", place="--objtype", expected="cut or vol", found=self.objtype)
+        if self.recursive and self.objtype == "vol":
+            raise OptionError(
+                "METIS minimises the communication volume with k-way only",
+                place="--recursive --objtype vol",
+                hint="leave one of them out",
+            )
         for place, value in (("--passes", self.passes), ("--trainers", self.trainers), ("--threads", self.threads)):
             if value is not None and value < 1:
                 raise OptionError("must be positive", place=place, found=value)

@@ -1,0 +1,296 @@
+"""Partitioners side by side: cut, balance, time and memory; writes docs/partitioners.md.
+
+Sections: ``cuts`` (all real graphs: auto, multilevel, fennel, ldg and random against METIS with balanced nodes; auto
+against real DGL's METIS with ``balance_edges=True``), ``types`` (several constraints on heterogeneous graphs), ``large``
+(generated graphs with more than ten million edges: time and memory of fresh processes), ``external`` (memory and speed of
+multilevel, edges quadrupled at equal nodes, one core against two). ``python benchmarks/partitioners.py --sections cuts``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from harness import RESULTS, generate_once, measure, our_command, touch_memory
+
+import daskgraphpart as dgp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+from graphs import REAL_GRAPHS, load_real_graph  # noqa: E402
+
+PAGE = HERE.parent / "docs" / "partitioners.md"
+KEPT = RESULTS / "partitioners.json"
+METHODS = ("metis", "auto", "kaminpar", "multilevel", "fennel", "ldg", "random")
+HETEROGENEOUS = ("dblp_hetero", "vcs_networkit", "oewn")
+MULTILEVEL_SHARE = 8  # multilevel gets memory for a coarsest graph of an eighth of the arcs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sections", default="cuts,types,large,external")
+    parser.add_argument("--graphs", default=",".join(REAL_GRAPHS))
+    parser.add_argument("--parts", default="4,8,64")
+    parser.add_argument("--large-edges", default="4e7", help="edges of the generated graphs of `large`")
+    parser.add_argument("--external-edges", default="1e7", help="edges of the smaller graph of `external`")
+    parser.add_argument("--dgl-python", default=str(HERE.parent / ".venv-dgl-1.1.3" / "bin" / "python"))
+    parser.add_argument("--directory", type=Path, help="where files go; default a temporary directory")
+    options = parser.parse_args()
+    options.parts = [int(number) for number in options.parts.split(",")]
+    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
+    with tempfile.TemporaryDirectory(dir=options.directory) as scratch:
+        for section in options.sections.split(","):
+            found[section] = SECTIONS[section](Path(scratch), options)
+            KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(found), encoding="utf-8")
+
+
+def assigned(graph: Path, parts: int, method: str, balance: str | None, memory: str = "8GB") -> dict[str, Any]:
+    report = dgp.assign(graph, parts, method=method, balance=balance, resources=dgp.detect_resources(memory)).report
+    assert report is not None
+    return {
+        "cut": report.cut_share,
+        "used": report.method,
+        "seconds": report.seconds,
+        "balances": {b.name: (b.ratio, b.allowed) for b in report.balances},
+    }
+
+
+def cuts(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = []
+    for name in options.graphs.split(","):
+        graph = load_real_graph(name)
+        directory = graph.write(root / name.replace("/", "_"), edge_format="numpy")
+        theirs = dgl_metis(graph, root, options)
+        arcs = 2 * graph.schema.num_edges
+        memory = str(max(8 << 20, 2 * (arcs // MULTILEVEL_SHARE * 52 + graph.schema.num_nodes * 20)))
+        for parts in options.parts:
+            row: dict[str, Any] = {"graph": name, "parts": parts, "arcs": arcs, "dgl": theirs.get(parts)}
+            for method in METHODS:
+                budget = memory if method == "multilevel" else "8GB"
+                row[method] = assigned(directory, parts, method, "nodes", budget)
+            row["both"] = assigned(directory, parts, "auto", None)
+            rows.append(row)
+            ratio = {m: round(row[m]["cut"] / max(row["metis"]["cut"], 1e-9), 3) for m in METHODS}
+            print(name, parts, ratio, "both", round(row["both"]["cut"], 4), row["dgl"], flush=True)
+    return rows
+
+
+def dgl_metis(graph: Any, root: Path, options: argparse.Namespace) -> dict[int, dict[str, float]]:
+    """Cut and balance of real DGL's METIS with balanced edges, by number of parts; empty without DGL."""
+    if not Path(options.dgl_python).is_file():
+        return {}
+    firsts = dict(
+        zip(graph.schema.ntypes, np.cumsum([0, *(t.num_nodes for t in graph.schema.node_types)]), strict=False)
+    )
+    src, dst = (
+        np.concatenate(
+            [np.asarray(graph.edges[t.name][end]) + firsts[(t.src, t.dst)[end]] for t in graph.schema.edge_types]
+        )
+        for end in (0, 1)
+    )
+    np.savez(root / "edges.npz", src=src, dst=dst, num_nodes=graph.schema.num_nodes)
+    script = [options.dgl_python, str(HERE / "dgl_metis.py"), str(root / "edges.npz"), str(root / "parts.npz")]
+    subprocess.run([*script, ",".join(map(str, options.parts))], check=True, stdout=subprocess.DEVNULL)
+    found = np.load(root / "parts.npz")
+    result = {}
+    for parts in options.parts:
+        owners = found[f"parts-{parts}"]
+        nodes, edges = np.bincount(owners, minlength=parts), np.bincount(owners[dst], minlength=parts)
+        result[parts] = {
+            "cut": float(np.mean(owners[src] != owners[dst])),
+            "nodes": float(nodes.max() / nodes.mean()),
+            "edges": float(edges.max() / edges.mean()),
+            "seconds": float(found[f"seconds-{parts}"]),
+        }
+    return result
+
+
+def types(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = []
+    for name in HETEROGENEOUS:
+        directory = load_real_graph(name).write(root / f"types-{name}", edge_format="numpy")
+        for parts in options.parts[:2]:
+            for method in ("auto", "kaminpar", "metis", "multilevel", "fennel", "ldg", "random"):
+                free = assigned(directory, parts, method, "nodes")
+                bound = assigned(directory, parts, method, "ntypes=0.05,edges=0.05")
+                kept = all(ratio <= allowed + 1e-9 for ratio, allowed in bound["balances"].values() if allowed)
+                rows.append(
+                    {"graph": name, "parts": parts, "method": method, "free": free, "bound": bound, "kept": kept}
+                )
+                print(
+                    name, parts, method, f"{free['cut']:.4f} -> {bound['cut']:.4f}", kept, bound["balances"], flush=True
+                )
+    return rows
+
+
+def large(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = []
+    for kind, per_node in (("communities", 20), ("rmat", 20)):
+        edges = int(float(options.large_edges))
+        arguments = ("--kind", kind, "--nodes", f"{edges // per_node}", "--edges", f"{edges}", "--features", "0")
+        graph = generate_once((options.directory or root) / f"large-{kind}-{edges}", *arguments)
+        for balance in ("nodes", "nodes,edges"):
+            for method in ("metis", "auto"):
+                touch_memory(3e9)
+                rows.append(
+                    {"graph": kind, "balance": balance, "method": method, **run(graph, root, 8, method, balance)}
+                )
+                print(rows[-1], flush=True)
+    return rows
+
+
+def run(graph: Path, root: Path, parts: int, method: str, balance: str, more: Sequence[str] = ()) -> dict[str, Any]:
+    """Run one assignment in a fresh process."""
+    report = root / "report.json"
+    command = our_command(
+        *("assign", str(graph), str(root / "owners"), "--num-parts", str(parts), "--method", method, "--quiet"),
+        *("--balance", balance, "--report", str(report), "--overwrite", *(more or ("--memory", "8GB"))),
+    )
+    taken = measure(command)
+    found = json.loads(report.read_text(encoding="utf-8"))
+    return {
+        "seconds": taken.seconds,
+        "peak": taken.peak_bytes,
+        "cut": found["cut_share"],
+        "used": found["method"],
+        "balances": {b["name"]: b["ratio"] for b in found["balances"]},
+    }
+
+
+def external(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = []
+    small = int(float(options.external_edges))
+    for edges in (small, 4 * small):
+        arguments = ("--kind", "communities", "--nodes", f"{small // 10}", "--edges", f"{edges}", "--features", "0")
+        graph = generate_once((options.directory or root) / f"external-{edges}", *arguments)
+        for workers in (2, 1):
+            touch_memory(2e9)
+            more = ("--memory", "256MB", "--workers", str(workers))
+            found = run(graph, root, 8, "multilevel", "nodes", more)
+            rows.append({"nodes": small // 10, "edges": edges, "workers": workers, **found})
+            print(rows[-1], flush=True)
+    return rows
+
+
+SECTIONS = {"cuts": cuts, "types": types, "large": large, "external": external}
+
+
+def page(found: dict[str, Any]) -> str:
+    """Lay out all sections in Markdown."""
+    lines = [
+        "# Partitioners",
+        "",
+        "Made by `benchmarks/partitioners.py`; 3 % imbalance. Time and memory of `large` and",
+    ]
+    lines += ["`external` are those of whole processes, reading the input and building the adjacency included.", ""]
+    if "cuts" in found:
+        lines += cuts_tables(found["cuts"])
+    if "types" in found:
+        lines += ["## Several constraints: every node type and edges within 5 %", ""]
+        lines += table(
+            ["graph", "parts", "method", "cut, nodes only", "cut", "all constraints kept", "worst ratio / allowed"],
+            [
+                [
+                    r["graph"], r["parts"], r["method"], percent(r["free"]["cut"]), percent(r["bound"]["cut"]),
+                    "yes" if r["kept"] else "no",
+                    f"{max(ratio / allowed for ratio, allowed in r['bound']['balances'].values() if allowed):.3f}",
+                ]
+                for r in found["types"]
+            ],
+        )  # fmt: skip
+    if "large" in found:
+        lines += ["## More than ten million edges, 8 parts", ""]
+        lines += table(
+            ["graph", "balance", "method", "cut", "edges, largest part", "seconds", "peak memory"],
+            [
+                [
+                    r["graph"], r["balance"], r["used"], percent(r["cut"]), f"{r['balances']['edges']:.2f}",
+                    f"{r['seconds']:.1f}", f"{r['peak'] / 1e9:.2f} GB",
+                ]
+                for r in found["large"]
+            ],
+        )  # fmt: skip
+    if "external" in found:
+        lines += ["## multilevel with a budget of 256 MB, 8 parts", ""]
+        lines += table(
+            ["nodes", "edges", "cores", "cut", "seconds", "peak memory"],
+            [
+                [f"{r['nodes']:,}", f"{r['edges']:,}", r["workers"], percent(r["cut"]), f"{r['seconds']:.1f}",
+                 f"{r['peak'] / 1e9:.2f} GB"]
+                for r in found["external"]
+            ],
+        )  # fmt: skip
+    return "\n".join(lines)
+
+
+def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:
+    others = METHODS[1:]
+    body = []
+    for row in rows:
+        metis = row["metis"]["cut"]
+        ratios = [f"{row[m]['cut'] / metis:.3f}" if metis else "" for m in others]
+        body.append([row["graph"], row["parts"], percent(metis), *ratios])
+    means = [
+        statistics.mean(row[m]["cut"] / row["metis"]["cut"] for row in rows if row["metis"]["cut"]) for m in others
+    ]
+    worst = [max(row[m]["cut"] / row["metis"]["cut"] for row in rows if row["metis"]["cut"]) for m in others]
+    body += [
+        ["**mean**", "", "", *(f"{mean:.3f}" for mean in means)],
+        ["**worst**", "", "", *(f"{w:.3f}" for w in worst)],
+    ]
+    lines = [
+        "## Nodes balanced: cut against METIS",
+        "",
+        "METIS: k-way, share of edges cut; the others: their cut over METIS'.",
+    ]
+    lines += [f"`multilevel` is given memory for a coarsest graph of 1/{MULTILEVEL_SHARE} of the arcs.", ""]
+    lines += table(["graph", "parts", "METIS", *others], body)
+    lines += ["## Nodes (3 %) and edges (10 %) balanced: `auto` against DGL's METIS with `balance_edges=True`", ""]
+    body = []
+    for row in rows:
+        if row["dgl"]:
+            theirs, ours = row["dgl"], row["both"]
+            edges = ours["balances"]["edges"]
+            keeps = theirs["nodes"] <= 1.031 and theirs["edges"] <= 1.031
+            body.append(
+                [row["graph"], row["parts"], percent(theirs["cut"]), f"{theirs['nodes']:.3f}", f"{theirs['edges']:.3f}",
+                 "yes" if keeps else "no", percent(ours["cut"]), f"{ours['balances']['nodes'][0]:.3f}", f"{edges[0]:.3f}",
+                 f"{ours['cut'] / theirs['cut']:.3f}" if theirs["cut"] else ""]
+            )  # fmt: skip
+    head = [
+        "graph",
+        "parts",
+        "DGL's cut",
+        "nodes",
+        "edges",
+        "within its 3 %",
+        "our cut",
+        "nodes",
+        "edges",
+        "ours / DGL's",
+    ]
+    return lines + table(head, body)
+
+
+def percent(share: float) -> str:
+    return f"{share:.2%}"
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    body = [headers, ["---"] * len(headers), *rows]
+    return ["| " + " | ".join(str(cell) for cell in row) + " |" for row in body] + [""]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""Every method gives every node a part, within the limits, the same for any number of workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from graphs import Graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import graphs
+
+import daskgraphpart as dgp
+from daskgraphpart.assignment.libraries import call as library_call
+from daskgraphpart.assignment.options import METHODS
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import AssignmentError, EnvironmentFaultError, OptionError
+from daskgraphpart.generation.pipeline import generate
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SMALL = 24_000_000  # bytes; with them the multilevel method goes through the disk
+
+
+@pytest.fixture(scope="module")
+def communities(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("communities") / "graph"
+    with open_runner(dgp.Resources(1 << 28)) as runner:
+        sizes = {"num_nodes": 20_000, "num_edges": 300_000, "feature_width": 4}
+        generate(directory, kind="communities", labels=True, runner=runner, **sizes)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def mag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("mag") / "graph"
+    with open_runner(dgp.Resources(1 << 28)) as runner:
+        generate(directory, kind="mag", num_nodes=8_000, num_edges=60_000, feature_width=4, runner=runner)
+    return directory
+
+
+def owners_of(assignment: dgp.Assignment) -> dict[str, np.ndarray]:
+    return {ntype: region.read() for ntype, region in assignment.owners.items()}
+
+
+def same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[ntype], other[ntype]) for ntype in one)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("num_parts", [1, 2, 7])
+def test_limits_are_kept_and_reported(method: str, num_parts: int, mag: Path) -> None:
+    found = dgp.assign(mag, num_parts, method=method, balance="nodes,edges")
+    report = found.report
+    assert report is not None
+    assert all(balance.is_kept for balance in report.balances)
+    assert report.warnings == ()
+    graph = dgp.read_chunked(mag)
+    owners = owners_of(found)
+    nodes = sum(np.bincount(rows, minlength=num_parts) for rows in owners.values())
+    edges, cut = np.zeros(num_parts, np.int64), 0
+    for edge_type in graph.schema.edge_types:
+        frame = graph.edges[edge_type.name].compute()
+        of_src, of_dst = owners[edge_type.src][frame.src], owners[edge_type.dst][frame.dst]
+        edges += np.bincount(of_dst, minlength=num_parts)
+        cut += int(np.count_nonzero(of_src != of_dst))
+    assert report.num_cut_edges == cut
+    assert report.balance_of("nodes").ratio == pytest.approx(nodes.max() / nodes.mean())
+    assert report.balance_of("edges").ratio == pytest.approx(edges.max() / edges.mean())
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "random"])
+def test_a_seed_gives_the_same_parts_for_any_number_of_workers_and_any_scheduler(
+    method: str, communities: Path
+) -> None:
+    found = []
+    for cluster, workers in (("threads", 1), ("threads", 2), ("sync", 1), ("processes", 2)):
+        memory = SMALL if method == "multilevel" else 1 << 30
+        resources = dgp.Resources(memory, cluster, workers)
+        found.append(owners_of(dgp.assign(communities, 4, method=method, seed=3, resources=resources)))
+    assert all(same(found[0], other) for other in found[1:])
+
+
+def test_the_input_s_form_changes_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    schema = GraphSchema("g", (NodeType("a", 500),), (EdgeType("a", "to", "a", 3000),))
+    graph = Graph(schema, {"a:to:a": (rng.integers(0, 500, 3000), rng.integers(0, 500, 3000))})
+    found = []
+    for form, chunks in (("csv", 1), ("numpy", 3), ("parquet", 7)):
+        directory = graph.write(tmp_path / form, edge_format=form, num_chunks=chunks)
+        found.append(owners_of(dgp.assign(directory, 3)))
+    assert same(found[0], found[1])
+    assert same(found[0], found[2])
+
+
+def test_better_methods_cut_less(communities: Path) -> None:
+    cuts: dict[str, float] = {}
+    for method in METHODS:
+        memory = SMALL if method == "multilevel" else 1 << 30
+        report = dgp.assign(
+            communities, 8, method=method, balance="nodes", resources=dgp.Resources(memory, workers=2)
+        ).report
+        assert report is not None
+        cuts[method] = report.cut_share
+    assert cuts["auto"] <= cuts["metis"]
+    assert cuts["multilevel"] <= 1.1 * cuts["metis"]
+    assert cuts["metis"] < cuts["fennel"] < cuts["ldg"] < cuts["random"]
+
+
+def test_refinement_improves_owners_of_any_origin(communities: Path, tmp_path: Path) -> None:
+    given_owners = dgp.assign(communities, 4, method="random", out_dir=tmp_path / "random")
+    refined = dgp.assign(communities, 4, method=str(tmp_path / "random"), refine=True)
+    assert given_owners.report is not None
+    assert refined.report is not None
+    assert refined.report.cut_share < 0.8 * given_owners.report.cut_share
+    assert all(balance.is_kept for balance in refined.report.balances)
+
+
+def test_owners_from_files_are_only_reported_unless_balance_is_asked_for(communities: Path, tmp_path: Path) -> None:
+    count = dgp.read_chunked(communities).schema.num_nodes
+    (tmp_path / "lopsided").mkdir()
+    np.save(tmp_path / "lopsided" / "_N.npy", (np.arange(count) > 0.9 * count).astype(np.uint8))
+    kept = dgp.assign(communities, 2, method=str(tmp_path / "lopsided"))
+    assert kept.owners["_N"].read().mean() == pytest.approx(0.1, abs=0.01)
+    assert kept.report is not None
+    assert kept.report.balance_of("nodes").allowed is None
+    assert any("share of edges" in warning for warning in kept.report.warnings)
+    mended = dgp.assign(communities, 2, method=str(tmp_path / "lopsided"), balance="nodes")
+    assert mended.report is not None
+    assert mended.report.balance_of("nodes").is_kept
+
+
+@pytest.mark.parametrize("method", ["auto", "kaminpar", "metis", "multilevel", "fennel", "ldg", "random"])
+def test_constraints_by_type_and_by_feature_are_kept(method: str, mag: Path) -> None:
+    balance = ["ntypes=0.05", "edges=0.05", "types:paper/train_mask=0.05", "bytes=0.1"]
+    report = dgp.assign(mag, 4, method=method, balance=balance).report
+    assert report is not None
+    names = [balance.name for balance in report.balances]
+    assert {"nodes of paper", "nodes of field", "edges", "paper/train_mask", "bytes", "nodes"} <= set(names)
+    assert all(balance.is_kept for balance in report.balances), report.balances
+
+
+def test_weights_of_the_user_are_balanced(communities: Path, tmp_path: Path) -> None:
+    count = dgp.read_chunked(communities).schema.num_nodes
+    weights = np.random.default_rng(1).integers(0, 100, (count, 2))
+    np.save(tmp_path / "load.npy", weights)
+    found = dgp.assign(communities, 4, method="kaminpar", balance=f"nodes,file:{tmp_path}/load.npy=0.02")
+    loads = np.stack([np.bincount(found.owners["_N"].read(), weights=column) for column in weights.T])
+    assert (loads.max(axis=1) <= 1.0201 * loads.mean(axis=1)).all()
+
+
+@pytest.mark.parametrize(("objtype", "recursive"), [("cut", False), ("vol", False), ("cut", True)])
+def test_metis_takes_its_options(objtype: str, recursive: bool, communities: Path) -> None:
+    found = dgp.assign(communities, 4, method="metis", objtype=objtype, recursive=recursive, seed=5)
+    assert found.report is not None
+    assert found.report.cut_share < 0.5
+
+
+def simple(num_nodes: int, src: Any, dst: Any) -> Graph:
+    schema = GraphSchema("simple", (NodeType("a", num_nodes),), (EdgeType("a", "to", "a", len(src)),))
+    return Graph(schema, {"a:to:a": (np.asarray(src, np.int64), np.asarray(dst, np.int64))})
+
+
+ODD = {
+    "no edges": simple(50, [], []),
+    "self-loops only": simple(20, range(20), range(20)),
+    "two components": simple(40, [*range(19), *range(20, 39)], [*range(1, 20), *range(21, 40)]),
+    "one edge, many isolated nodes": simple(1000, [3], [999]),
+    "a star": simple(300, [0] * 299, range(1, 300)),
+    "all edges parallel": simple(10, [1] * 500, [2] * 500),
+    "as many nodes as parts": simple(4, [0, 1, 2], [1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ODD)
+def test_odd_graphs_are_partitioned(name: str, method: str, tmp_path: Path) -> None:
+    graph = ODD[name]
+    found = dgp.assign(graph.write(tmp_path / "graph"), 4, method=method, fill_parts=True, balance="nodes")
+    counts = np.bincount(found.owners["a"].read(), minlength=4)
+    assert counts.sum() == graph.schema.num_nodes
+    assert counts.max() <= max(-(-graph.schema.num_nodes // 4), 1.03 * graph.schema.num_nodes / 4)
+    assert (counts > 0).all()
+
+
+@settings(max_examples=10)
+@given(graphs(), st.sampled_from(METHODS), st.integers(1, 5), st.sampled_from([None, "nodes", "ntypes,edges"]))
+def test_any_graph_gets_parts_in_range(graph: Graph, method: str, num_parts: int, balance: str | None) -> None:
+    with TemporaryDirectory() as scratch:
+        directory = graph.write(Path(scratch) / "graph")
+        if num_parts > graph.schema.num_nodes and method != "random":
+            with pytest.raises(OptionError, match="more parts than nodes"):
+                dgp.assign(directory, num_parts, method=method, balance=balance)
+            return
+        found = dgp.assign(directory, num_parts, method=method, balance=balance)
+        for node_type in graph.schema.node_types:
+            owners = found.owners[node_type.name].read()
+            assert owners.shape == (node_type.num_nodes,)
+            assert (owners < num_parts).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"num_parts": 30_000}, "more parts than nodes"),
+        ({"method": "magic"}, "no such method"),
+        ({"balance": "weight"}, "unknown thing to balance"),
+        ({"balance": "nodes=-1"}, "impossible tolerance"),
+        ({"balance": "nodes,nodes"}, "given twice"),
+        ({"balance": ""}, "nothing to balance"),
+        ({"balance": "types:_N/nothing"}, "no such node feature"),
+        ({"balance": "types:_N/feat"}, "cannot be balanced"),
+        ({"balance": "types:_N/label"}, "too many values"),
+        ({"imbalance": float("nan")}, "impossible imbalance"),
+        ({"imbalance": -0.1}, "impossible imbalance"),
+        ({"seed": -1}, "impossible seed"),
+        ({"passes": 0}, "must be positive"),
+        ({"objtype": "speed"}, "unknown objective"),
+        ({"objtype": "vol", "recursive": True}, "k-way only"),
+        ({"num_trainers_per_machine": 0}, "must be positive"),
+        ({"balance": "file:{}/short.npy"}, "do not fit the graph"),
+        ({"balance": "file:{}/float.npy"}, "do not fit the graph"),
+        ({"balance": "file:{}/negative.npy"}, "negative node weight"),
+        ({"balance": "file:{}/missing.npy"}, "no such file"),
+    ],
+)
+def test_a_mistake_is_one_error(options: dict[str, Any], words: str, communities: Path, tmp_path: Path) -> None:
+    count = dgp.read_chunked(communities).schema.num_nodes
+    np.save(tmp_path / "short.npy", np.ones(count - 1, np.int64))
+    np.save(tmp_path / "float.npy", np.ones(count))
+    np.save(tmp_path / "negative.npy", np.arange(count) - 5)
+    if "balance" in options:
+        options = {**options, "balance": options["balance"].format(tmp_path)}
+    with pytest.raises(dgp.GraphPartError, match=words):
+        dgp.assign(communities, **{"num_parts": 4, **options})
+
+
+def test_negative_weights_are_refused_as_such(communities: Path, tmp_path: Path) -> None:
+    count = dgp.read_chunked(communities).schema.num_nodes
+    np.save(tmp_path / "negative.npy", np.full(count, -1))
+    with pytest.raises(AssignmentError, match="negative node weight"):
+        dgp.assign(communities, 4, balance=f"file:{tmp_path}/negative.npy")
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "signal 11"),
+        ("import sys; sys.exit('it gave up')", "it gave up"),
+    ],
+)
+def test_a_crash_of_a_library_is_an_error_of_ours(
+    program: str, found: str, communities: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {library_call.sys.executable} -c "{program}"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(library_call.sys, "executable", str(python))
+    with pytest.raises(EnvironmentFaultError, match=found):
+        dgp.assign(communities, 4, method="kaminpar")
+
+
+def test_a_library_that_returns_nonsense_is_found_out(
+    communities: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "python"
+    script = (
+        "import json,sys,numpy; c=json.load(open(sys.argv[1])); numpy.save(c['result'],numpy.full(c['num_nodes'],99))"
+    )
+    python.write_text(f'#!/bin/sh\nexec {library_call.sys.executable} -c "{script}" "$3"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(library_call.sys, "executable", str(python))
+    with pytest.raises(EnvironmentFaultError, match="no partition"):
+        dgp.assign(communities, 4, method="metis")
+
+
+def test_trainers_make_up_the_parts(mag: Path, tmp_path: Path) -> None:
+    found = dgp.assign(mag, 2, num_trainers_per_machine=3, method="kaminpar", out_dir=tmp_path / "owners")
+    for ntype, region in found.owners.items():
+        trainers = found.trainers[ntype].read()
+        assert np.array_equal(trainers // 3, region.read())
+    outcome = dgp.dispatch(mag, tmp_path / "owners", tmp_path / "out")
+    opened = dgp.open_partitions(outcome.config_path)
+    graph = dgp.read_chunked(mag)
+    for part in range(2):
+        here = opened.part(part)
+        for node_type in graph.schema.node_types:
+            ids = here.orig_nid_regions[node_type.name].read()
+            expected = found.trainers[node_type.name].read()[ids]
+            assert np.array_equal(np.asarray(here.node_data[node_type.name]["trainer_id"]), expected)
+        for edge_type in graph.schema.edge_types:
+            ids = here.orig_eid_regions[edge_type.name].read()
+            dst = graph.edges[edge_type.name].compute().dst.to_numpy()[ids]
+            expected = found.trainers[edge_type.dst].read()[dst]
+            assert np.array_equal(np.asarray(here.edge_data[edge_type.name]["trainer_id"]), expected)

@@ -1,0 +1,144 @@
+"""Kernels of the partitioners keep their promises: limits, loads, and the cut they say they saved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daskgraphpart.assignment.multilevel.in_memory import Csr, contract, refine
+from daskgraphpart.kernels.clusters import apply_clusters, propose_clusters
+from daskgraphpart.kernels.fm import refine_fm, relieve
+from daskgraphpart.kernels.moves import apply_moves, cut_of_rows, deal_out, overload, propose_moves
+from daskgraphpart.kernels.streaming import stream_nodes
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Csr, np.ndarray, int, np.ndarray]:
+    """Weighted graph, parts of its nodes, number of parts, limits."""
+    n, m = draw(st.integers(1, 40)), draw(st.integers(0, 120))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    matrix = np.zeros((n, n), np.int64)
+    np.add.at(matrix, (rng.integers(0, n, m), rng.integers(0, n, m)), rng.integers(1, 5, m))
+    matrix += matrix.T
+    np.fill_diagonal(matrix, 0)
+    rows, columns = np.nonzero(matrix)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int64)
+    num_parts = draw(st.integers(1, 6))
+    node_weights = np.ascontiguousarray(
+        np.stack([np.ones(n, np.int64), *(rng.integers(0, 9, n) for _ in range(draw(st.integers(0, 2))))], axis=1)
+    )
+    limits = (node_weights.sum(axis=0) * draw(st.floats(0.6, 2.0)) / num_parts).astype(np.int64) + 1
+    graph = Csr(indptr, columns.astype(np.int32), matrix[rows, columns], node_weights)
+    return graph, rng.integers(0, num_parts, n).astype(np.int32), num_parts, limits
+
+
+def true_cut(graph: Csr, parts: np.ndarray) -> int:
+    rows = np.repeat(np.arange(graph.num_nodes), np.diff(graph.indptr))
+    return int(graph.weights[parts[rows] != parts[graph.indices]].sum()) // 2
+
+
+@given(problems())
+def test_the_measured_cut_and_volume_are_those_of_the_definition(problem: tuple) -> None:
+    graph, parts, _, _ = problem
+    cut, volume = cut_of_rows(graph.indptr, graph.indices, graph.weights, 0, parts)
+    assert cut == 2 * true_cut(graph, parts)
+    rows = np.repeat(np.arange(graph.num_nodes), np.diff(graph.indptr))
+    pairs = {(r, parts[c]) for r, c in zip(rows, graph.indices, strict=True) if parts[r] != parts[c]}
+    assert volume == len(pairs)
+
+
+@given(problems())
+def test_fm_saves_what_it_says_and_overloads_no_part(problem: tuple) -> None:
+    graph, parts, num_parts, limits = problem
+    before, loads = true_cut(graph, parts), graph.loads(parts, num_parts)
+    worst = np.maximum(loads.max(axis=0), limits)
+    args = (graph.indptr, graph.indices, graph.weights, parts, graph.node_weights, loads, limits)
+    saved = refine_fm(*args, 50, 10_000)
+    assert saved >= 0
+    assert true_cut(graph, parts) == before - saved
+    assert np.array_equal(loads, graph.loads(parts, num_parts))
+    assert (loads.max(axis=0) <= worst).all()
+
+
+@given(problems())
+def test_relief_lowers_the_overload_and_keeps_the_loads_right(problem: tuple) -> None:
+    graph, parts, num_parts, limits = problem
+    loads = graph.loads(parts, num_parts)
+    before = overload(loads, limits)
+    left = relieve(graph.indptr, graph.indices, graph.weights, parts, graph.node_weights, loads, limits)
+    assert left <= before + 1e-9
+    assert np.array_equal(loads, graph.loads(parts, num_parts))
+    assert left == pytest.approx(overload(loads, limits))
+
+
+@given(problems())
+def test_refinement_never_makes_things_worse(problem: tuple) -> None:
+    graph, parts, num_parts, limits = problem
+    found = refine(graph, parts.copy(), num_parts, limits, 2, 0)
+    before = (round(graph.overload(parts, limits, num_parts), 9), graph.cut(parts))
+    assert (round(graph.overload(found, limits, num_parts), 9), graph.cut(found)) <= before
+
+
+@given(problems(), st.integers(1, 7))
+def test_moves_over_blocks_keep_limits_that_were_kept(problem: tuple, block: int) -> None:
+    graph, parts, num_parts, limits = problem
+    loads = graph.loads(parts, num_parts)
+    worst = np.maximum(loads.max(axis=0), limits)
+    proposals = []
+    for start in range(0, graph.num_nodes, block):
+        stop = min(start + block, graph.num_nodes)
+        first, last = graph.indptr[start], graph.indptr[stop]
+        mine = parts[start:stop].copy()
+        propose_moves(
+            graph.indptr[start : stop + 1] - first, graph.indices[first:last], graph.weights[first:last], start, parts,
+            graph.node_weights[start:stop], loads.copy(), limits, mine,
+        )  # fmt: skip
+        proposals.append(mine)
+    apply_moves(0, np.concatenate(proposals), graph.node_weights, limits, parts, loads)
+    assert np.array_equal(loads, graph.loads(parts, num_parts))
+    assert (loads.max(axis=0) <= worst).all()
+
+
+@given(problems(), st.booleans())
+def test_clusters_stay_light_and_inside_their_parts(problem: tuple, inside: bool) -> None:
+    graph, parts, _, limits = problem
+    n = graph.num_nodes
+    most = np.maximum(limits // 2, graph.node_weights.max(axis=0))
+    labels, loads = np.arange(n, dtype=np.int32), graph.node_weights.copy()
+    bounds = parts if inside else np.empty(0, np.int32)
+    for salt in range(3):
+        mine, favorites = labels.copy(), np.empty(n, np.int32)
+        propose_clusters(
+            graph.indptr, graph.indices, graph.weights, 0, labels, bounds, graph.node_weights, loads, most, salt,
+            mine, favorites,
+        )  # fmt: skip
+        apply_clusters(0, mine, graph.node_weights, most, labels, loads)
+    expected = np.zeros_like(loads)
+    np.add.at(expected, labels, graph.node_weights)
+    assert np.array_equal(loads, expected)
+    assert (loads <= most).all()
+    if inside:
+        assert all(len(set(parts[labels == label])) == 1 for label in set(labels))
+
+
+@given(problems())
+def test_contraction_in_memory_keeps_weights_and_cuts(problem: tuple) -> None:
+    graph, parts, num_parts, _ = problem
+    coarse = contract(graph, parts, num_parts)
+    assert coarse.weights.sum() == 2 * true_cut(graph, parts)
+    assert np.array_equal(coarse.node_weights, graph.loads(parts, num_parts))
+
+
+@given(problems(), st.sampled_from([-1.0, 0.5, 3.0]))
+def test_streams_give_every_node_with_neighbours_a_part(problem: tuple, alpha: float) -> None:
+    graph, _, num_parts, limits = problem
+    parts, loads = np.full(graph.num_nodes, -1, np.int32), np.zeros((num_parts, limits.size), np.int64)
+    for _ in range(2):
+        stream_nodes(graph.indptr, graph.indices, graph.weights, 0, parts, graph.node_weights, loads, limits, alpha)
+    alone = np.diff(graph.indptr) == 0
+    assert (parts[~alone] >= 0).all()
+    assert (parts[alone] == -1).all()
+    deal_out(np.flatnonzero(alone), graph.node_weights[alone], limits, parts, loads)
+    assert np.array_equal(loads, graph.loads(parts, num_parts))
