@@ -1,7 +1,7 @@
 """What real DGL's METIS does with a graph; run with the interpreter of an environment that has DGL.
 
-``python dgl_metis.py EDGES.npz OUT.npz 4,8,64``: edges as arrays `src`, `dst` and `num_nodes`; writes for each number of
-parts the part of every node, with ``balance_edges=True``, and the seconds it took.
+``python dgl_metis.py EDGES.npz OUT.npz 4,8,64``: edges as arrays `src`, `dst` and `num_nodes`; writes for each number
+of parts the part of every node, with ``balance_edges=True``, and the seconds it took.
 """
 
 from __future__ import annotations

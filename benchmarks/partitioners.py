@@ -1,9 +1,10 @@
 """Partitioners side by side: cut, balance, time and memory; writes docs/partitioners.md.
 
 Sections: ``cuts`` (all real graphs: auto, multilevel, fennel, ldg and random against METIS with balanced nodes; auto
-against real DGL's METIS with ``balance_edges=True``), ``types`` (several constraints on heterogeneous graphs), ``large``
-(generated graphs with more than ten million edges: time and memory of fresh processes), ``external`` (memory and speed of
-multilevel, edges quadrupled at equal nodes, one core against two). ``python benchmarks/partitioners.py --sections cuts``.
+against real DGL's METIS with ``balance_edges=True``), ``types`` (several constraints on heterogeneous graphs),
+``large`` (generated graphs with more than ten million edges: time and memory of fresh processes), ``external`` (memory
+and speed of multilevel, edges quadrupled at equal nodes, one core against two).
+``python benchmarks/partitioners.py --sections cuts``.
 """
 
 from __future__ import annotations
@@ -262,11 +263,11 @@ def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:
         if row["dgl"]:
             theirs, ours = row["dgl"], row["both"]
             edges = ours["balances"]["edges"]
-            keeps = theirs["nodes"] <= 1.031 and theirs["edges"] <= 1.031
+            keeps = theirs["edges"] <= 1.031
             body.append(
                 [row["graph"], row["parts"], percent(theirs["cut"]), f"{theirs['nodes']:.3f}", f"{theirs['edges']:.3f}",
-                 "yes" if keeps else "no", percent(ours["cut"]), f"{ours['balances']['nodes'][0]:.3f}", f"{edges[0]:.3f}",
-                 f"{ours['cut'] / theirs['cut']:.3f}" if theirs["cut"] else ""]
+                 "yes" if keeps else "no", percent(ours["cut"]), f"{ours['balances']['nodes'][0]:.3f}",
+                 f"{edges[0]:.3f}", f"{ours['cut'] / theirs['cut']:.3f}" if theirs["cut"] else ""]
             )  # fmt: skip
     head = [
         "graph",
@@ -274,7 +275,7 @@ def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:
         "DGL's cut",
         "nodes",
         "edges",
-        "within its 3 %",
+        "its edges within 3 %",
         "our cut",
         "nodes",
         "edges",
