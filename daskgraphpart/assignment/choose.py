@@ -93,7 +93,9 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
     arcs, need = level.adjacency.num_arcs, needs(level)
     size = f"{format_count(arcs // 2)} edges"
     side_by_side = 2 * (max(need["metis"], need["kaminpar"]) + need["refinement"])
-    if arcs <= LARGE_ARCS and side_by_side <= resources.memory and (has_library("kaminpar") or has_library("metis")):
+    # beyond a few million edges it is hubs that make methods differ
+    few = arcs <= MEDIUM_ARCS or (arcs <= LARGE_ARCS and level.adjacency.is_skewed)
+    if few and side_by_side <= resources.memory and (has_library("kaminpar") or has_library("metis")):
         calls = tuple(c for c in _portfolio(level, num_parts, options) if has_library(c.library))
         why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are refined, and the best is taken"
         return Choice("portfolio", calls, 3 if arcs <= MEDIUM_ARCS else 1, side_by_side, why)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import limits_of, parse_balance
-from daskgraphpart.assignment.choose import Choice, choose
+from daskgraphpart.assignment.choose import Choice, choose, coarse_candidates
 from daskgraphpart.assignment.fill_parts import fill_parts
 from daskgraphpart.assignment.hierarchy import write_trainers
 from daskgraphpart.assignment.methods.random import assign_random_pass
@@ -27,9 +27,9 @@ from daskgraphpart.assignment.multilevel.move_nodes import (
 )
 from daskgraphpart.assignment.multilevel.vcycle import (
     balance,
-    fits_in_memory,
     improve,
     multilevel,
+    overload_of,
     parts_everywhere,
     refine_blocks,
 )
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 REFINE_CYCLES = 4  # V-cycles in memory that an assignment is refined by when that is asked for
+LITTLE_OVERLOAD = 0.02  # of a part's limit, over all parts: single nodes can mend it; beyond, clusters have to move
 MULTILEVEL_CYCLES = 2  # V-cycles on disk after the first
 
 
@@ -228,7 +229,7 @@ def _solve(task: Task, given: Assignment | None, parts: Region, runner: Runner) 
 
 def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tuple[str, str, int]:
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
-    name = choice.method
+    taken: object
     if choice.method == "multilevel":
         taken = multilevel(level, num_parts, limits, choice.candidates, (parts, choice.cycles, options.seed), runner)
         for cycle in range(MULTILEVEL_CYCLES):
@@ -236,14 +237,41 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
         return f"multilevel, coarsest graph by {taken}", choice.why, choice.need
     if choice.candidates:
         taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
+        if overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD:
+            improve(level, parts, num_parts, limits, (1, options.seed), runner)
+            if options.method == "auto" and _multilevel_is_better(task, parts, runner):
+                taken = "multilevel"
+        elif len(limits) > 1 and options.method != "metis":
+            refine_blocks(level, parts, num_parts, limits, runner)
         balance(level, parts, num_parts, limits, runner)
-        if choice.cycles == 0 and options.method != "metis" and len(limits) > 1:
-            # the library knew one constraint only, so that balance had to be restored
-            if fits_in_memory(level, runner.resources.memory):
-                improve(level, parts, num_parts, limits, (1, options.seed), runner)
-            else:
-                refine_blocks(level, parts, num_parts, limits, runner)
-        return (name if options.method != "auto" and not choice.cycles else str(taken)), choice.why, choice.need
+        return (choice.method if options.method != "auto" else str(taken)), choice.why, choice.need
+    return _stream(task, choice, parts, runner)
+
+
+def _multilevel_is_better(task: Task, parts: Region, runner: Runner) -> bool:
+    """Try the multilevel method, which knows all constraints from the start; keep the better of the two.
+
+    A library with one constraint that had to be repaired a lot may have given up more than it had won.
+    """
+    level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
+    others = create_parts(level, "others.npy")
+    how = (others, 1, options.seed)
+    multilevel(level, num_parts, limits, coarse_candidates(options)[:2], how, runner)
+    for each in (parts, others):
+        balance(level, each, num_parts, limits, runner)
+    values = [
+        (overload_of(level, each, num_parts, limits, runner), measure_cut(level, each, runner)[0])
+        for each in (parts, others)
+    ]
+    better = values[1] < values[0]
+    if better:
+        Path(others.path).replace(parts.path)
+        improve(level, parts, num_parts, limits, (1, options.seed + 1), runner)
+    return better
+
+
+def _stream(task: Task, choice: Choice, parts: Region, runner: Runner) -> tuple[str, str, int]:
+    level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
     parts_everywhere(parts, runner)
     state = load_parts(level, parts, num_parts, limits, runner)
     passes = options.passes or DEFAULT_PASSES[choice.method]

@@ -23,6 +23,7 @@ from daskgraphpart.assignment.multilevel.move_nodes import (
     restrict,
 )
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.moves import overload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
-MOST_ARCS_IN_MEMORY = 1 << 24  # beyond this the blocks, which use all cores, are faster
+MOST_ARCS_IN_MEMORY = 1 << 22  # beyond this the blocks, which use all cores, are faster
 CLUSTER_SHARE = 0.05  # of a part's limit: the most a cluster may weigh
 NODES_PER_CLUSTER = 8  # times the excess over what fits
 LEAST_SHRINKAGE = 0.95
@@ -74,7 +75,8 @@ def improve(
         config = (level, parts, num_parts, tuple(int(limit) for limit in limits), (cycles, seed))
         runner.run(Pass("refine-in-memory", refine_in_memory, [None], config, [level.adjacency.nbytes]))
         return
-    balance(level, parts, num_parts, limits, runner)
+    # balance is restored on the coarsest graph first, where whole clusters move; single nodes would tear them apart
+    overload_of(level, parts, num_parts, limits, runner)
     coarse, clusters = coarsen(
         level,
         _most(level, num_parts, limits, runner.resources.memory),
@@ -160,6 +162,15 @@ def clear_parts(_: None, parts: Region) -> None:
     rows = 1 << 20
     for start in range(0, parts.num_rows, rows):
         parts.write(np.full(min(rows, parts.num_rows - start), -1, np.int32), start)
+
+
+def overload_of(level: Level, parts: Region, num_parts: int, limits: np.ndarray, runner: Runner) -> float:
+    """Deal out nodes of no part; return by how much the limits are exceeded."""
+    state = load_parts(level, parts, num_parts, limits, runner)
+    deal_out_nodes(state, runner)
+    left = float(overload(state.loads.read(), limits))
+    remove_state(state)
+    return left
 
 
 def balance(level: Level, parts: Region, num_parts: int, limits: np.ndarray, runner: Runner) -> float:
