@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-HUB_FACTOR = 100  # times the average degree: a hub
+HUB_FACTOR = 500  # times the average degree: a hub
 
 
 @dataclass(frozen=True, slots=True)

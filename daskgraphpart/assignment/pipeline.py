@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 REFINE_CYCLES = 4  # V-cycles in memory that an assignment is refined by when that is asked for
-LITTLE_OVERLOAD = 0.02  # of a part's limit, over all parts: single nodes can mend it; beyond, clusters have to move
+LITTLE_OVERLOAD = 0.01  # of its limit for each part on average: single nodes can mend it; beyond, clusters must move
 MULTILEVEL_CYCLES = 2  # V-cycles on disk after the first
 
 
@@ -237,7 +237,7 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
         return f"multilevel, coarsest graph by {taken}", choice.why, choice.need
     if choice.candidates:
         taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
-        if overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD:
+        if overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts:
             improve(level, parts, num_parts, limits, (1, options.seed), runner)
             if options.method == "auto" and _multilevel_is_better(task, parts, runner):
                 taken = "multilevel"

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
 
 
+# a full price would scatter the first nodes, when parts are empty; later passes press harder, as Nishimura and Ugander
+# advise
+FIRST_PRICE, PRICE_GROWTH = 0.1, 3.0
 DEFAULT_PASSES = {"ldg": 1, "fennel": 3}
 
 
@@ -50,8 +53,7 @@ def stream_level(state: MoveConfig, method: str, passes: int, runner: Runner) ->
     level, num_parts = state.level, state.loads.num_rows
     alpha = fennel_alpha(level, num_parts) if method == "fennel" else -1.0
     for number in range(passes):
-        # later passes press harder, as Nishimura and Ugander advise, so that the parts end up balanced
-        config = StreamConfig(state, alpha * 2.0**number)
+        config = StreamConfig(state, alpha * FIRST_PRICE * PRICE_GROWTH**number)
         steps = [Pass("stream-nodes", stream_block, [b], config, [b.nbytes]) for b in level.adjacency.blocks]
         runner.run_in_turn(f"stream {number + 1} of {passes}", steps)
 
