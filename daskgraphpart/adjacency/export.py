@@ -92,7 +92,7 @@ class ExportUnit:
 
 
 def export_graph(
-    adjacency: Adjacency, path: Path, numbers: Region | None, has_node_weights: bool, runner: Runner
+    adjacency: Adjacency, path: Path, numbers: Region | None, weights: tuple[bool, bool], runner: Runner
 ) -> ParhipFile:
     """Stream an adjacency into a file.
 
@@ -104,8 +104,9 @@ def export_graph(
         The file.
     numbers : Region or None
         Number of each node in the file, ascending, -1 for isolated nodes, which are left out; None keeps all nodes.
-    has_node_weights : bool
-        Whether there is room for node weights; they are written by the caller.
+    weights : bool and bool
+        Whether there is room for node weights, which are written by the caller, and whether arc weights are written,
+        if there are any; without them all are 1.
     runner : Runner
         What does the work.
 
@@ -114,7 +115,8 @@ def export_graph(
     ParhipFile
     """
     kept = adjacency.num_nodes - (adjacency.num_isolated if numbers else 0)
-    weighted = any(block.weight_dtype for block in adjacency.blocks)
+    has_node_weights, has_arc_weights = weights
+    weighted = has_arc_weights and any(block.weight_dtype for block in adjacency.blocks)
     file = ParhipFile(str(path), kept, adjacency.num_arcs, has_node_weights, weighted)
     header = np.array([file.flags, file.num_nodes, file.num_arcs], _INT)
     with path.open("wb") as output:

@@ -98,7 +98,7 @@ def test_the_exported_file_is_the_graph_without_isolated_nodes(graph: Graph) -> 
         built = build_adjacency(opened, Path(scratch) / "adjacency", runner)
         numbers = create_npy(Path(scratch) / "numbers.npy", np.int32, kept.shape)
         numbers.write(np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32), 0)
-        file = export_graph(built.adjacency, Path(scratch) / "graph.parhip", numbers, True, runner)
+        file = export_graph(built.adjacency, Path(scratch) / "graph.parhip", numbers, (True, True), runner)
         flags, num_nodes, num_arcs = np.fromfile(file.path, "<u8", 3)
         assert (num_nodes, num_arcs) == (kept.sum(), np.count_nonzero(matrix))
         assert flags & 2 == 0

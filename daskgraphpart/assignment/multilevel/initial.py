@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.export import ParhipFile
     from daskgraphpart.engine.runner import Runner
 
+MANY_ARCS = 20_000_000
+FEW_PARALLEL = 1.1  # mean weight of an arc up to which parallel edges are rare
 SCALE = 1000  # average weight of a node when several constraints are made into one
 
 
@@ -98,7 +100,8 @@ def partition_level(
     if isolated:
         numbers = create_npy(level.file("numbers.npy"), id_dtype(level.num_nodes), (level.num_nodes,))
         runner.run(Pass("number-nodes", number_nodes, [None], (level, numbers), [numbers.nbytes]))
-    file = export_graph(level.adjacency, level.file("graph.parhip"), numbers, not level.is_plain, runner)
+    written = (not level.is_plain, any(c.library == "metis" for c in candidates) or _weights_matter(level))
+    file = export_graph(level.adjacency, level.file("graph.parhip"), numbers, written, runner)
     exported = _describe(file, level, num_parts, limits, numbers, runner)
     config = PartitionConfig(level, exported, numbers, tuple(int(limit) for limit in limits), cycles)
     units = list(enumerate(candidates))
@@ -109,6 +112,12 @@ def partition_level(
     for path in (file.path, exported.node_weights, *(r.path for r in results), *([numbers.path] if numbers else [])):
         Path(path).unlink(missing_ok=True)
     return candidates[best]
+
+
+def _weights_matter(level: Level) -> bool:
+    """Whether arc weights are worth their memory: not on a large graph where hardly any differs from 1."""
+    arcs = level.adjacency.num_arcs
+    return arcs <= MANY_ARCS or level.adjacency.total_weight > FEW_PARALLEL * arcs
 
 
 def number_nodes(_: None, config: tuple[Level, Region]) -> None:
