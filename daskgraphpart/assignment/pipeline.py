@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import limits_of, parse_balance
@@ -42,14 +44,14 @@ from daskgraphpart.display.units import format_size
 from daskgraphpart.errors import OptionError, PlanError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
 REFINE_CYCLES = 4  # V-cycles in memory that an assignment is refined by when that is asked for
 LITTLE_OVERLOAD = 0.01  # of its limit for each part on average: single nodes can mend it; beyond, clusters must move
+MOST_ATTEMPTS = 4  # at balance, by V-cycles with other clusters
+TIGHTENING = 0.005  # of the limits, for each further attempt
 MULTILEVEL_CYCLES = 2  # V-cycles on disk after the first
 
 
@@ -243,7 +245,12 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
                 taken = "multilevel"
         elif len(limits) > 1 and options.method != "metis":
             refine_blocks(level, parts, num_parts, limits, runner)
-        balance(level, parts, num_parts, limits, runner)
+        for attempt in range(MOST_ATTEMPTS):
+            if balance(level, parts, num_parts, limits, runner) == 0.0:
+                break
+            # tighter limits make the room that single moves did not find
+            tighter = np.maximum(limits - (limits * TIGHTENING * (attempt + 1)).astype(np.int64), 1)
+            improve(level, parts, num_parts, tighter, (1, options.seed + 1 + attempt), runner)
         return (choice.method if options.method != "auto" else str(taken)), choice.why, choice.need
     return _stream(task, choice, parts, runner)
 

@@ -56,7 +56,12 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
             if fullness[part] < fullness[emptiest]:
                 emptiest = part
             if alpha < 0:
-                score = bound[part] * (1.0 - fullness[part])
+                # what the node weighs nothing in does not concern it
+                full = 0.0
+                for c in range(limits.size):
+                    if node_weights[row, c] > 0:
+                        full = max(full, loads[part, c] / sizes[c])
+                score = bound[part] * (1.0 - full)
             else:
                 score = float(bound[part])
                 for c in range(limits.size):
