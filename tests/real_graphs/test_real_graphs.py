@@ -10,6 +10,7 @@ from graphs import REAL_GRAPHS, file_hashes, load_real_graph
 from judges import DGL_VERSIONS, judge_with_dgl, save_for_judge
 
 import daskgraphpart as dgp
+from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:
@@ -50,3 +51,31 @@ def test_partitions_of_all_formats_are_equal_and_dgl_agrees_with_the_input(name:
         judge_with_dgl(version, for_judge, configs, tmp_path)
     # the larger graphs leave gigabytes behind
     shutil.rmtree(tmp_path)
+
+
+@pytest.mark.dgl
+@pytest.mark.real
+def test_dgl_agrees_with_partitions_by_every_method(tmp_path: Path) -> None:
+    graph = load_real_graph("dblp_hetero")
+    directory = graph.write(tmp_path / "graph")
+    configs = []
+    for method in METHODS:
+        out = tmp_path / method
+        configs.append(dgp.partition(directory, out, 3, method=method).config_path)
+        assert verify(directory, out).findings == ()
+    for_judge = save_for_judge(graph, tmp_path / "for-judge")
+    judge_with_dgl(DGL_VERSIONS[0], for_judge, configs, tmp_path)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["cora", "dblp_hetero", "walshaw_mesh/4elt"])
+def test_auto_cuts_no_more_than_metis_and_fennel_less_than_ldg(name: str, tmp_path: Path) -> None:
+    directory = load_real_graph(name).write(tmp_path / "graph")
+    for num_parts in (4, 8):
+        cuts = {}
+        for method in ("auto", "metis", "fennel", "ldg", "random"):
+            report = dgp.assign(directory, num_parts, method=method, balance="nodes").report
+            assert report is not None
+            assert all(balance.is_kept for balance in report.balances)
+            cuts[method] = report.cut_share
+        assert cuts["auto"] <= cuts["metis"] < cuts["fennel"] < cuts["ldg"] < cuts["random"]

@@ -1,0 +1,83 @@
+"""`compare` tabulates methods; `assign` says what it did."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from commands import call
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    directory = tmp_path / "graph"
+    sizes = ("--nodes", "3000", "--edges", "30000", "--features", "0")
+    assert call("generate", directory, "--kind", "communities", *sizes, "--quiet") == 0
+    return directory
+
+
+def test_methods_are_tabulated_as_text_csv_and_plot(
+    graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, plot = tmp_path / "methods.csv", tmp_path / "methods.png"
+    options = ("--parts", "2,4", "--methods", "metis,random", "--balance", "nodes", "--memory", "1GB")
+    assert call("compare", graph, *options, "--csv", table, "--plot", plot) == 0
+    shown = capsys.readouterr().out
+    for word in ("parts", "edge cut", "replication", "peak memory", "metis", "random"):
+        assert word in shown
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["parts"], row["method"]) for row in rows] == [
+        ("2", "metis"), ("2", "random"), ("4", "metis"), ("4", "random"),
+    ]  # fmt: skip
+    cuts = {(row["parts"], row["method"]): float(row["cut_share"]) for row in rows}
+    assert cuts["4", "metis"] < cuts["4", "random"]
+    assert all(int(row["peak_bytes"]) > 50_000_000 for row in rows)
+    assert all(float(row["balance of nodes"]) <= 1.0301 for row in rows)
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--methods", "nope"), "no such method"),
+        (("--parts", "a,b"), "not a list of numbers"),
+        (("--parts", "0"), "nothing to compare"),
+    ],
+)
+def test_a_mistake_is_one_error(
+    arguments: tuple[str, ...], word: str, graph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("compare", graph, *arguments) == 2
+    assert word in capsys.readouterr().err
+
+
+def test_a_method_that_fails_is_listed_with_its_fault(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("compare", graph, "--parts", "5000", "--methods", "metis", "--quiet") == 0
+    assert "more parts than nodes" in capsys.readouterr().out
+
+
+def test_assign_reports_cut_volume_balance_and_reason(
+    graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    assert call("assign", graph, tmp_path / "owners", "--num-parts", "4", "--report", report) == 0
+    shown = capsys.readouterr().out
+    for word in ("method", "edge cut", "communication volume", "balance of nodes", "balance of edges", "at most"):
+        assert word in shown
+    found = json.loads(report.read_text())
+    assert found["num_edges"] == 30_000
+    assert 0 < found["cut_share"] < 1
+    assert found["warnings"] == []
+
+
+def test_partition_takes_the_options_of_assign(graph: Path, tmp_path: Path) -> None:
+    options = ("--method", "kaminpar", "--balance", "nodes,edges=0.2", "--imbalance", "0.05", "--seed", "3", "--refine")
+    more = ("--num-trainers-per-machine", "2", "--quiet")
+    assert call("partition", graph, tmp_path / "out", "--num-parts", "2", *options, *more) == 0
+    assert call("verify", graph, tmp_path / "out", "--quiet") == 0
