@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.api.inputs import check_assignment_directory, data_files, opened
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
+from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.directory import TRAINERS
 from daskgraphpart.assignment.hierarchy import with_trainers
 from daskgraphpart.assignment.options import METHODS, AssignOptions
@@ -126,7 +127,8 @@ def assign(
     if out is not None:
         check_assignment_directory(graph, out, overwrite)
     scratch = _lasting_directory() if out is None else None
-    with open_runner(resources or detect_resources(), progress) as runner, environment_faults():
+    resources = (resources or detect_resources()).limited(smallest_assign_memory(graph.schema))
+    with open_runner(resources, progress) as runner, environment_faults():
         if out is None:
             assert scratch is not None
             return assign_nodes(graph, num_parts, options, scratch, runner)
@@ -225,8 +227,12 @@ def partition(
         num_trainers_per_machine,
     )  # fmt: skip
     check_method(how)
+    graph = opened(graph)
+    if how.needs_adjacency:
+        both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options or DispatchOptions()))
+        resources = (resources or detect_resources()).limited(max(both))
     owner_files = None if method in METHODS else Path(method)
-    with _job(opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
+    with _job(graph, out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
         assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
         return dispatch_graph(prepare.job(assignment))
 

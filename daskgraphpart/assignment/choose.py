@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from daskgraphpart.adjacency.merge_arcs import BLOCKS, LEAST_BLOCK_ARCS, MOST_BLOCK_ARCS
 from daskgraphpart.assignment.libraries.call import Candidate, has_library, need_library
 from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_PER_NODE
 from daskgraphpart.display.units import format_count, format_size
@@ -18,12 +19,23 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.level import Level
     from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.schema import GraphSchema
 
 SMALL_ARCS, MEDIUM_ARCS, LARGE_ARCS = 1_200_000, 6_000_000, 20_000_000
 KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
 METIS_PER_ARC, METIS_PER_NODE = 88, 60
 STREAMING_PER_NODE, MULTILEVEL_PER_NODE = 12, 32
 BLOCK_NBYTES = 64 << 20  # one block of two million arcs with its weights, decoded
+
+
+TASK_NBYTES = 4 << 20  # of a task beside its block
+BYTES_PER_BLOCK_ARC = 40  # arcs before and after merging, weights, row starts
+
+
+def smallest_task_memory(schema: GraphSchema) -> int:
+    """Bytes that one task takes while the adjacency is built and worked on."""
+    arcs = min(MOST_BLOCK_ARCS, max(LEAST_BLOCK_ARCS, 2 * schema.num_edges // BLOCKS))
+    return TASK_NBYTES + BYTES_PER_BLOCK_ARC * min(arcs, 2 * schema.num_edges)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from dataclasses import dataclass, replace
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
+
+logger = logging.getLogger(__name__)
 
 REFINE_CYCLES = 4  # V-cycles in memory that an assignment is refined by when that is asked for
 LITTLE_OVERLOAD = 0.01  # of its limit for each part on average: single nodes can mend it; beyond, clusters must move
@@ -144,6 +147,8 @@ def assign_nodes(
     short = method.split(" ")[0].rstrip(",")
     name = given.method if given is not None else short if options.method == "auto" else options.method
     measured = replace(measured, num_edges=graph.schema.num_edges, seconds=time.monotonic() - started)
+    for warning in measured.warnings:
+        logger.warning("%s", warning)
     return Assignment(num_parts, name, owners, measured, trainers)
 
 

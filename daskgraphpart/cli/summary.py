@@ -48,8 +48,6 @@ def show_assignment(assignment: Assignment, seconds: float, directory: str) -> N
         for balance in report.balances:
             allowed = "" if balance.allowed is None else f" (at most {balance.allowed:.3f})"
             click.echo(f"{'balance of ' + balance.name:<20} {balance.ratio:.3f}{allowed}")
-        for warning in report.warnings:
-            click.echo(f"warning: {warning}", err=True)
     parts = f"{assignment.num_parts} parts"
     click.echo(f"{'owners':<20} {parts} in {format_seconds(seconds)}: {directory}")
 

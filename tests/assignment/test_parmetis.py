@@ -200,7 +200,7 @@ def test_an_assignment_is_written_and_dispatch_takes_either(written: Path) -> No
     dispatch(written / "in", written / "pm" / "xxx_part.2", written / "three")
     assert file_hashes(written / "one") == file_hashes(written / "two") == file_hashes(written / "three")
     assert verify(written / "in", written / "one") is not None
-    assign(written / "in", written / "again", 2, method=str(written / "pm" / "xxx_part.2"))
+    assign(written / "in", 2, out_dir=written / "again", method=str(written / "pm" / "xxx_part.2"))
     assert file_hashes(written / "again") == file_hashes(written / "owners")
 
 
