@@ -118,7 +118,7 @@ def test_mag_has_as_many_nodes_and_edges_as_asked_for() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "tree"}, "--kind: unknown kind of graph; expected rmat or mag, found tree"),
+        ({"kind": "tree"}, "--kind: unknown kind of graph; expected rmat or mag or communities, found tree"),
         (
             {"edge_format": "json"},
             "--edge-format: unknown format of edges; expected csv or numpy or parquet, found json",
