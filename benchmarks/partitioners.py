@@ -42,6 +42,9 @@ def main() -> None:
     parser.add_argument("--sections", default="cuts,types,large,external")
     parser.add_argument("--graphs", default=",".join(REAL_GRAPHS))
     parser.add_argument("--parts", default="4,8,64")
+    parser.add_argument(
+        "--columns", default=",".join((*METHODS, "both", "dgl")), help="of `cuts` that are measured anew"
+    )
     parser.add_argument("--large-edges", default="2e7", help="edges of the generated graphs of `large`")
     parser.add_argument("--external-edges", default="8e6", help="edges of the smaller graph of `external`")
     parser.add_argument("--dgl-python", default=str(HERE.parent / ".venv-dgl-1.1.3" / "bin" / "python"))
@@ -68,23 +71,26 @@ def assigned(graph: Path, parts: int, method: str, balance: str | None, memory: 
 
 
 def cuts(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
-    rows = []
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    if KEPT.is_file():  # columns that are not asked for stay as they were
+        kept = json.loads(KEPT.read_text(encoding="utf-8")).get("cuts", [])
+        rows = {(row["graph"], row["parts"]): row for row in kept}
     for name in options.graphs.split(","):
         graph = load_real_graph(name)
         directory = graph.write(root / name.replace("/", "_"), edge_format="numpy")
-        theirs = dgl_metis(graph, root, options)
+        theirs = dgl_metis(graph, root, options) if "dgl" in options.columns else {}
         arcs = 2 * graph.schema.num_edges
         memory = str(max(8 << 20, 2 * (arcs // MULTILEVEL_SHARE * 52 + graph.schema.num_nodes * 20)))
         for parts in options.parts:
-            row: dict[str, Any] = {"graph": name, "parts": parts, "arcs": arcs, "dgl": theirs.get(parts)}
-            for method in METHODS:
+            row = rows.setdefault((name, parts), {"graph": name, "parts": parts, "arcs": arcs, "dgl": None})
+            row["dgl"] = theirs.get(parts, row["dgl"])
+            for method in (method for method in METHODS if method in options.columns):
                 budget = memory if method == "multilevel" else "8GB"
                 row[method] = assigned(directory, parts, method, "nodes", budget)
-            row["both"] = assigned(directory, parts, "auto", None)
-            rows.append(row)
-            ratio = {m: round(row[m]["cut"] / max(row["metis"]["cut"], 1e-9), 3) for m in METHODS}
-            print(name, parts, ratio, "both", round(row["both"]["cut"], 4), row["dgl"], flush=True)
-    return rows
+            if "both" in options.columns:
+                row["both"] = assigned(directory, parts, "auto", None)
+            print(name, parts, {column: round(row[column]["cut"], 4) for column in (*METHODS, "both")}, flush=True)
+    return list(rows.values())
 
 
 def dgl_metis(graph: Any, root: Path, options: argparse.Namespace) -> dict[int, dict[str, Any]]:
