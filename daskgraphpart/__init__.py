@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.resources import Resources, detect_resources
     from daskgraphpart.errors import GraphPartError
+    from daskgraphpart.id_converter import IdConverter
     from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+    from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
     from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
     from daskgraphpart.verification.pipeline import verify
 
@@ -34,13 +36,17 @@ _HOMES = {
     "ChunkedGraph": "chunked.graph",
     "DataSpec": "schema",
     "DispatchOptions": "dispatching.options",
+    "EdgePartitionPolicy": "partitioned.range_book",
     "EdgeType": "schema",
     "GraphPartError": "errors",
     "GraphSchema": "schema",
+    "IdConverter": "id_converter",
+    "NodePartitionPolicy": "partitioned.range_book",
     "NodeType": "schema",
     "Outcome": "dispatching.finish",
     "PartitionBook": "book",
     "PartitionedGraph": "partitioned.graph",
+    "RangePartitionBook": "partitioned.range_book",
     "Resources": "engine.resources",
     "assign": "api.pipeline",
     "compare": "api.compare",
@@ -62,13 +68,17 @@ __all__ = [
     "ChunkedGraph",
     "DataSpec",
     "DispatchOptions",
+    "EdgePartitionPolicy",
     "EdgeType",
     "GraphPartError",
     "GraphSchema",
+    "IdConverter",
+    "NodePartitionPolicy",
     "NodeType",
     "Outcome",
     "PartitionBook",
     "PartitionedGraph",
+    "RangePartitionBook",
     "Resources",
     "assign",
     "compare",

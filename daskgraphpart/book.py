@@ -1,13 +1,15 @@
 """The partition book: which new IDs belong to which part and type, and all arithmetic on IDs.
 
 New homogeneous IDs run part by part, and inside a part type by type, so everything is a search in sorted range ends.
-Semantics of `dgl.distributed.graph_partition_book.RangePartitionBook` (DGL 2.1).
+Semantics of `dgl.distributed.graph_partition_book.RangePartitionBook` (DGL 2.1), but IDs out of range are errors.
+IDs are numpy arrays or torch tensors, and results are of the same kind; torch is not imported for it.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,47 +60,90 @@ class PartitionBook:
         """Number of parts."""
         return int(self.node_ranges.shape[0])
 
-    def nid2partid(self, nids: np.ndarray, ntype: str | None = None) -> np.ndarray:
+    def nid2partid(self, nids: Any, ntype: str | None = None) -> Any:
         """Part that owns each node, int64; IDs are homogeneous, or type-wise if a node type is given."""
-        ids = np.asarray(nids) if ntype is None else self.map_to_homo_nid(nids, ntype)
-        return _part_of(self.node_ranges, ids, "node")
+        return _part_of(self.node_ranges, nids, _type_id(self.ntypes, ntype, "node"), "node")
 
-    def eid2partid(self, eids: np.ndarray, etype: str | None = None) -> np.ndarray:
+    def eid2partid(self, eids: Any, etype: str | None = None) -> Any:
         """Part that owns each edge, int64; IDs are homogeneous, or type-wise if an edge type is given."""
-        ids = np.asarray(eids) if etype is None else self.map_to_homo_eid(eids, etype)
-        return _part_of(self.edge_ranges, ids, "edge")
+        return _part_of(self.edge_ranges, eids, _type_id(self.etypes, etype, "edge"), "edge")
 
     def partid2nids(self, part_id: int, ntype: str | None = None) -> np.ndarray:
         """IDs of the nodes a part owns: homogeneous, or type-wise if a node type is given."""
-        return _ids_of_part(self.node_ranges, part_id, _type_id(self.ntypes, ntype, "node"))
+        return np.arange(*_range_of_part(self.node_ranges, part_id, _type_id(self.ntypes, ntype, "node")))
 
     def partid2eids(self, part_id: int, etype: str | None = None) -> np.ndarray:
         """IDs of the edges a part owns: homogeneous, or type-wise if an edge type is given."""
-        return _ids_of_part(self.edge_ranges, part_id, _type_id(self.etypes, etype, "edge"))
+        return np.arange(*_range_of_part(self.edge_ranges, part_id, _type_id(self.etypes, etype, "edge")))
 
-    def nid2localnid(self, nids: np.ndarray, part_id: int, ntype: str | None = None) -> np.ndarray:
+    def nid2localnid(self, nids: Any, part_id: int, ntype: str | None = None) -> Any:
         """Local IDs of nodes in the part that owns them; with a node type, counted within it."""
-        return _local_ids(self.node_ranges, np.asarray(nids), part_id, _type_id(self.ntypes, ntype, "node"))
+        return _local_ids(self.node_ranges, nids, part_id, _type_id(self.ntypes, ntype, "node"))
 
-    def eid2localeid(self, eids: np.ndarray, part_id: int, etype: str | None = None) -> np.ndarray:
+    def eid2localeid(self, eids: Any, part_id: int, etype: str | None = None) -> Any:
         """Local IDs of edges in the part that owns them; with an edge type, counted within it."""
-        return _local_ids(self.edge_ranges, np.asarray(eids), part_id, _type_id(self.etypes, etype, "edge"))
+        return _local_ids(self.edge_ranges, eids, part_id, _type_id(self.etypes, etype, "edge"))
 
-    def map_to_per_ntype(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def map_to_per_ntype(self, ids: Any) -> tuple[Any, Any]:
         """Node type and type-wise ID of homogeneous node IDs, both int64."""
-        return _per_type(self.node_ranges, np.asarray(ids), "node")
+        return _per_type(self.node_ranges, ids, "node")
 
-    def map_to_per_etype(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def map_to_per_etype(self, ids: Any) -> tuple[Any, Any]:
         """Edge type and type-wise ID of homogeneous edge IDs, both int64."""
-        return _per_type(self.edge_ranges, np.asarray(ids), "edge")
+        return _per_type(self.edge_ranges, ids, "edge")
 
-    def map_to_homo_nid(self, ids: np.ndarray, ntype: str) -> np.ndarray:
+    def map_to_homo_nid(self, ids: Any, ntype: str) -> Any:
         """Homogeneous IDs of type-wise node IDs."""
-        return _homogeneous(self.node_ranges, np.asarray(ids), _type_id(self.ntypes, ntype, "node") or 0, "node")
+        return _homogeneous(self.node_ranges, ids, _type_id(self.ntypes, ntype, "node") or 0, "node")
 
-    def map_to_homo_eid(self, ids: np.ndarray, etype: str) -> np.ndarray:
+    def map_to_homo_eid(self, ids: Any, etype: str) -> Any:
         """Homogeneous IDs of type-wise edge IDs."""
-        return _homogeneous(self.edge_ranges, np.asarray(ids), _type_id(self.etypes, etype, "edge") or 0, "edge")
+        return _homogeneous(self.edge_ranges, ids, _type_id(self.etypes, etype, "edge") or 0, "edge")
+
+    def part_range(self, part_id: int, kind: str) -> tuple[int, int]:
+        """Half-open range of type-wise IDs that a part owns of a node type or a canonical edge type."""
+        if kind in self.ntypes:
+            return _range_of_part(self.node_ranges, part_id, self.ntypes.index(kind))
+        return _range_of_part(self.edge_ranges, part_id, _type_id(self.etypes, kind, "edge"))
+
+
+def as_ids(ids: Any) -> np.ndarray:
+    """Read IDs: integers in a numpy array, a torch tensor (which shares its memory) or anything numpy takes.
+
+    Raises
+    ------
+    IdOutOfRangeError
+        If they are not whole numbers.
+    """
+    array: np.ndarray = ids.detach().cpu().numpy() if is_tensor(ids) else np.asarray(ids)
+    if array.dtype.kind not in "iu" and array.size:
+        raise IdOutOfRangeError("not an ID", expected="whole numbers", found=f"an array of {array.dtype.name}")
+    # unsigned IDs would turn into floats in sums with signed ones
+    return array.astype(np.int64) if array.dtype.kind != "i" else array
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a torch tensor; torch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def like(result: np.ndarray, given: Any) -> Any:
+    """Return a result in the kind of array that was given: torch for torch, numpy otherwise."""
+    return sys.modules["torch"].from_numpy(result) if is_tensor(given) else result
+
+
+def check_ids(ids: np.ndarray, total: int, what: str) -> None:
+    """Check that IDs are in ``[0, total)``.
+
+    Raises
+    ------
+    IdOutOfRangeError
+        Otherwise; names the first that is not.
+    """
+    if ids.size and not (ids.min() >= 0 and ids.max() < total):
+        first = ids.reshape(-1)[np.flatnonzero((ids < 0) | (ids >= total))[0]]
+        raise IdOutOfRangeError(f"{what} ID out of range", expected=f"[0, {total:,})", found=int(first))
 
 
 def _ranges(counts: np.ndarray) -> np.ndarray:
@@ -114,32 +159,23 @@ def _type_id(names: tuple[str, ...], name: str | None, what: str) -> int | None:
     return names.index(name)
 
 
-def _check(ids: np.ndarray, total: int, what: str) -> None:
-    bad = np.flatnonzero((ids < 0) | (ids >= total))
-    if bad.size:
-        raise IdOutOfRangeError(
-            f"{what} ID out of range", expected=f"[0, {total:,})", found=int(ids.reshape(-1)[bad[0]])
-        )
-
-
-def _range_of(ranges: np.ndarray, ids: np.ndarray, what: str) -> np.ndarray:
-    """Number of the range (part-major) that holds each homogeneous ID; empty ranges hold none."""
-    ends = ranges[:, :, 1].reshape(-1)
-    _check(ids, int(ends[-1]) if ends.size else 0, what)
-    number: np.ndarray = np.searchsorted(ends, ids, side="right")
-    return number
-
-
-def _part_of(ranges: np.ndarray, ids: np.ndarray, what: str) -> np.ndarray:
-    parts: np.ndarray = _range_of(ranges, ids, what) // max(1, ranges.shape[1])
-    return parts
-
-
-def _ids_of_part(ranges: np.ndarray, part_id: int, type_id: int | None) -> np.ndarray:
+def _part_of(ranges: np.ndarray, given: Any, type_id: int | None, what: str) -> Any:
+    ids = as_ids(given)
     if type_id is None:
-        return np.arange(ranges[part_id, 0, 0], ranges[part_id, -1, 1]) if ranges.shape[1] else np.arange(0)
+        ends = ranges[:, -1, 1] if ranges.shape[1] else np.zeros(1, np.int64)
+    else:
+        ends = _rows_before(ranges, type_id)[1:]
+    check_ids(ids, int(ends[-1]), what)
+    return like(np.searchsorted(ends, ids, side="right"), given)
+
+
+def _range_of_part(ranges: np.ndarray, part_id: int, type_id: int | None) -> tuple[int, int]:
+    if not 0 <= part_id < len(ranges):
+        raise IdOutOfRangeError("no such part", expected=f"0 to {len(ranges) - 1}", found=part_id)
+    if type_id is None:
+        return (int(ranges[part_id, 0, 0]), int(ranges[part_id, -1, 1])) if ranges.shape[1] else (0, 0)
     before = _rows_before(ranges, type_id)
-    return np.arange(before[part_id], before[part_id + 1])
+    return int(before[part_id]), int(before[part_id + 1])
 
 
 def _rows_before(ranges: np.ndarray, type_id: int) -> np.ndarray:
@@ -149,27 +185,27 @@ def _rows_before(ranges: np.ndarray, type_id: int) -> np.ndarray:
     return rows
 
 
-def _local_ids(ranges: np.ndarray, ids: np.ndarray, part_id: int, type_id: int | None) -> np.ndarray:
-    local: np.ndarray
-    if type_id is None:
-        local, length = ids - ranges[part_id, 0, 0], int(ranges[part_id, -1, 1] - ranges[part_id, 0, 0])
-    else:
-        before = _rows_before(ranges, type_id)
-        local, length = ids - before[part_id], int(before[part_id + 1] - before[part_id])
-    _check(local, length, f"part {part_id} does not own this; local")
-    return local
+def _local_ids(ranges: np.ndarray, given: Any, part_id: int, type_id: int | None) -> Any:
+    start, stop = _range_of_part(ranges, part_id, type_id)
+    local = as_ids(given) - start
+    check_ids(local, stop - start, f"part {part_id} does not own this; local")
+    return like(local, given)
 
 
-def _per_type(ranges: np.ndarray, ids: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
-    number = _range_of(ranges, ids, what)
-    num_types = max(1, ranges.shape[1])
-    shifts = np.stack([_rows_before(ranges, t)[:-1] - ranges[:, t, 0] for t in range(ranges.shape[1])], axis=1)
-    return number % num_types, ids + shifts.reshape(-1)[number]
+def _per_type(ranges: np.ndarray, given: Any, what: str) -> tuple[Any, Any]:
+    ids, num_types = as_ids(given), ranges.shape[1]
+    ends = ranges[:, :, 1].reshape(-1)
+    check_ids(ids, int(ends[-1]) if ends.size else 0, what)
+    if num_types == 1:  # the usual homogeneous graph: IDs are what they were
+        return like(np.zeros(ids.shape, np.int64), given), like(ids.astype(np.int64), given)
+    number = np.searchsorted(ends, ids, side="right")  # of the range, part by part; empty ranges hold none
+    shifts = np.stack([_rows_before(ranges, t)[:-1] - ranges[:, t, 0] for t in range(num_types)], axis=1)
+    types = np.tile(np.arange(num_types), len(ranges))
+    return like(types[number], given), like(ids + shifts.reshape(-1)[number], given)
 
 
-def _homogeneous(ranges: np.ndarray, ids: np.ndarray, type_id: int, what: str) -> np.ndarray:
-    before = _rows_before(ranges, type_id)
-    _check(ids, int(before[-1]), what)
+def _homogeneous(ranges: np.ndarray, given: Any, type_id: int, what: str) -> Any:
+    ids, before = as_ids(given), _rows_before(ranges, type_id)
+    check_ids(ids, int(before[-1]), what)
     part = np.searchsorted(before[1:], ids, side="right")
-    homogeneous: np.ndarray = ids - before[part] + ranges[part, type_id, 0]
-    return homogeneous
+    return like(ids + (ranges[:, type_id, 0] - before[:-1])[part], given)

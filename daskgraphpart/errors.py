@@ -95,6 +95,10 @@ class OutputExistsError(GraphPartError, FileExistsError):
     """The output directory holds something already."""
 
 
+class MissingPackageError(GraphPartError, ImportError):
+    """An optional package that this needs is not installed; the hint names the extra."""
+
+
 class EnvironmentFaultError(GraphPartError, OSError):
     """The machine, not the input, failed: disk full, permission, a lost worker."""
 

@@ -1,0 +1,157 @@
+"""The partition book, its policies and the ID converter agree with DGL's, ID by ID."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from judges import DGL_VERSIONS, run_in_dgl
+
+from daskgraphpart import EdgePartitionPolicy, IdConverter, NodePartitionPolicy, PartitionBook, RangePartitionBook
+from daskgraphpart.book import IdOutOfRangeError
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+
+torch = pytest.importorskip("torch")
+
+NTYPES = ("a", "b", "c")
+ETYPES = ("a:r:b", "b:s:a", "a:t:a", "c:r:c")
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> dict[str, Any]:
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    parts = draw(st.integers(1, 6))
+    ntypes = NTYPES[: draw(st.integers(1, 3))]
+    etypes = [e for e in ETYPES if {e.split(":")[0], e.split(":")[2]} <= set(ntypes)] or ["a:t:a"]
+    largest = draw(st.sampled_from((1, 4, 50)))
+    counts = [rng.integers(0, largest + 1, (parts, len(names))) for names in (ntypes, etypes)]
+    for table in counts:
+        table[0, 0] += 1  # not even DGL's book takes graphs without nodes or edges
+    book = PartitionBook.from_counts(ntypes, etypes, *counts)
+    totals = [int(ranges[-1, -1, 1]) for ranges in (book.node_ranges, book.edge_ranges)]
+    nids, eids = (rng.integers(0, total, 40).tolist() for total in totals)
+    return {
+        "ntypes": list(ntypes),
+        "etypes": list(etypes),
+        "node_ranges": book.node_ranges.tolist(),
+        "edge_ranges": book.edge_ranges.tolist(),
+        "part": draw(st.integers(0, parts - 1)),
+        "nids": nids,
+        "eids": eids,
+    }
+
+
+def answers(question: dict[str, Any]) -> dict[str, Any]:
+    ranges = [np.array(question[key]) for key in ("node_ranges", "edge_ranges")]
+    book = RangePartitionBook(
+        PartitionBook(tuple(question["ntypes"]), tuple(question["etypes"]), *ranges), question["part"]
+    )
+    return {
+        "num_partitions": book.num_partitions(),
+        "metadata": book.metadata(),
+        "ntypes": book.ntypes,
+        "etypes": book.etypes,
+        "canonical_etypes": [list(etype) for etype in book.canonical_etypes],
+        "local_ntype_offset": book.local_ntype_offset,
+        "local_etype_offset": book.local_etype_offset,
+        "nodes": of_kind(book, question["nids"], book.ntypes, "nid"),
+        "edges": of_kind(book, question["eids"], book.canonical_etypes, "eid"),
+    }
+
+
+def of_kind(book: RangePartitionBook, given: list[int], types: list[Any], kind: str) -> dict[str, Any]:
+    to_part, to_ids = getattr(book, f"{kind}2partid"), getattr(book, f"partid2{kind}s")
+    to_local = getattr(book, f"{kind}2local{kind}")
+    per_type = book.map_to_per_ntype if kind == "nid" else book.map_to_per_etype
+    homogeneous: Any = book.map_to_homo_nid if kind == "nid" else book.map_to_homo_eid
+    part, ids = book.partid, torch.tensor(given)
+    assert to_part(np.array(given)).tolist() == to_part(ids).tolist(), "numpy as torch"
+    mine = to_ids(part)
+    found = {"part": to_part(ids).tolist(), "ids": mine.tolist(), "local": to_local(mine, part).tolist()}
+    type_ids, typed = per_type(ids)
+    assert type_ids.dtype == typed.dtype == torch.int64
+    found["per_type"] = [type_ids.tolist(), typed.tolist()]
+    for number, name in enumerate(types):
+        policy: Any = (NodePartitionPolicy if kind == "nid" else EdgePartitionPolicy)(book, name)
+        of_type, owned = typed[type_ids == number], to_ids(part, name)
+        found[str(number)] = [
+            to_part(of_type, name).tolist(),
+            owned.tolist(),
+            to_local(owned, part, name).tolist(),
+            homogeneous(of_type, name).tolist(),
+            policy.to_local(owned).tolist(),
+            policy.to_partid(of_type).tolist(),
+            policy.get_part_size(),
+            policy.get_size(),
+            policy.policy_str,
+        ]
+    return found
+
+
+@pytest.mark.dgl
+@pytest.mark.parametrize("version", DGL_VERSIONS)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(questions(), min_size=30, max_size=60))
+def test_every_method_answers_as_dgl_does(version: str, asked: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        cwd = Path(directory)
+        (cwd / "questions.json").write_text(json.dumps(asked))
+        run_in_dgl(version, "judge_book.py", "questions.json", "answers.json", cwd=cwd)
+        theirs = json.loads((cwd / "answers.json").read_text())
+    for question, expected in zip(asked, theirs, strict=True):
+        assert answers(question) == expected
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.data())
+def test_the_converter_counts_ids_type_after_type(counts: list[int], data: st.DataObject) -> None:
+    names = [f"n{i}" for i in range(len(counts))]
+    node_types = tuple(NodeType(name, count) for name, count in zip(names, counts, strict=True))
+    edge_types = tuple(EdgeType("n0", f"r{i}", "n0", count) for i, count in enumerate(counts))
+    converter = IdConverter(GraphSchema("g", node_types, edge_types))
+    table = [(number, i) for number, count in enumerate(counts) for i in range(count)]
+    ids = np.arange(len(table))
+    for of_kind, back, kinds in (
+        (converter.nid_hom2het, converter.nid_het2hom, names),
+        (converter.eid_hom2het, converter.eid_het2hom, [t.name for t in edge_types]),
+    ):
+        types, typed = of_kind(ids)
+        assert list(zip(types.tolist(), typed.tolist(), strict=True)) == table
+        for number, i in table:
+            homogeneous = back(kinds[number], i)
+            assert of_kind(homogeneous) == (kinds[number], i), "boundaries included"
+        for number, name in enumerate(kinds):
+            tensor = torch.arange(counts[number])
+            assert back(name, tensor).tolist() == ids[types == number].tolist()
+            for bad in (-1, counts[number]):
+                with pytest.raises(IdOutOfRangeError, match="out of range"):
+                    back(name, [bad])
+        with pytest.raises(IdOutOfRangeError, match="out of range"):
+            of_kind(data.draw(st.sampled_from((-1, len(table)))))
+    assert converter.id2ntype(converter.ntype2id("n0")) == "n0"
+    assert converter.id2etype(converter.etype2id("n0:r0:n0")) == "n0:r0:n0"
+
+
+def test_unknown_types_and_ambiguous_relations_are_refused() -> None:
+    book = RangePartitionBook(
+        PartitionBook.from_counts(("a", "c"), ("a:r:a", "c:r:c"), np.ones((2, 2), int), np.ones((2, 2), int)), 0
+    )
+    assert book.to_canonical_etype("a:r:a") == ("a", "r", "a")
+    for call in (
+        lambda: book.nid2partid([0], "b"),
+        lambda: NodePartitionPolicy(book, "b"),
+        lambda: EdgePartitionPolicy(book, ("a", "x", "a")),
+        lambda: book.eid2partid([0], "r"),
+        lambda: book.nid2partid([0.5]),
+        lambda: book.nid2partid([4]),
+        lambda: book.partid2nids(2),
+        lambda: RangePartitionBook(book.book, -1),
+        lambda: book.nid2localnid([2], 0),
+    ):
+        with pytest.raises(IdOutOfRangeError):
+            call()
