@@ -60,6 +60,29 @@ class PartitionBook:
         """Number of parts."""
         return int(self.node_ranges.shape[0])
 
+    def canonical_etype(self, etype: str | tuple[str, str, str]) -> str:
+        """Canonical name of an edge type.
+
+        Parameters
+        ----------
+        etype : str or tuple of str
+            ``src:rel:dst``, the same as a tuple, or a relation that only one edge type has.
+
+        Raises
+        ------
+        IdOutOfRangeError
+            If there is no such edge type, or a relation belongs to several.
+        """
+        name = etype if isinstance(etype, str) else ":".join(etype)
+        if name in self.etypes:
+            return name
+        found = [known for known in self.etypes if known.split(":")[1] == name]
+        if len(found) > 1:
+            raise IdOutOfRangeError("ambiguous relation", expected=f"one of {', '.join(found)}", found=name)
+        if not found:
+            raise IdOutOfRangeError("no such edge type", expected=f"one of {', '.join(self.etypes)}", found=name)
+        return found[0]
+
     def nid2partid(self, nids: Any, ntype: str | None = None) -> Any:
         """Part that owns each node, int64; IDs are homogeneous, or type-wise if a node type is given."""
         return _part_of(self.node_ranges, nids, _type_id(self.ntypes, ntype, "node"), "node")
@@ -105,6 +128,12 @@ class PartitionBook:
         if kind in self.ntypes:
             return _range_of_part(self.node_ranges, part_id, self.ntypes.index(kind))
         return _range_of_part(self.edge_ranges, part_id, _type_id(self.etypes, kind, "edge"))
+
+
+def canonical_tuple(etype: str) -> tuple[str, str, str]:
+    """Split ``src:rel:dst``, as DGL has edge types in Python."""
+    src, rel, dst = etype.split(":")
+    return src, rel, dst
 
 
 def as_ids(ids: Any) -> np.ndarray:

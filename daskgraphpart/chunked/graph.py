@@ -2,60 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.headers import edge_file, feature_files
 from daskgraphpart.chunked.metadata import read_metadata
 from daskgraphpart.display.tables import html_table, text_table
 from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, GraphSchema
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.chunked.metadata import Files, Metadata
-
-ValueT = TypeVar("ValueT")
-
-
-class LazyMapping(Mapping[str, ValueT]):
-    """Mapping whose values are made when they are asked for.
-
-    Parameters
-    ----------
-    what : str
-        What the keys are, for messages.
-    names : sequence of str
-        The keys.
-    make : callable
-        Makes the value of a key.
-    """
-
-    def __init__(self, what: str, names: tuple[str, ...], make: Callable[[str], ValueT]) -> None:
-        self._what, self._names, self._make = what, names, make
-
-    def __getitem__(self, name: str) -> ValueT:
-        if name not in self._names:
-            raise KeyError(f"no {self._what} {name!r}; there are: {', '.join(self._names) or 'none'}")
-        return self._make(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names  # without making the value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __repr__(self) -> str:
-        return f"<{self._what}: {', '.join(self._names) or 'none'}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.book import PartitionBook
+from daskgraphpart.dgl_layout.bare_names import canonical_names
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.storage.atomic import write_bytes
 
@@ -111,7 +112,10 @@ def find_config(path: str | os.PathLike[str]) -> Path:
 
 
 def read_config(path: str | os.PathLike[str]) -> PartitionConfig:
-    """Read and check a config that we or DGL 1.0 to 2.x wrote.
+    """Read and check a config that we or DGL 0.9 to 2.x wrote.
+
+    Bare relations, which DGL 0.9 wrote, become canonical edge types: the first edge of each tells which node types it
+    joins.
 
     Raises
     ------
@@ -124,20 +128,14 @@ def read_config(path: str | os.PathLike[str]) -> PartitionConfig:
     num_parts = reader.number("num_parts")
     ntypes = reader.types("ntypes", {"_N": 0})
     etypes = reader.types("etypes", {"_N:_E:_N": 0})
-    bare = [name for name in etypes if name.count(":") != 2]
-    if bare:
-        raise LayoutError(
-            "a config of DGL 0.9 or older, with bare relation names",
-            file=str(config_path),
-            place="etypes",
-            expected="canonical names src:rel:dst",
-            found=bare[0],
-            hint="migrate it with DGL's tools/change_etype_to_canonical_etype.py",
-        )
-    book = PartitionBook(
-        ntypes, etypes, reader.ranges("node_map", ntypes, num_parts), reader.ranges("edge_map", etypes, num_parts)
-    )
+    node_ranges = reader.ranges("node_map", ntypes, num_parts)
+    edge_ranges = reader.ranges("edge_map", etypes, num_parts)
     parts = tuple(reader.part(number, config_path.parent) for number in range(num_parts))
+    if any(name.count(":") != 2 for name in etypes):
+        nodes = PartitionBook(ntypes, (), node_ranges, edge_ranges[:, :0])
+        graphs = [config_path.parent / part.part_graph for part in parts]
+        etypes = canonical_names(etypes, nodes, edge_ranges, graphs, str(config_path))
+    book = PartitionBook(ntypes, etypes, node_ranges, edge_ranges)
     return PartitionConfig(
         graph_name=str(content.get("graph_name", "")),
         num_parts=num_parts,
@@ -177,7 +175,7 @@ class _Reader:
         if isinstance(maps, list):
             maps = {names[0]: maps}
         if not isinstance(maps, dict):
-            hint = "only ranges are supported; partition again with IDs reshuffled" if isinstance(maps, str) else None
+            hint = "IDs were not reshuffled; use load_partition, or partition again" if isinstance(maps, str) else None
             raise self.fault(
                 "not a map of ranges", key, expected="{type: [[start, end], ...]}", found=repr(maps)[:80], hint=hint
             )
@@ -185,6 +183,8 @@ class _Reader:
         for i, name in enumerate(names):
             try:
                 ranges = np.array(maps[name])
+                if ranges.shape == (num_parts,):  # ends alone, as the oldest configs have them
+                    ranges = np.stack([np.append(0, ranges[:-1]), ranges], axis=1)
                 table[:, i] = ranges.reshape(num_parts, 2)
                 integral = ranges.dtype.kind == "i"
             except (KeyError, ValueError, OverflowError):
@@ -212,12 +212,17 @@ class _Reader:
             raise self.fault(
                 "files of a part are missing from the config", key, expected=", ".join(names), found=repr(entry)[:80]
             )
-        for name in names:
-            if not (directory / entry[name]).is_file():
-                raise self.fault(
-                    "file of a part is missing", f"{key}.{name}", found=entry[name], hint="copy it beside the config"
-                )
-        return PartPaths(*(entry[name] for name in names))
+        return PartPaths(*(self._existing(f"{key}.{name}", entry[name], directory) for name in names))
+
+    def _existing(self, place: str, name: str, directory: Path) -> str:
+        """Return the name a file has: DGL's documentation writes node_feats.dgl, its code node_feat.dgl."""
+        if (directory / name).is_file():
+            return name
+        singular, plural = ("_feat.dgl", "_feats.dgl") if name.endswith("_feat.dgl") else ("_feats.dgl", "_feat.dgl")
+        other = name.removesuffix(singular) + plural
+        if name.endswith(singular) and (directory / other).is_file():
+            return other
+        raise self.fault("file of a part is missing", place, found=name, hint="copy it beside the config")
 
 
 def _load(path: Path) -> dict[str, Any]:

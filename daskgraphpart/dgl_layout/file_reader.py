@@ -96,6 +96,8 @@ class FileReader:
         found = self.u64()
         if found != expected:
             self.seek(self.position - 8)
+            if found == int.from_bytes(expected.to_bytes(8, "little"), "big"):
+                raise self.fault(f"{what} of another byte order", hint="write it again; DGL's files are little-endian")
             raise self.fault(f"not a {what} of DGL", expected=f"{expected:#x}", found=f"{found:#x}")
 
     def count(self, smallest_entry: int, what: str) -> int:

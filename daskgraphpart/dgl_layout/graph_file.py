@@ -39,6 +39,7 @@ ALL_FORMATS = 7
 BITMASK = 1 << 32  # set where formats are bits; the 0.9 series numbered them
 OLD_FORMATS = {1: ("coo",), 2: ("csr",), 3: ("csc",)}
 INT64 = np.dtype("<i8")
+IDS_AT_ONCE = 1 << 20
 
 
 # ---------------------------------------------------------------------------------------------------------- writing
@@ -136,6 +137,34 @@ class GraphFile:
     formats: Mapping[str, Mapping[str, Region]]
     node_arrays: Mapping[str, Region]
     edge_arrays: Mapping[str, Region]
+
+    def ends(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Read the local sources and destinations of edges ``[start, stop)``.
+
+        From COO they are read where they are. CSR and CSC hold edges in another order, so that all edge IDs are looked
+        through, in blocks.
+        """
+        if "coo" in self.formats:
+            coo = self.formats["coo"]
+            return coo["row"].read(start, stop), coo["col"].read(start, stop)
+        name = "csc" if "csc" in self.formats else "csr"
+        matrix = self.formats[name]
+        places = _places_of_edges(matrix["data"], matrix["indices"].num_rows, start, stop)
+        rows = np.searchsorted(matrix["indptr"].memmap(), places, side="right") - 1
+        columns = matrix["indices"].memmap()[places]
+        return (columns, rows) if name == "csc" else (rows, columns)
+
+
+def _places_of_edges(eids: Region, num_edges: int, start: int, stop: int) -> np.ndarray:
+    """Places in a matrix of edges ``[start, stop)``, in the order of their IDs."""
+    if not eids.num_rows:  # no IDs: they are the places
+        return np.arange(start, stop)
+    places = np.empty(stop - start, np.int64)
+    for first in range(0, num_edges, IDS_AT_ONCE):
+        ids = eids.read(first, min(first + IDS_AT_ONCE, num_edges))
+        mine = np.flatnonzero((ids >= start) & (ids < stop))
+        places[ids[mine] - start] = mine + first
+    return places
 
 
 def read_graph_file(path: str | os.PathLike[str]) -> GraphFile:

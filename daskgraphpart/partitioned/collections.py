@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dask
 import dask.array as da
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.partitioned.stored_rows import StoredRows
     from daskgraphpart.storage.region import Region
+
+    Maps: TypeAlias = tuple[Sequence[StoredRows], Sequence[StoredRows]]
 
 BYTES_PER_CHUNK = 64 << 20
 EDGES_PER_PARTITION = 2 << 20
@@ -42,29 +45,36 @@ def _map_rows(region: Region, start: int, stop: int) -> np.ndarray:
     return rows
 
 
-def part_edge_frame(graph: GraphFile, book: PartitionBook) -> Any:
+def part_edge_frame(graph: GraphFile, book: PartitionBook, maps: Maps | None = None) -> Any:
     """Dask DataFrame of all edges of a part; see `Part.edges`."""
     columns = {"src": "int64", "dst": "int64", "eid": "int64", "etype": "int64", "inner": "bool"}
     return _frame(
         [
-            partial(_part_edges, graph, book, start, min(start + EDGES_PER_PARTITION, graph.num_edges))
+            partial(_part_edges, graph, book, maps, start, min(start + EDGES_PER_PARTITION, graph.num_edges))
             for start in range(0, graph.num_edges, EDGES_PER_PARTITION)
         ],
         columns,
     )
 
 
-def typed_edge_frame(graphs: Sequence[GraphFile], book: PartitionBook, etype: str) -> Any:
-    """Dask DataFrame of all edges of a type, `src` and `dst` as new type-wise IDs, in the order of new edge IDs."""
+def typed_edge_frame(
+    graphs: Sequence[GraphFile],
+    book: PartitionBook,
+    etype: str,
+    maps: tuple[StoredRows, StoredRows, StoredRows] | None = None,
+) -> Any:
+    """Dask DataFrame of all edges of a type, in the order of new edge IDs; see `EdgeView.frame`."""
     type_id = book.etypes.index(etype)
     reads = []
     for part_id, graph in enumerate(graphs):
         low, high = (book.edge_ranges[part_id, type_id] - book.edge_ranges[part_id, 0, 0]).tolist()
+        eids = book.part_range(part_id, etype)[0] - low
         reads += [
-            partial(_typed_edges, graph, book, start, min(start + EDGES_PER_PARTITION, high))
+            partial(_typed_edges, graph, book, maps, (start, min(start + EDGES_PER_PARTITION, high)), eids)
             for start in range(low, high, EDGES_PER_PARTITION)
         ]
-    return _frame(reads, {"src": "int64", "dst": "int64"})
+    columns = {"src": "int64", "dst": "int64"}
+    return _frame(reads, columns if maps is None else {**columns, "eid": "int64"})
 
 
 def _frame(reads: Sequence[Any], columns: dict[str, str]) -> Any:
@@ -79,35 +89,44 @@ def _call(read: Any) -> pd.DataFrame:
     return frame
 
 
-def _part_edges(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> pd.DataFrame:
+def _part_edges(graph: GraphFile, book: PartitionBook, maps: Maps | None, start: int, stop: int) -> pd.DataFrame:
     src, dst = _ends(graph, start, stop)
     eids = graph.edge_arrays["_ID"].read(start, stop)
     types, _ = book.map_to_per_etype(eids)
     inner = graph.edge_arrays["inner_edge"].read(start, stop).astype(bool)
+    if maps is not None:
+        src, dst = (_original(book.map_to_per_ntype(ids), maps[0]) for ids in (src, dst))
+        eids = _original(book.map_to_per_etype(eids), maps[1])
     return pd.DataFrame({"src": src, "dst": dst, "eid": eids, "etype": types, "inner": inner})
 
 
-def _typed_edges(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> pd.DataFrame:
-    src, dst = (book.map_to_per_ntype(ids)[1] for ids in _ends(graph, start, stop))
-    return pd.DataFrame({"src": src, "dst": dst})
+def _original(typed: tuple[np.ndarray, np.ndarray], of_types: Sequence[StoredRows]) -> np.ndarray:
+    """Original homogeneous IDs of type-wise new IDs."""
+    types, ids = typed
+    found, first = np.empty_like(ids), 0
+    for type_id, rows in enumerate(of_types):
+        mine = types == type_id
+        found[mine] = rows[ids[mine]] + first
+        first += len(rows)
+    return found
+
+
+def _typed_edges(
+    graph: GraphFile,
+    book: PartitionBook,
+    maps: tuple[StoredRows, StoredRows, StoredRows] | None,
+    edges: tuple[int, int],
+    shift: int,
+) -> pd.DataFrame:
+    src, dst = (book.map_to_per_ntype(ids)[1] for ids in _ends(graph, *edges))
+    if maps is None:
+        return pd.DataFrame({"src": src, "dst": dst})
+    eids = maps[2][edges[0] + shift : edges[1] + shift]
+    return pd.DataFrame({"src": maps[0][src], "dst": maps[1][dst], "eid": eids})
 
 
 def _ends(graph: GraphFile, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     """New homogeneous IDs of the ends of local edges ``[start, stop)``."""
-    new_nids = graph.node_arrays["_ID"].memmap()
-    src, dst = (new_nids[ids] for ids in _local_ends(graph, start, stop))
+    new_nids = np.asarray(graph.node_arrays["_ID"].memmap())
+    src, dst = (new_nids[ids] for ids in graph.ends(start, stop))
     return src, dst
-
-
-def _local_ends(graph: GraphFile, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-    if "coo" in graph.formats:
-        return graph.formats["coo"]["row"].read(start, stop), graph.formats["coo"]["col"].read(start, stop)
-    name = "csc" if "csc" in graph.formats else "csr"
-    matrix = graph.formats[name]
-    # edge IDs are scattered over the matrix, so all of it is looked through; without any they are the places
-    eids = matrix["data"].memmap() if matrix["data"].num_rows else np.arange(matrix["indices"].num_rows)
-    places = np.flatnonzero((eids >= start) & (eids < stop))
-    places = places[np.argsort(eids[places])]
-    rows = np.searchsorted(matrix["indptr"].memmap(), places, side="right") - 1
-    columns = matrix["indices"].memmap()[places]
-    return (columns, rows) if name == "csc" else (rows, columns)

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from daskgraphpart.book import canonical_tuple
 from daskgraphpart.dgl_layout.config import find_config, read_config
-from daskgraphpart.dgl_layout.graph_file import read_graph_file
-from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
 from daskgraphpart.display.tables import html_table, text_table
 from daskgraphpart.display.units import format_count, format_size
-from daskgraphpart.errors import LayoutError
+from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.partitioned.part import Part
+from daskgraphpart.partitioned.views import EdgeView, NodeView, stored_data
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Mapping
     from pathlib import Path
-
-    import numpy as np
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dgl_layout.config import PartitionConfig
-    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.partitioned.part import Data
     from daskgraphpart.storage.region import Region
 
-Data = Mapping[str, Mapping[str, Any]]
+    Regions: TypeAlias = Mapping[str, Mapping[str, Region]]
 
 
 def open_partitions(path: str | os.PathLike[str]) -> PartitionedGraph:
@@ -62,7 +60,8 @@ class PartitionedGraph:
     Examples
     --------
     >>> graph = open_partitions("partitions")  # doctest: +SKIP
-    >>> graph.node_data["paper"]["feat"][[0, 10, 20]].compute()  # doctest: +SKIP
+    >>> graph.nodes["paper"].data["feat"][[0, 10, 20]]  # doctest: +SKIP
+    >>> graph.node_data["paper"]["feat"].mean(axis=0).compute()  # doctest: +SKIP
     >>> graph.part(0).edges().groupby("etype").size().compute()  # doctest: +SKIP
     """
 
@@ -114,50 +113,70 @@ class PartitionedGraph:
             paths = self.config.parts[part_id]
             root = self.path.parent
             self._parts[part_id] = Part(
-                part_id, self.book, root / paths.part_graph, root / paths.node_feats, root / paths.edge_feats
-            )
+                part_id, self.book, root / paths.part_graph, root / paths.node_feats, root / paths.edge_feats,
+                lambda: self.parts,
+            )  # fmt: skip
         return self._parts[part_id]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All parts."""
+        return tuple(self.part(part_id) for part_id in range(self.num_parts))
+
+    @property
+    def schema(self) -> GraphSchema:
+        """Types and counts, without features; what `IdConverter` takes."""
+        return GraphSchema(
+            self.name,
+            tuple(NodeType(ntype, self.num_nodes(ntype)) for ntype in self.ntypes),
+            tuple(EdgeType(*canonical_tuple(etype), self.num_edges(etype)) for etype in self.etypes),
+        )
+
+    @property
+    def nodes(self) -> Mapping[str, NodeView]:
+        """For each node type its nodes: ``nodes["paper"].data["feat"][[0, 10, 20]]``, as in DGL's `DistGraph`."""
+        return LazyMapping("node type", self.ntypes, lambda name: NodeView(name, self.parts, self.num_nodes(name)))
+
+    @property
+    def edges(self) -> Mapping[str, EdgeView]:
+        """For each edge type its edges; the key may be a relation that no two types share, or a tuple."""
+        return _EdgeViews(self)
 
     @property
     def node_data(self) -> Data:
         """For each node type and feature a dask array over all parts, rows in new type-wise order."""
-        return self._joined(lambda part: part.node_regions)
+        return self._arrays("node type", self.ntypes, lambda part: part.node_regions)
 
     @property
     def edge_data(self) -> Data:
         """For each edge type and feature a dask array over all parts, rows in new type-wise order."""
-        return self._joined(lambda part: part.edge_regions)
+        return self._arrays("edge type", self.etypes, lambda part: part.edge_regions)
 
     @property
     def orig_nids(self) -> Mapping[str, Any]:
         """For each node type the original type-wise IDs by new type-wise ID; empty where they were not saved."""
-        return self._joined(lambda part: {"": part.orig_nid_regions}).get("", {})
+        return self._ids(self.ntypes, lambda part: part.orig_nid_regions)
 
     @property
     def orig_eids(self) -> Mapping[str, Any]:
         """For each edge type the original type-wise IDs by new type-wise ID; empty where they were not saved."""
-        return self._joined(lambda part: {"": part.orig_eid_regions}).get("", {})
+        return self._ids(self.etypes, lambda part: part.orig_eid_regions)
 
-    @property
-    def edges(self) -> Mapping[str, Any]:
-        """For each edge type a dask DataFrame with columns `src` and `dst`, new type-wise IDs."""
-        from daskgraphpart.partitioned.collections import typed_edge_frame
-
-        graphs = [self.part(part_id).graph for part_id in range(self.num_parts)]
-        return {etype: typed_edge_frame(graphs, self.book, etype) for etype in self.etypes}
-
-    def _joined(self, regions_of: Any) -> Data:
+    def _arrays(self, what: str, types: tuple[str, ...], regions_of: Callable[[Part], Regions]) -> Data:
         from daskgraphpart.partitioned.collections import joined_array
 
-        of_parts = [regions_of(self.part(part_id)) for part_id in range(self.num_parts)]
-        names = {kind: tuple(features) for of_part in of_parts for kind, features in of_part.items()}
-        return {
-            kind: {
-                name: joined_array([of_part[kind][name] for of_part in of_parts if name in of_part.get(kind, {})])
-                for name in features
-            }
-            for kind, features in names.items()
-        }
+        of_parts = [regions_of(part) for part in self.parts]
+        named = tuple(name for name in types if any(name in of_part for of_part in of_parts))
+
+        def of_type(kind: str) -> Mapping[str, Any]:
+            rows = stored_data(of_parts, kind)
+            return LazyMapping(f"feature of {kind}", tuple(rows), lambda name: joined_array(rows[name].regions))
+
+        return LazyMapping(what, named, of_type)
+
+    def _ids(self, types: tuple[str, ...], regions_of: Callable[[Part], Mapping[str, Region]]) -> Mapping[str, Any]:
+        arrays = self._arrays("type", types, lambda part: {kind: {"": ids} for kind, ids in regions_of(part).items()})
+        return LazyMapping("type", tuple(arrays), lambda name: arrays[name][""])
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='>>>>>')}"
@@ -180,115 +199,13 @@ class PartitionedGraph:
         return ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"], rows
 
 
-@dataclass(frozen=True)
-class Part:
-    """One part of a partitioned graph.
+class _EdgeViews(LazyMapping[EdgeView]):
+    """Edges by canonical name, tuple, or relation."""
 
-    Parameters
-    ----------
-    part_id : int
-        Its number.
-    book : PartitionBook
-        Ranges of new IDs.
-    graph_path, node_feats_path, edge_feats_path : Path
-        Its files.
-    """
+    def __init__(self, graph: PartitionedGraph) -> None:
+        parts = graph.parts
+        super().__init__("edge type", graph.etypes, lambda name: EdgeView(name, parts, graph.num_edges(name)))
+        self._book = graph.book
 
-    part_id: int
-    book: PartitionBook
-    graph_path: Path
-    node_feats_path: Path
-    edge_feats_path: Path
-
-    @cached_property
-    def graph(self) -> GraphFile:
-        """Local graph: sizes, and regions of its arrays."""
-        return read_graph_file(self.graph_path)
-
-    @cached_property
-    def node_regions(self) -> Mapping[str, Mapping[str, Region]]:
-        """Regions of node features, by type and name."""
-        return _by_type(read_tensor_file(self.node_feats_path), self.book.ntypes[0])
-
-    @cached_property
-    def edge_regions(self) -> Mapping[str, Mapping[str, Region]]:
-        """Regions of edge features, by type and name."""
-        return _by_type(read_tensor_file(self.edge_feats_path), (self.book.etypes or ("",))[0])
-
-    @cached_property
-    def orig_nid_regions(self) -> Mapping[str, Region]:
-        """Regions of original node IDs, by type; empty where they were not saved."""
-        return self._beside("orig_nids.dgl")
-
-    @cached_property
-    def orig_eid_regions(self) -> Mapping[str, Region]:
-        """Regions of original edge IDs, by type; empty where they were not saved."""
-        return self._beside("orig_eids.dgl")
-
-    @cached_property
-    def split_nids(self) -> Mapping[str, np.ndarray]:
-        """New type-wise IDs of training, validation and test nodes, by ``<ntype>/<mask>``; memory-mapped."""
-        return {key: region.memmap() for key, region in self._beside("split_nids.dgl").items()}
-
-    @property
-    def num_inner_nodes(self) -> int:
-        """Nodes the part owns."""
-        ranges = self.book.node_ranges[self.part_id]
-        return int((ranges[:, 1] - ranges[:, 0]).sum())
-
-    @property
-    def num_halo_nodes(self) -> int:
-        """Foreign nodes the part holds."""
-        return self.graph.num_nodes - self.num_inner_nodes
-
-    @property
-    def num_inner_edges(self) -> int:
-        """Edges the part owns."""
-        ranges = self.book.edge_ranges[self.part_id]
-        return int((ranges[:, 1] - ranges[:, 0]).sum())
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the part's files."""
-        return sum(path.stat().st_size for path in self.graph_path.parent.iterdir() if path.is_file())
-
-    @property
-    def node_data(self) -> Data:
-        """Node features as dask arrays, rows in local order of the type."""
-        return _lazy(self.node_regions)
-
-    @property
-    def edge_data(self) -> Data:
-        """Edge features as dask arrays, rows in local order of the type."""
-        return _lazy(self.edge_regions)
-
-    def edges(self) -> Any:
-        """Dask DataFrame of all edges the part holds, in local order.
-
-        Columns `src` and `dst` are new homogeneous node IDs, `eid` the new edge ID, `etype` the edge type's number and
-        `inner` whether the part owns the edge.
-        """
-        from daskgraphpart.partitioned.collections import part_edge_frame
-
-        return part_edge_frame(self.graph, self.book)
-
-    def _beside(self, name: str) -> dict[str, Region]:
-        path = self.graph_path.parent / name
-        return read_tensor_file(path) if path.is_file() else {}
-
-
-def _by_type(regions: Mapping[str, Region], default: str) -> dict[str, dict[str, Region]]:
-    """Split keys ``<type>/<name>``; DGL takes names alone to be of the default type."""
-    found: dict[str, dict[str, Region]] = {}
-    for key, region in regions.items():
-        kind, slash, name = key.rpartition("/")
-        if slash and "/" in kind:
-            raise LayoutError("key with more than one '/'", file=region.path, found=key)
-        found.setdefault(kind if slash else default, {})[name] = region
-    return found
-
-
-def _lazy(regions: Mapping[str, Mapping[str, Region]]) -> Data:
-    from daskgraphpart.partitioned.collections import joined_array
-
-    return {kind: {name: joined_array([region]) for name, region in of.items()} for kind, of in regions.items()}
+    def __getitem__(self, name: str | tuple[str, str, str]) -> EdgeView:
+        return super().__getitem__(self._book.canonical_etype(name))

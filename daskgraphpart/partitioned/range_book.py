@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from daskgraphpart.book import IdOutOfRangeError
+from daskgraphpart.book import IdOutOfRangeError, canonical_tuple
 from daskgraphpart.partitioned.torch_arrays import torch_module
 
 if TYPE_CHECKING:
@@ -92,15 +92,7 @@ class RangePartitionBook:
 
     def to_canonical_etype(self, etype: EdgeTypeName) -> tuple[str, str, str]:
         """Canonical edge type of a relation, or of a canonical edge type itself."""
-        known = self.canonical_etypes
-        found = [e for e in known if etype in (e, e[1], ":".join(e))]
-        if isinstance(etype, str) and ":" not in etype and len(found) > 1:
-            raise IdOutOfRangeError(
-                "ambiguous relation", expected="a canonical edge type", found=etype, hint=f"one of {found}"
-            )
-        if not found:
-            raise IdOutOfRangeError("no such edge type", expected=f"one of {known}", found=etype)
-        return found[0]
+        return canonical_tuple(self.book.canonical_etype(etype))
 
     def nid2partid(self, nids: Any, ntype: str = DEFAULT_NTYPE) -> Any:
         """Part that owns each node."""
@@ -140,13 +132,13 @@ class RangePartitionBook:
 
     def map_to_homo_eid(self, ids: Any, etype: EdgeTypeName) -> Any:
         """Homogeneous IDs of type-wise edge IDs."""
-        return self.book.map_to_homo_eid(ids, ":".join(self.to_canonical_etype(etype)))
+        return self.book.map_to_homo_eid(ids, self.book.canonical_etype(etype))
 
     def _ntype(self, ntype: str) -> str | None:
         return None if ntype == DEFAULT_NTYPE else ntype
 
     def _etype(self, etype: EdgeTypeName) -> str | None:
-        return None if etype in (DEFAULT_ETYPE, DEFAULT_ETYPE[1]) else ":".join(self.to_canonical_etype(etype))
+        return None if etype in (DEFAULT_ETYPE, DEFAULT_ETYPE[1]) else self.book.canonical_etype(etype)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -269,12 +261,6 @@ class EdgePartitionPolicy:
     def _ranges(self) -> np.ndarray:
         book, etype = self.partition_book.book, self.partition_book._etype(self.etype)
         return book.edge_ranges[:, slice(None) if etype is None else book.etypes.index(etype)]
-
-
-def canonical_tuple(etype: str) -> tuple[str, str, str]:
-    """Split ``src:rel:dst``, as DGL has edge types in Python."""
-    src, rel, dst = etype.split(":")
-    return src, rel, dst
 
 
 def _offsets(ranges: np.ndarray) -> list[int]:

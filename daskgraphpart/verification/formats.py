@@ -17,7 +17,7 @@ from daskgraphpart.verification.opened import Run, opened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from daskgraphpart.partitioned.graph import Part
+    from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region
 
 ROWS_PER_READ = 1 << 18

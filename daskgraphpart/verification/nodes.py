@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.partitioned.graph import Part
+    from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region
 
 ROWS_PER_READ = 1 << 20

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.partitioned.graph import Part, PartitionedGraph
+    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import RowType
     from daskgraphpart.storage.region import Region
 

@@ -1,0 +1,66 @@
+"""Edge types of DGL 0.9, which wrote relations alone: the first edge of each tells which node types it joins.
+
+What `tools/change_etype_to_canonical_etype.py` of DGL 1.0 does to configs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.dgl_layout.graph_file import read_graph_file
+from daskgraphpart.errors import LayoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from daskgraphpart.book import PartitionBook
+
+
+def canonical_names(
+    names: Sequence[str], nodes: PartitionBook, edge_ranges: np.ndarray, graphs: Sequence[Path], config: str
+) -> tuple[str, ...]:
+    """Find the canonical names of edge types.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Relations, or canonical names, which stay as they are.
+    nodes : PartitionBook
+        Ranges of the nodes.
+    edge_ranges : int64 array (parts, types, 2)
+        Ranges of the edges.
+    graphs : sequence of Path
+        The graph file of each part.
+    config : str
+        The config, for messages.
+
+    Raises
+    ------
+    LayoutError
+        If a relation has no edge.
+    """
+    found = []
+    for type_id, name in enumerate(names):
+        if name.count(":") == 2:
+            found.append(name)
+            continue
+        counts = edge_ranges[:, type_id, 1] - edge_ranges[:, type_id, 0]
+        if not counts.any():
+            raise LayoutError(
+                "a relation without edges, whose node types nothing tells",
+                file=config,
+                place="etypes",
+                expected="a canonical name src:rel:dst",
+                found=name,
+                hint="write the canonical name into etypes and edge_map",
+            )
+        part = int(np.flatnonzero(counts)[0])
+        graph = read_graph_file(graphs[part])
+        first = int(edge_ranges[part, type_id, 0] - edge_ranges[part, 0, 0])
+        ends = [graph.node_arrays["_ID"].memmap()[end] for end in graph.ends(first, first + 1)]
+        src, dst = (nodes.ntypes[int(nodes.map_to_per_ntype(end)[0][0])] for end in ends)
+        found.append(f"{src}:{name}:{dst}")
+    return tuple(found)

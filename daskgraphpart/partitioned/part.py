@@ -1,0 +1,180 @@
+"""The noun `Part`: one part of a partitioned graph, opened without reading data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.dgl_layout.graph_file import read_graph_file
+from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.partitioned.stored_rows import StoredRows, original_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.storage.region import Region
+
+Data = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a partitioned graph.
+
+    Parameters
+    ----------
+    part_id : int
+        Its number.
+    book : PartitionBook
+        Ranges of new IDs.
+    graph_path, node_feats_path, edge_feats_path : Path
+        Its files.
+    siblings : callable
+        Returns all parts, which know the original IDs of HALO nodes.
+    """
+
+    part_id: int
+    book: PartitionBook
+    graph_path: Path
+    node_feats_path: Path
+    edge_feats_path: Path
+    siblings: Callable[[], Sequence[Part]] = field(repr=False)
+
+    @cached_property
+    def graph(self) -> GraphFile:
+        """Local graph: sizes, and regions of its arrays."""
+        return read_graph_file(self.graph_path)
+
+    @cached_property
+    def node_regions(self) -> Mapping[str, Mapping[str, Region]]:
+        """Regions of node features, by type and name."""
+        return _by_type(read_tensor_file(self.node_feats_path), self.book.ntypes)
+
+    @cached_property
+    def edge_regions(self) -> Mapping[str, Mapping[str, Region]]:
+        """Regions of edge features, by type and name."""
+        return _by_type(read_tensor_file(self.edge_feats_path), self.book.etypes)
+
+    @cached_property
+    def orig_nid_regions(self) -> Mapping[str, Region]:
+        """Regions of original node IDs, by type; empty where they were not saved."""
+        return self._beside("orig_nids.dgl") or self._inside(
+            self.graph.node_arrays, self.book.node_ranges, self.book.ntypes
+        )
+
+    @cached_property
+    def orig_eid_regions(self) -> Mapping[str, Region]:
+        """Regions of original edge IDs, by type; empty where they were not saved."""
+        return self._beside("orig_eids.dgl") or self._inside(
+            self.graph.edge_arrays, self.book.edge_ranges, self.book.etypes
+        )
+
+    @cached_property
+    def split_nids(self) -> Mapping[str, np.ndarray]:
+        """New type-wise IDs of training, validation and test nodes, by ``<ntype>/<mask>``; memory-mapped."""
+        return {key: region.memmap() for key, region in self._beside("split_nids.dgl").items()}
+
+    @property
+    def num_inner_nodes(self) -> int:
+        """Nodes the part owns."""
+        ranges = self.book.node_ranges[self.part_id]
+        return int((ranges[:, 1] - ranges[:, 0]).sum())
+
+    @property
+    def num_halo_nodes(self) -> int:
+        """Foreign nodes the part holds."""
+        return self.graph.num_nodes - self.num_inner_nodes
+
+    @property
+    def num_inner_edges(self) -> int:
+        """Edges the part owns."""
+        ranges = self.book.edge_ranges[self.part_id]
+        return int((ranges[:, 1] - ranges[:, 0]).sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the part's files."""
+        return sum(path.stat().st_size for path in self.graph_path.parent.iterdir() if path.is_file())
+
+    @property
+    def node_data(self) -> Data:
+        """Node features as dask arrays, rows in local order of the type."""
+        return _lazy(self.node_regions)
+
+    @property
+    def edge_data(self) -> Data:
+        """Edge features as dask arrays, rows in local order of the type."""
+        return _lazy(self.edge_regions)
+
+    def edges(self, *, original: bool = False) -> Any:
+        """Dask DataFrame of all edges the part holds, in local order.
+
+        Parameters
+        ----------
+        original : bool
+            Whether IDs are those of the input graph.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            Columns `src` and `dst`, homogeneous node IDs, `eid`, the homogeneous edge ID, `etype`, the number of the
+            edge type, and `inner`, whether the part owns the edge.
+        """
+        from daskgraphpart.partitioned.collections import part_edge_frame
+
+        return part_edge_frame(self.graph, self.book, self._maps() if original else None)
+
+    def _maps(self) -> tuple[list[StoredRows], list[StoredRows]]:
+        """Maps from new to original IDs of all node types, and of all edge types."""
+        nids = [part.orig_nid_regions for part in self.siblings()]
+        eids = [part.orig_eid_regions for part in self.siblings()]
+        where = self.graph_path.parent
+        return (
+            [original_ids(nids, ntype, where) for ntype in self.book.ntypes],
+            [original_ids(eids, etype, where) for etype in self.book.etypes],
+        )
+
+    def _beside(self, name: str) -> dict[str, Region]:
+        path = self.graph_path.parent / name
+        return read_tensor_file(path) if path.is_file() else {}
+
+    def _inside(self, arrays: Mapping[str, Region], ranges: np.ndarray, types: tuple[str, ...]) -> dict[str, Region]:
+        """Original IDs where DGL 0.9 kept them, in the graph: what the part owns comes first, type by type."""
+        if "orig_id" not in arrays:
+            return {}
+        region, first = arrays["orig_id"], int(ranges[self.part_id, 0, 0])
+        found = {}
+        for name, (start, stop) in zip(types, (ranges[self.part_id] - first).tolist(), strict=True):
+            offset = region.offset + start * region.row_nbytes
+            found[name] = replace(region, offset=offset, shape=(stop - start,))
+        return found
+
+
+def _by_type(regions: Mapping[str, Region], types: tuple[str, ...]) -> dict[str, dict[str, Region]]:
+    """Split keys ``<type>/<name>``.
+
+    Names alone are of the first type, as in DGL; DGL 0.9 has relations instead of canonical edge types.
+    """
+    relations = {etype.split(":")[1]: etype for etype in types if etype.count(":") == 2}
+    found: dict[str, dict[str, Region]] = {}
+    for key, region in regions.items():
+        kind, slash, name = key.rpartition("/")
+        if slash and "/" in kind:
+            raise LayoutError("key with more than one '/'", file=region.path, found=key)
+        kind = kind if slash else (types or ("",))[0]
+        found.setdefault(kind if kind in types else relations.get(kind, kind), {})[name] = region
+    return found
+
+
+def _lazy(regions: Mapping[str, Mapping[str, Region]]) -> Data:
+    from daskgraphpart.partitioned.collections import joined_array
+
+    return {kind: {name: joined_array([region]) for name, region in of.items()} for kind, of in regions.items()}

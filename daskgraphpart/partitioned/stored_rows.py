@@ -1,0 +1,140 @@
+"""Rows of one type over all parts: taken by new type-wise ID, as from DGL's `DistTensor`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.book import as_ids, check_ids, is_tensor, like
+from daskgraphpart.errors import LayoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from daskgraphpart.storage.region import Region
+
+
+class StoredRows:
+    """A feature of a type, or its original IDs; only the rows that are asked for are read.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    regions : sequence of Region
+        Rows of each part that has any, one after another in the order of new IDs.
+
+    Examples
+    --------
+    >>> graph.nodes["paper"].data["feat"][[0, 10, 20]]  # doctest: +SKIP
+    """
+
+    def __init__(self, name: str, regions: Sequence[Region]) -> None:
+        self.name = name
+        self.regions = tuple(regions)
+        self._ends = np.cumsum([region.num_rows for region in self.regions])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape; the first axis counts the rows of all parts."""
+        return (int(self._ends[-1]), *self.regions[0].shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype."""
+        return self.regions[0].dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return sum(region.nbytes for region in self.regions)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, ids: Any) -> Any:
+        """Read rows.
+
+        Parameters
+        ----------
+        ids : int, slice, sequence or array of int, bool array, tensor
+            New type-wise IDs.
+
+        Returns
+        -------
+        numpy.ndarray or torch.Tensor
+            The rows, in memory; a tensor if a tensor was given.
+
+        Raises
+        ------
+        IdOutOfRangeError
+            If an ID is out of range; negative ones do not count from the end.
+        """
+        if isinstance(ids, slice):
+            start, stop, step = ids.indices(len(self))
+            if step == 1:
+                return self._range(start, max(start, stop))
+            return self[np.arange(start, stop, step)]
+        if not isinstance(ids, (int, np.integer)) and _is_mask(ids):
+            mask = ids.numpy() if is_tensor(ids) else np.asarray(ids)
+            check_ids(np.array([mask.size - 1]), len(self), f"mask of {self.name}: ")
+            return like(self._gather(np.flatnonzero(mask)), ids)
+        rows = self._gather(as_ids(ids))
+        return like(rows, ids)
+
+    def __repr__(self) -> str:
+        return f"<StoredRows {self.name}: {self.dtype.name}{list(self.shape)}>"
+
+    def _range(self, start: int, stop: int) -> np.ndarray:
+        rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
+        for region, end in zip(self.regions, self._ends.tolist(), strict=True):
+            first = end - region.num_rows
+            low, high = max(start, first), min(stop, end)
+            if low < high:
+                region.read_into(rows[low - start : high - start], low - first)
+        return rows
+
+    def _gather(self, ids: np.ndarray) -> np.ndarray:
+        check_ids(ids, len(self), self.name)
+        rows = np.empty((*ids.shape, *self.shape[1:]), self.dtype)
+        part = np.searchsorted(self._ends, ids, side="right")
+        for number in np.unique(part).tolist():
+            region, mine = self.regions[number], part == number
+            first = int(self._ends[number]) - region.num_rows
+            # a memory map: no more of the file is read than the pages the rows lie on
+            rows[mine] = np.asarray(region.memmap())[ids[mine] - first]
+        return rows
+
+
+def _is_mask(ids: Any) -> bool:
+    if is_tensor(ids):
+        return str(ids.dtype) == "torch.bool"
+    return np.asarray(ids).dtype == np.bool_
+
+
+def original_ids(of_parts: Sequence[Mapping[str, Region]], kind: str, where: object) -> StoredRows:
+    """Original IDs of a type, by new type-wise ID.
+
+    Parameters
+    ----------
+    of_parts : sequence of mapping of str to Region
+        For each part the IDs of each type.
+    kind : str
+        Node type or canonical edge type.
+    where : path
+        The partitions, for messages.
+
+    Raises
+    ------
+    LayoutError
+        If they were not saved.
+    """
+    regions = [of_part[kind] for of_part in of_parts if kind in of_part]
+    if not regions:
+        raise LayoutError(
+            f"the original IDs of {kind} were not saved",
+            file=str(where),
+            expected="orig_nids.dgl and orig_eids.dgl, as daskgraphpart and DGL's dispatch_data --save-orig-nids write",
+        )
+    return StoredRows(f"original IDs of {kind}", regions)
