@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
     from daskgraphpart.chunked.write import write_chunked
+    from daskgraphpart.conversion.migrate import migrate_config
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.resources import Resources, detect_resources
     from daskgraphpart.errors import GraphPartError
     from daskgraphpart.id_converter import IdConverter
     from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+    from daskgraphpart.partitioned.load import LocalGraph, load_partition, load_partition_book, load_partition_feats
     from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
     from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
     from daskgraphpart.verification.pipeline import verify
@@ -41,6 +43,7 @@ _HOMES = {
     "GraphPartError": "errors",
     "GraphSchema": "schema",
     "IdConverter": "id_converter",
+    "LocalGraph": "partitioned.load",
     "NodePartitionPolicy": "partitioned.range_book",
     "NodeType": "schema",
     "Outcome": "dispatching.finish",
@@ -53,6 +56,10 @@ _HOMES = {
     "convert": "api.convert",
     "detect_resources": "engine.resources",
     "dispatch": "api.pipeline",
+    "load_partition": "partitioned.load",
+    "load_partition_book": "partitioned.load",
+    "load_partition_feats": "partitioned.load",
+    "migrate_config": "conversion.migrate",
     "open_partitions": "partitioned.graph",
     "partition": "api.pipeline",
     "read_chunked": "chunked.graph",
@@ -73,6 +80,7 @@ __all__ = [
     "GraphPartError",
     "GraphSchema",
     "IdConverter",
+    "LocalGraph",
     "NodePartitionPolicy",
     "NodeType",
     "Outcome",
@@ -85,6 +93,10 @@ __all__ = [
     "convert",
     "detect_resources",
     "dispatch",
+    "load_partition",
+    "load_partition_book",
+    "load_partition_feats",
+    "migrate_config",
     "open_partitions",
     "partition",
     "read_chunked",

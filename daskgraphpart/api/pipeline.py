@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.atomic import environment_faults, lasting_directory
 
 if TYPE_CHECKING:
     import os
@@ -126,7 +125,7 @@ def assign(
     out = None if out_dir is None else Path(out_dir)
     if out is not None:
         check_assignment_directory(graph, out, overwrite)
-    scratch = _lasting_directory() if out is None else None
+    scratch = lasting_directory() if out is None else None
     resources = (resources or detect_resources()).limited(smallest_assign_memory(graph.schema))
     with open_runner(resources, progress) as runner, environment_faults():
         if out is None:
@@ -136,7 +135,7 @@ def assign(
             assignment = assign_nodes(graph, num_parts, options, temporary, runner)
             chance = options.method in METHODS
             write_assignment(assignment, out, runner, form=form, seed=seed if chance else None)
-            owners = create_owner_files(_lasting_directory(), graph.schema, num_parts)
+            owners = create_owner_files(lasting_directory(), graph.schema, num_parts)
             for ntype, region in owners.items():
                 shutil.copyfile(assignment.owners[ntype].path, region.path)
             trainers = {
@@ -284,13 +283,6 @@ def _job(
 
 def _as_balance(balance: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
     return balance if balance is None or isinstance(balance, str) else tuple(balance)
-
-
-def _lasting_directory() -> Path:
-    """Make a temporary directory that is removed when the interpreter ends."""
-    directory = tempfile.mkdtemp(prefix="daskgraphpart-")
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return Path(directory)
 
 
 @contextmanager

@@ -27,6 +27,8 @@ COMMANDS = {
     "compare": "Partition by several methods, and tabulate cut, balance, time and memory.",
     "parmetis": "Write a graph for ParMETIS, and read the parts it has made.",
     "convert": "Turn the complete output of ParMETIS' pm_dglpart into partitions.",
+    "remap": "Bring rows (embeddings, say) back into the order of the input graph.",
+    "migrate": "Give a partition config of DGL 0.9 canonical edge types.",
     "verify": "Compare partitions with the graph they were made from.",
 }
 BUG_EXIT_CODE = 70

@@ -218,6 +218,11 @@ def _read_graph(reader: FileReader) -> GraphFile:
     node_arrays = _read_data(reader, num_nodes, "node")
     _expect_one(reader, "edge types with data")
     edge_arrays = _read_data(reader, num_edges, "edge")
+    for what in ("node type names", "edge type names"):
+        _expect_one(reader, what)
+        reader.text()
+    reader.take(reader.u64())  # DGL seeks it from the end of the file: a check that all is there
+    reader.u64()
     return GraphFile(num_nodes, num_edges, formats, node_arrays, edge_arrays)
 
 

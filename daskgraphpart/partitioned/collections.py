@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.partitioned.original_order import OriginalOrder
     from daskgraphpart.partitioned.stored_rows import StoredRows
     from daskgraphpart.storage.region import Region
 
@@ -38,6 +39,62 @@ def joined_array(regions: Sequence[Region]) -> da.Array:
     if not pieces:
         return da.zeros((0, *regions[0].shape[1:]), dtype=regions[0].dtype)
     return da.concatenate(pieces, axis=0)
+
+
+def in_original_order(rows: Any, order: OriginalOrder) -> da.Array:
+    """Dask array of rows in original order, from rows in new order; one chunk per block of original IDs."""
+    pieces = []
+    for number in range(order.num_blocks):
+        start, stop = order.block(number)
+        if not hasattr(rows, "dask"):
+            piece = dask.delayed(order.gather)(dask.delayed(_Opaque(rows)), number)
+        elif order.inverse is not None:
+            piece = dask.delayed(order.place)(rows[order.new_ids(number)], number)
+        else:
+            runs = [rows[low:high] for low, high in order.runs(number)]
+            piece = dask.delayed(order.place)(da.concatenate(runs), number)
+        pieces.append(da.from_delayed(piece, shape=(stop - start, *rows.shape[1:]), dtype=rows.dtype))
+    return _concatenated(pieces, rows)
+
+
+def in_new_order(rows: Any, order: OriginalOrder) -> da.Array:
+    """Dask array of rows in new order, from rows in original order; chunks end where parts end."""
+    pieces = []
+    # a chunk needs rows from all over the input: as many as fit into a block of it
+    at_once = max(1, order.block_rows // max(1, len(order.originals)))
+    for region in order.originals:
+        for start in range(0, region.num_rows, at_once):
+            stop = min(start + at_once, region.num_rows)
+            ids = region.read(start, stop)
+            if hasattr(rows, "dask"):
+                low, high = (int(ids.min()), int(ids.max()) + 1) if order.inverse is None else (0, order.num_rows)
+                piece = dask.delayed(_take)(rows[low:high], region, (start, stop), low)
+            else:
+                piece = dask.delayed(_take)(dask.delayed(_Opaque(rows)), region, (start, stop), 0)
+            pieces.append(da.from_delayed(piece, shape=(stop - start, *rows.shape[1:]), dtype=rows.dtype))
+    return _concatenated(pieces, rows)
+
+
+def _concatenated(pieces: Sequence[da.Array], rows: Any) -> da.Array:
+    return da.concatenate(pieces) if pieces else da.zeros(rows.shape, dtype=rows.dtype)
+
+
+class _Opaque:
+    """Rows that dask neither copies nor looks into."""
+
+    __slots__ = ("dtype", "rows", "shape")
+
+    def __init__(self, rows: Any) -> None:
+        self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
+
+    def __getitem__(self, where: Any) -> np.ndarray:
+        taken: np.ndarray = self.rows[where]
+        return taken
+
+
+def _take(rows: Any, region: Region, where: tuple[int, int], low: int) -> np.ndarray:
+    taken: np.ndarray = rows[region.read(*where) - low]
+    return taken
 
 
 def _map_rows(region: Region, start: int, stop: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daskgraphpart.book import canonical_tuple
@@ -16,10 +17,11 @@ from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dgl_layout.config import PartitionConfig
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.partitioned.part import Data
     from daskgraphpart.storage.region import Region
 
@@ -161,6 +163,80 @@ class PartitionedGraph:
     def orig_eids(self) -> Mapping[str, Any]:
         """For each edge type the original type-wise IDs by new type-wise ID; empty where they were not saved."""
         return self._ids(self.etypes, lambda part: part.orig_eid_regions)
+
+    def to_original(
+        self,
+        kind: str | tuple[str, str, str],
+        rows: Any,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        resources: Resources | None = None,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Bring rows from the order of new IDs into that of the input graph; embeddings, for example.
+
+        Parameters
+        ----------
+        kind : str or tuple of str
+            Node type or edge type.
+        rows : array, tensor, dask array or path
+            One row per node or edge, by new type-wise ID; a path is that of an npy file or zarr array.
+        out : path, optional
+            File ``*.npy`` or array ``*.zarr`` to write. Memory does not grow with the rows then.
+        resources : Resources, optional
+            Default: all processors, half of the memory.
+        overwrite : bool
+            Whether `out` may be replaced.
+        progress : Progress, optional
+            Told how far things are.
+
+        Returns
+        -------
+        dask.array.Array or Path
+            Rows by original type-wise ID, lazy; or `out`.
+
+        Raises
+        ------
+        LayoutError
+            If original IDs were not saved.
+        IdOutOfRangeError
+            If there is no such type.
+        OptionError
+            If the number of rows is not that of the type.
+        """
+        return self._reorder(kind, rows, out, resources, (overwrite, progress), to_original=True)
+
+    def from_original(
+        self,
+        kind: str | tuple[str, str, str],
+        rows: Any,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        resources: Resources | None = None,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Bring rows from the order of the input graph into that of new IDs; parameters as in `to_original`."""
+        return self._reorder(kind, rows, out, resources, (overwrite, progress), to_original=False)
+
+    def _reorder(
+        self,
+        kind: str | tuple[str, str, str],
+        rows: Any,
+        out: str | os.PathLike[str] | None,
+        resources: Resources | None,
+        how: tuple[bool, Progress | None],
+        *,
+        to_original: bool,
+    ) -> Any:
+        from daskgraphpart.partitioned.reorder import reorder
+
+        if kind not in self.ntypes:
+            kind = self.book.canonical_etype(kind)
+        view: NodeView | EdgeView = self.nodes[kind] if kind in self.ntypes else self.edges[kind]
+        target = None if out is None else Path(out)
+        return reorder(rows, view.original_ids, target, resources, how, to_original=to_original)
 
     def _arrays(self, what: str, types: tuple[str, ...], regions_of: Callable[[Part], Regions]) -> Data:
         from daskgraphpart.partitioned.collections import joined_array

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import json
 import os
+import shutil
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 TEMPORARY_SUFFIX = ".unfinished"
 
@@ -39,6 +42,13 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write JSON atomically, with sorted keys left to the caller and a final newline."""
     write_bytes(path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def lasting_directory() -> Path:
+    """Make a temporary directory that is removed when the interpreter ends."""
+    directory = tempfile.mkdtemp(prefix="daskgraphpart-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return Path(directory)
 
 
 @contextmanager

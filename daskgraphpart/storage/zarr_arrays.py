@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,3 +48,27 @@ def read_rows_array(path: str | Path, start: int, stop: int) -> np.ndarray:
     import zarr
 
     return np.ascontiguousarray(zarr.open_array(str(path), mode="r")[start:stop])
+
+
+def create_rows_array(path: str | Path, shape: tuple[int, ...], dtype: np.dtype, chunk_rows: int) -> Any:
+    """Create an empty zarr array whose chunks are rows, each in a file of its own, and return it."""
+    import zarr
+
+    chunks = (max(1, min(chunk_rows, shape[0])), *(max(1, length) for length in shape[1:]))
+    return zarr.create_array(str(path), shape=shape, dtype=dtype, chunks=chunks, compressors=None, overwrite=True)
+
+
+def open_rows_array(path: str | Path) -> Any:
+    """Open a zarr array for reading.
+
+    Raises
+    ------
+    InputFileError
+        If it is none.
+    """
+    import zarr
+
+    try:
+        return zarr.open_array(str(path), mode="r")
+    except Exception as fault:  # zarr raises its own errors, KeyError, ValueError, ...
+        raise InputFileError("not a zarr array", file=str(path), found=str(fault)[:200]) from fault

@@ -21,12 +21,13 @@ from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.partitioned.graph import Part, open_partitions
+from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.sizes import Sizes
+    from daskgraphpart.partitioned.part import Part
 
 # one in eleven is too many for a byte; it takes as long as thirty small ones
 PARTS = st.sampled_from((1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 300))

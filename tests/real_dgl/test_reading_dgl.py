@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from judges import DGL_VERSIONS, run_in_dgl
 
+from daskgraphpart import load_partition, load_partition_book
 from daskgraphpart.dgl_layout.graph_file import read_graph_file
 from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
 from daskgraphpart.partitioned.graph import open_partitions
@@ -70,6 +72,7 @@ def test_partitions_of_dgl_open_and_say_what_dgl_says(name: str, written: Path) 
         for found, feats in ((part.node_data, says["node_feats"]), (part.edge_data, says["edge_feats"])):
             flat = {f"{kind}/{key}": array.compute() for kind, of in found.items() for key, array in of.items()}
             assert {key: rows.tolist() for key, rows in flat.items()} == feats
+        assert_loaded_is_what_dgl_loads(written / name / f"{name.split('-')[0]}.json", part_id, says)
     book = graph.book
     nids, eids = np.arange(len(expected["nid2partid"])), np.arange(len(expected["eid2partid"]))
     assert book.nid2partid(nids).tolist() == expected["nid2partid"]
@@ -77,3 +80,31 @@ def test_partitions_of_dgl_open_and_say_what_dgl_says(name: str, written: Path) 
     assert [ids.tolist() for ids in book.map_to_per_ntype(nids)] == expected["per_ntype"]
     assert [ids.tolist() for ids in book.map_to_per_etype(eids)] == expected["per_etype"]
     assert [book.partid2nids(part).tolist() for part in range(book.num_parts)] == expected["partid2nids"]
+
+
+def assert_loaded_is_what_dgl_loads(config: Path, part_id: int, says: dict[str, Any]) -> None:
+    """Every tensor of `load_partition`, its dtype included."""
+    graph, node_feats, edge_feats, book, name, ntypes, etypes = load_partition(config, part_id)
+    for found, expected in (
+        (graph.ndata, says["ndata"]),
+        (graph.edata, says["edata"]),
+        (node_feats, says["node_feats"]),
+        (edge_feats, says["edge_feats"]),
+    ):
+        assert {key: tensor.tolist() for key, tensor in found.items()} == expected
+    dtypes = {key: str(tensor.dtype) for of in (graph.ndata, graph.edata) for key, tensor in of.items()}
+    assert dtypes == says["dtypes"]
+    assert [ends.tolist() for ends in graph.edges()] == [says["src"], says["dst"]]
+    for fmt in ("csr", "csc"):
+        indptr, indices, eids = (tensor.tolist() for tensor in graph.adj_tensors(fmt))
+        assert indptr == says[fmt][0]
+        for start, stop in pairwise(indptr):  # DGL leaves the order inside a row open
+            mine = sorted(zip(indices[start:stop], eids[start:stop], strict=True))
+            assert mine == sorted(zip(says[fmt][1][start:stop], says[fmt][2][start:stop], strict=True))
+    assert (name, ntypes, [list(etype) for etype in etypes]) == (says["name"], says["ntypes"], says["etypes"])
+    assert book.partid == part_id
+    assert load_partition_book(config, part_id)[1:] == (
+        name,
+        {ntype: i for i, ntype in enumerate(ntypes)},
+        {etype: i for i, etype in enumerate(etypes)},
+    )

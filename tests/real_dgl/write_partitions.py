@@ -60,14 +60,22 @@ def describe(config: Path, num_parts: int) -> dict:
     """What DGL itself says of its partitions, and of IDs."""
     parts = []
     for part in range(num_parts):
-        graph, node_feats, edge_feats, book, *_ = load_partition(str(config), part)
+        graph, node_feats, edge_feats, book, name, ntypes, etypes = load_partition(str(config), part)
         src, dst = graph.edges(order="eid")
+        data = {"ndata": dict(graph.ndata), "edata": dict(graph.edata)}
         parts.append(
             {
                 "nids": graph.ndata[dgl.NID].tolist(),
                 "eids": graph.edata[dgl.EID].tolist(),
                 "src": src.tolist(),
                 "dst": dst.tolist(),
+                **{key: {k: v.tolist() for k, v in of.items()} for key, of in data.items()},
+                "dtypes": {k: str(v.dtype) for of in data.values() for k, v in of.items()},
+                "csr": [tensor.tolist() for tensor in graph.adj_tensors("csr")],
+                "csc": [tensor.tolist() for tensor in graph.adj_tensors("csc")],
+                "name": name,
+                "ntypes": ntypes,
+                "etypes": etypes,
                 "inner_node": graph.ndata["inner_node"].tolist(),
                 "node_feats": {key: value.tolist() for key, value in node_feats.items()},
                 "edge_feats": {key: value.tolist() for key, value in edge_feats.items()},

@@ -1,0 +1,22 @@
+"""``daskgraphpart migrate``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("migrate")
+@click.argument("config", type=click.Path())
+def command(config: str) -> None:
+    """Give the partition config CONFIG of DGL 0.9 canonical edge types (src:relation:dst), in place.
+
+    The keys in the files of edge features are changed as well. The old config is kept beside it. DGL's own tool for it
+    is change_etype_to_canonical_etype.py.
+
+    \b
+    daskgraphpart migrate partitions/mag.json
+    """
+    from daskgraphpart.conversion.migrate import migrate_config
+
+    kept = migrate_config(config)
+    click.echo("nothing to do: edge types are canonical" if kept is None else f"migrated; the old config is {kept}")

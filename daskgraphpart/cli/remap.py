@@ -1,0 +1,55 @@
+"""``daskgraphpart remap``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+
+
+@click.command("remap")
+@click.argument("partitions", type=click.Path())
+@click.argument("in_path", type=click.Path())
+@click.argument("out_path", type=click.Path())
+@click.option(
+    "--type", "kind", metavar="NTYPE|ETYPE", help="Node type, or edge type; may be left out if there is one node type."
+)
+@click.option("--reverse", is_flag=True, help="From the order of the input graph into that of new IDs.")
+@click.option("--overwrite", is_flag=True, help="Replace OUT_PATH.")
+@with_options(RESOURCE_OPTIONS)
+def command(**values: Any) -> None:
+    """Bring the rows in IN_PATH, by new type-wise ID, into the order of the graph that was partitioned.
+
+    PARTITIONS is the partition config or its directory; IN_PATH an npy file or a zarr array with a row for every node
+    (edge) of the type, such as embeddings; OUT_PATH ends in .npy or .zarr. Memory does not grow with the rows.
+
+    \b
+    daskgraphpart remap partitions embeddings.npy embeddings-original.npy --type paper
+    daskgraphpart remap partitions scores.npy scores-original.zarr --type author:writes:paper
+    daskgraphpart remap partitions labels.npy labels-new.npy --reverse
+    """
+    from daskgraphpart.errors import OptionError
+    from daskgraphpart.partitioned.graph import open_partitions
+
+    graph = open_partitions(values["partitions"])
+    kind = values["kind"]
+    if kind is None:
+        if len(graph.ntypes) != 1:
+            raise OptionError(
+                "which type?", place="--type", expected=f"one of {', '.join(graph.ntypes + graph.etypes)}"
+            )
+        kind = graph.ntypes[0]
+    move = graph.from_original if values["reverse"] else graph.to_original
+    with progress_of(values) as progress:
+        move(
+            kind,
+            values["in_path"],
+            values["out_path"],
+            resources=resources_of(values),
+            overwrite=values["overwrite"],
+            progress=progress,
+        )
+    if not values["quiet"]:
+        click.echo(f"rows of {kind} by {'new' if values['reverse'] else 'original'} ID: {values['out_path']}")

@@ -1,0 +1,215 @@
+"""One partition in memory as torch tensors, by the functions DGL has for it.
+
+`load_partition`, `load_partition_feats` and `load_partition_book` return what those of `dgl.distributed` (DGL 1.0 to
+2.5) return, but without dgl: the graph is a `LocalGraph`. Partitions that are too large for that are looked into by
+`open_partitions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.book import canonical_tuple
+from daskgraphpart.errors import OptionError
+from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.partitioned.range_book import RangePartitionBook
+from daskgraphpart.partitioned.torch_arrays import read_tensor, torch_module
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.storage.region import Region
+
+FORMATS = ("coo", "csr", "csc")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalGraph:
+    """The local graph of a part: homogeneous, with inner nodes and edges first.
+
+    Parameters
+    ----------
+    file : GraphFile
+        Where everything is; the structure is read when it is asked for.
+    ndata, edata : dict of str to torch.Tensor
+        Reserved data: `_ID` (new homogeneous IDs), `inner_node` or `inner_edge`, `_TYPE` where the graph is
+        heterogeneous, and what else the file holds.
+    """
+
+    file: GraphFile
+    ndata: Mapping[str, Any]
+    edata: Mapping[str, Any]
+
+    def num_nodes(self) -> int:
+        """Number of nodes, HALO nodes included."""
+        return self.file.num_nodes
+
+    def num_edges(self) -> int:
+        """Number of edges."""
+        return self.file.num_edges
+
+    def formats(self) -> tuple[str, ...]:
+        """Formats the file holds, out of ``"coo"``, ``"csr"``, ``"csc"``."""
+        return tuple(self.file.formats)
+
+    def nodes(self) -> Any:
+        """All local node IDs, int64 tensor."""
+        return torch_module().arange(self.num_nodes())
+
+    def edges(self) -> tuple[Any, Any]:
+        """Local sources and destinations of all edges in the order of their local IDs, two tensors."""
+        src, dst = self.file.ends(0, self.num_edges())
+        torch = torch_module()
+        return torch.from_numpy(np.ascontiguousarray(src)), torch.from_numpy(np.ascontiguousarray(dst))
+
+    def adj_tensors(self, fmt: str) -> tuple[Any, ...]:
+        """Return the adjacency as tensors, as `DGLGraph.adj_tensors`; converted if the file has another format.
+
+        Parameters
+        ----------
+        fmt : str
+            ``"coo"``: sources and destinations. ``"csr"``: indptr, indices and edge IDs, rows are sources. ``"csc"``:
+            the same, rows are destinations. Edges of a row that is converted are in the order of their IDs.
+
+        Raises
+        ------
+        OptionError
+            If there is no such format.
+        """
+        if fmt not in FORMATS:
+            raise OptionError("unknown format", expected=" or ".join(FORMATS), found=fmt)
+        if fmt == "coo":
+            return self.edges()
+        torch = torch_module()
+        stored = self.file.formats.get(fmt)
+        if stored is not None:
+            eids = read_tensor(stored["data"])
+            return (
+                read_tensor(stored["indptr"]),
+                read_tensor(stored["indices"]),
+                eids if len(eids) else torch.arange(self.num_edges()),
+            )
+        rows, columns = self.file.ends(0, self.num_edges())
+        if fmt == "csc":
+            rows, columns = columns, rows
+        order = np.argsort(rows, kind="stable")
+        indptr = np.zeros(self.num_nodes() + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=self.num_nodes()), out=indptr[1:])
+        return torch.from_numpy(indptr), torch.from_numpy(columns[order]), torch.from_numpy(order)
+
+    def __repr__(self) -> str:
+        return (
+            f"LocalGraph(num_nodes={self.num_nodes()}, num_edges={self.num_edges()}, ndata={sorted(self.ndata)}, "
+            f"edata={sorted(self.edata)})"
+        )
+
+
+def load_partition(
+    part_config: str | os.PathLike[str], part_id: int, load_feats: bool = True
+) -> tuple[LocalGraph, dict[str, Any], dict[str, Any], RangePartitionBook, str, list[str], list[tuple[str, str, str]]]:
+    """Load one part into memory.
+
+    Parameters
+    ----------
+    part_config : path
+        Partition config, or the directory it is in.
+    part_id : int
+        The part.
+    load_feats : bool
+        Whether features are loaded; without, the dictionaries are empty.
+
+    Returns
+    -------
+    tuple
+        Local graph, node features by ``<ntype>/<name>``, edge features by ``<src:rel:dst>/<name>``, partition book,
+        graph name, node types, canonical edge types: as `dgl.distributed.load_partition`.
+
+    Raises
+    ------
+    LayoutError
+        If the config, or a file of the part, is missing, truncated, or of another version.
+    IdOutOfRangeError
+        If there is no such part.
+    MissingPackageError
+        If torch is not installed.
+    """
+    part, book, name = _opened(part_config, part_id)
+    graph = LocalGraph(
+        part.graph,
+        {key: read_tensor(region) for key, region in part.graph.node_arrays.items()},
+        {key: read_tensor(region) for key, region in part.graph.edge_arrays.items()},
+    )
+    node_feats = _features(part.node_regions) if load_feats else {}
+    edge_feats = _features(part.edge_regions) if load_feats else {}
+    return graph, node_feats, edge_feats, book, name, book.ntypes, book.canonical_etypes
+
+
+def load_partition_feats(
+    part_config: str | os.PathLike[str], part_id: int, load_nodes: bool = True, load_edges: bool = True
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Load the features of one part into memory.
+
+    Parameters
+    ----------
+    part_config : path
+        Partition config, or the directory it is in.
+    part_id : int
+        The part.
+    load_nodes, load_edges : bool
+        What is loaded; None is returned for what is not.
+
+    Returns
+    -------
+    tuple
+        Node features by ``<ntype>/<name>`` and edge features by ``<src:rel:dst>/<name>``.
+
+    Raises
+    ------
+    LayoutError, IdOutOfRangeError, MissingPackageError
+        As `load_partition`.
+    """
+    part, _, _ = _opened(part_config, part_id)
+    return _features(part.node_regions) if load_nodes else None, _features(part.edge_regions) if load_edges else None
+
+
+def load_partition_book(
+    part_config: str | os.PathLike[str], part_id: int
+) -> tuple[RangePartitionBook, str, dict[str, int], dict[tuple[str, str, str], int]]:
+    """Load the partition book, as seen from one part.
+
+    Parameters
+    ----------
+    part_config : path
+        Partition config, or the directory it is in.
+    part_id : int
+        The part.
+
+    Returns
+    -------
+    tuple
+        Partition book, graph name, numbers of the node types, numbers of the canonical edge types.
+
+    Raises
+    ------
+    LayoutError, IdOutOfRangeError
+        As `load_partition`.
+    """
+    _, book, name = _opened(part_config, part_id)
+    etypes = [canonical_tuple(etype) for etype in book.book.etypes]
+    return book, name, {ntype: i for i, ntype in enumerate(book.ntypes)}, {etype: i for i, etype in enumerate(etypes)}
+
+
+def _opened(part_config: str | os.PathLike[str], part_id: int) -> tuple[Part, RangePartitionBook, str]:
+    graph = open_partitions(part_config)
+    book = RangePartitionBook(graph.book, part_id)  # refuses parts that are not there
+    return graph.part(part_id), book, graph.name
+
+
+def _features(regions: Mapping[str, Mapping[str, Region]]) -> dict[str, Any]:
+    return {f"{kind}/{name}": read_tensor(region) for kind, of in regions.items() for name, region in of.items()}
