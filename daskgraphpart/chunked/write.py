@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.storage.atomic import publish, temporary_path, write_json
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.chunked.write_pieces import EDGES_PER_PIECE, SUFFIXES, edge_writer, row_writer, rows_per_piece
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.schema import DataSpec
+from daskgraphpart.storage.atomic import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.schema import GraphSchema
-
-# one file suffix per format
-SUFFIXES = {"csv": "csv", "numpy": "npy", "parquet": "parquet"}
 
 
 def write_edges(path: str | Path, src: np.ndarray, dst: np.ndarray, format: str, delimiter: str = " ") -> None:
@@ -35,26 +33,14 @@ def write_edges(path: str | Path, src: np.ndarray, dst: np.ndarray, format: str,
     delimiter : str
         Between the columns of CSV.
     """
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    if format == "numpy":
-        rows = np.stack([src, dst], axis=1).astype("<i8", copy=False)
-        create_npy(temporary_path(path), rows.dtype, rows.shape).write(rows, 0)
-    elif format == "csv":
-        _write_csv(temporary_path(path), src, dst, delimiter)
-    elif format == "parquet":
-        import pyarrow as pa
-
-        _write_parquet(temporary_path(path), pa.table({"src": src, "dst": dst}), num_rows_per_group=1 << 20)
-    else:
-        raise OptionError("unknown format of edges", expected=" or ".join(SUFFIXES), found=format)
-    publish(path)
+    with edge_writer(path, format, len(src), delimiter) as write:
+        for start in range(0, len(src), EDGES_PER_PIECE):
+            piece = slice(start, start + EDGES_PER_PIECE)
+            write(np.stack([src[piece], dst[piece]], axis=1))
 
 
 def write_rows(path: str | Path, rows: np.ndarray, format: str) -> None:
     """Write one file of a feature.
-
-    Parquet holds scalars as a column of numbers and vectors as a column of lists, the only kind of list DGL's tools
-    read; the shape of the rows is kept in the key ``shape``, which they read as well.
 
     Parameters
     ----------
@@ -65,31 +51,11 @@ def write_rows(path: str | Path, rows: np.ndarray, format: str) -> None:
     format : str
         ``"numpy"`` or ``"parquet"``.
     """
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    if format == "numpy":
-        stored = np.ascontiguousarray(rows, rows.dtype.newbyteorder("<"))
-        create_npy(temporary_path(path), stored.dtype, stored.shape).write(stored, 0)
-    elif format == "parquet":
-        import pyarrow as pa
-
-        rows = rows.astype(rows.dtype.newbyteorder("="), copy=False)  # Arrow takes no other byte order
-        if rows.ndim == 1:
-            column = pa.array(rows)
-        else:
-            width = int(np.prod(rows.shape[1:]))
-            ends = pa.array(np.arange(len(rows) + 1, dtype=np.int64) * width)
-            # offsets of a list column are 32 bits; wide files take the 64-bit kind, which DGL does not read
-            kind = pa.ListArray if rows.size < 2**31 else pa.LargeListArray
-            column = kind.from_arrays(
-                ends.cast(pa.int32()) if kind is pa.ListArray else ends, pa.array(rows.reshape(-1))
-            )
-        shape = str(rows.shape).encode()
-        table = pa.table({"data": column}).replace_schema_metadata({b"shape": shape})
-        per_group = max(1, (32 << 20) // max(1, rows[:1].nbytes or 1))
-        _write_parquet(temporary_path(path), table, num_rows_per_group=per_group)
-    else:
-        raise OptionError("unknown format of features", expected="numpy or parquet", found=format)
-    publish(path)
+    spec = DataSpec("data", rows.dtype, rows.shape[1:])
+    at_once = rows_per_piece(spec)
+    with row_writer(path, format, spec, len(rows)) as write:
+        for start in range(0, len(rows), at_once):
+            write(rows[start : start + at_once])
 
 
 def write_metadata(
@@ -227,22 +193,6 @@ def _write_data(
                 write_rows(path, piece, form)
             files.setdefault(type_name, {})[name] = paths
     return files
-
-
-def _write_csv(path: str, src: np.ndarray, dst: np.ndarray, delimiter: str) -> None:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    options = csv.WriteOptions(include_header=False, delimiter=delimiter)
-    csv.write_csv(pa.table({"src": src, "dst": dst}), path, options)
-
-
-def _write_parquet(path: str, table: Any, num_rows_per_group: int) -> None:
-    from pyarrow import parquet
-
-    # IDs and floats hardly repeat: a dictionary is filled, found too large and thrown away, at the cost of time. LZ4
-    # files are as small as Snappy's here and were measured to be read more than three times as fast.
-    parquet.write_table(table, path, row_group_size=num_rows_per_group, use_dictionary=False, compression="lz4")
 
 
 def _relative(path: str | Path, directory: Path) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.chunked.metadata import METADATA_FILE
-from daskgraphpart.chunked.write import SUFFIXES, write_edges, write_metadata, write_rows
+from daskgraphpart.chunked.output import claimed_directory
+from daskgraphpart.chunked.write import write_edges, write_metadata, write_rows
+from daskgraphpart.chunked.write_pieces import DATA_FORMATS, SUFFIXES
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.errors import OptionError
 from daskgraphpart.generation.recipes import Recipe, communities_recipe, mag_recipe, make_edges, make_rows, rmat_recipe
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ BYTES_PER_FILE = 64 << 20
 RECIPES = {"rmat": rmat_recipe, "mag": mag_recipe, "communities": communities_recipe}
 # every node type has a node, so a smaller graph would come out larger than asked for
 LEAST_NODES = {"rmat": 1, "mag": 5, "communities": 1}
-DATA_FORMATS = ("numpy", "parquet")
-DIRECTORIES = ("edges", "node_data", "edge_data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +109,13 @@ def generate(
     _check_least_nodes(kind, num_nodes)
     recipe = RECIPES[kind](num_nodes, num_edges, feature_width, labels, seed)
     out = Path(out_dir)
-    _claim(out, overwrite)
     config = GenerateConfig(recipe, edge_format, data_format)
     units = _units(config, out, num_chunks)
     sizes = [(u.stop - u.start) * (16 if u.spec is None else u.spec.row_nbytes) for u in units]
-    runner.run(Pass("generate", generate_file, units, config, sizes))
-    edges, nodes, edge_data = _file_lists(config, units)
-    return write_metadata(out, recipe.schema, edges, nodes, edge_data, edge_format=edge_format, data_format=data_format)
+    with claimed_directory(out, (), overwrite):
+        runner.run(Pass("generate", generate_file, units, config, sizes))
+        files = _file_lists(config, units)
+        return write_metadata(out, recipe.schema, *files, edge_format=edge_format, data_format=data_format)
 
 
 def _check_choice(what: str, place: str, found: str, choices: Collection[str]) -> None:
@@ -195,22 +193,3 @@ def _file_lists(
             data = edge_data if unit.of_type.name in config.recipe.schema.etypes else nodes
             data.setdefault(unit.of_type.name, {}).setdefault(unit.spec.name, []).append(unit.path)
     return edges, nodes, edge_data
-
-
-def _claim(out: Path, overwrite: bool) -> None:
-    if out.exists() and not out.is_dir():
-        raise OutputExistsError("not a directory", file=str(out), hint="give another directory")
-    found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
-    ours = METADATA_FILE in found or not set(found) - set(DIRECTORIES)
-    if found and not (overwrite and ours):
-        raise OutputExistsError(
-            "the output directory is not empty",
-            file=str(out),
-            found=", ".join(found[:5]),
-            hint="give another directory, or --overwrite to replace a chunked graph in it",
-        )
-    if found:
-        (out / METADATA_FILE).unlink(missing_ok=True)
-        for name in DIRECTORIES:
-            shutil.rmtree(out / name, ignore_errors=True)
-    out.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,159 @@
+"""`chunk_graph`: graphs in memory, of dask or of other libraries, as chunked graphs in files."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.chunked.graph import ChunkedGraph
+from daskgraphpart.chunked.output import claimed_directory
+from daskgraphpart.chunked.write_pieces import DATA_FORMATS, SUFFIXES
+from daskgraphpart.chunking.objects.describe import describe
+from daskgraphpart.chunking.objects.stage import stage
+from daskgraphpart.chunking.objects.write import TASK_MEMORY, ChunkConfig, write_source
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import OptionError
+from daskgraphpart.schema import check_name
+from daskgraphpart.storage.atomic import environment_faults
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.chunking.objects.source import GraphSource
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
+
+
+def chunk_graph(
+    g: Any,
+    name: str,
+    ndata_paths: Mapping[str, Any] | None = None,
+    edata_paths: Mapping[str, Any] | None = None,
+    num_chunks: int = 1,
+    output_path: str | os.PathLike[str] | None = None,
+    *,
+    num_nodes: Mapping[str, int] | int | None = None,
+    edge_format: str = "csv",
+    data_format: str = "numpy",
+    delimiter: str = " ",
+    resources: Resources | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a graph in DGL's Chunked Graph Data Format, piece by piece.
+
+    The parameters up to `output_path` are those of `chunk_graph` in DGL's tools. Same graph, same bytes: how the input
+    is cut into partitions or chunks does not matter.
+
+    Parameters
+    ----------
+    g : object
+        - a dictionary from canonical edge types, as tuples or ``"src:rel:dst"``, to frames of pandas or dask whose
+          columns `src` and `dst` (or else the first two) are type-wise IDs and whose others are features of the edges,
+          or to pairs of arrays (numpy, torch, dask);
+        - one such frame or pair, for a graph of one type;
+        - a scipy sparse matrix (rows are sources; values are ignored);
+        - a networkx graph (nodes in sorted order; undirected edges both ways; attributes that are numbers are kept);
+        - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with their features;
+        - a `ChunkedGraph` or its directory, to cut it anew.
+    name : str
+        Name of the graph.
+    ndata_paths, edata_paths : mapping, optional
+        Features beside those of the graph: ``{type: {name: rows}}``, or ``{name: rows}`` if there is one type. Rows are
+        arrays, `numpy.memmap`, tensors, dask arrays, or the paths of npy or parquet files.
+    num_chunks : int
+        Files of every edge type and every feature.
+    output_path : path
+        Output directory; must be empty or absent, unless `overwrite`.
+    num_nodes : mapping of str to int, or int, optional
+        Numbers of nodes, where `g` has none. Default: the number of rows of a feature, else the largest ID and one.
+    edge_format, data_format : str
+        Formats of edges (csv, numpy, parquet) and features (numpy, parquet).
+    delimiter : str
+        Of CSV.
+    resources : Resources, optional
+        Default: all processors, half of the memory. Collections of dask are computed on its cluster.
+    overwrite : bool
+        Whether a chunked graph that is in `output_path` is replaced.
+    progress : Progress, optional
+        Told how far things are.
+
+    Returns
+    -------
+    Path
+        The metadata file.
+
+    Raises
+    ------
+    OptionError
+        If `g` is no graph, an ID is out of range, a feature does not fit, or an option is impossible.
+    InputFileError
+        If a file of features is missing or wrong.
+    OutputExistsError
+        If the output directory is not empty.
+
+    Examples
+    --------
+    >>> edges = {("user", "follows", "user"): dask.dataframe.read_parquet("follows/")}  # doctest: +SKIP
+    >>> chunk_graph(edges, "social", {"user": {"x": "x.npy"}}, output_path="graph")  # doctest: +SKIP
+    """
+    if output_path is None:
+        raise OptionError("nowhere to write", place="output_path", expected="a directory")
+    check_name(name, "graph name")
+    config = ChunkConfig(edge_format, data_format, delimiter)
+    _check(config, num_chunks)
+    source = describe(g, num_nodes, ndata_paths, edata_paths)
+    out = Path(output_path).absolute()
+    inputs = [file.path for file in g.files] if isinstance(g, ChunkedGraph) else []
+    with claimed_directory(out, inputs, overwrite):
+        return write_graph(source, name, out, (num_chunks, config), resources, progress)
+
+
+def write_graph(
+    source: GraphSource,
+    name: str,
+    out: Path,
+    how: tuple[int, ChunkConfig],
+    resources: Resources | None,
+    progress: Progress | None,
+) -> Path:
+    """Compute what is lazy on the cluster, and write all of it from here: so many files, in these formats."""
+    resources = (resources or detect_resources()).limited(TASK_MEMORY)
+    with environment_faults(), scratch_directory(resources.workspace or out.parent) as scratch:
+        with open_runner(resources, progress) as runner:
+            source = stage(source, scratch, runner)
+        # arrays in memory are here, and are not sent anywhere
+        with open_runner(replace(resources, cluster="threads"), progress) as runner:
+            return write_source(source, name, out, *how, runner)
+
+
+@contextmanager
+def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make a directory for temporary files in another, and remove it when done."""
+    Path(where).mkdir(parents=True, exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix=".daskgraphpart-", dir=where))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _check(config: ChunkConfig, num_chunks: int) -> None:
+    if config.edge_format not in SUFFIXES:
+        expected = " or ".join(SUFFIXES)
+        raise OptionError("unknown format of edges", place="edge_format", expected=expected, found=config.edge_format)
+    if config.data_format not in DATA_FORMATS:
+        expected, found = " or ".join(DATA_FORMATS), config.data_format
+        raise OptionError("unknown format of features", place="data_format", expected=expected, found=found)
+    if num_chunks < 1:
+        raise OptionError("impossible number of files", place="num_chunks", expected="1 or more", found=num_chunks)
+    if len(config.delimiter) != 1 or config.delimiter.isalnum() or config.delimiter in "+-.\r\n\0\"'":
+        raise OptionError(
+            "bad delimiter", place="delimiter", expected="one character between numbers", found=repr(config.delimiter)
+        )
