@@ -9,9 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from daskgraphpart.api.chunk_graph import chunk_graph
     from daskgraphpart.api.compare import compare
     from daskgraphpart.api.convert import convert
     from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
+    from daskgraphpart.api.partition_graph import partition_graph
     from daskgraphpart.api.pipeline import assign, dispatch, partition
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.assignment.report import AssignReport
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources, detect_resources
     from daskgraphpart.errors import GraphPartError
     from daskgraphpart.id_converter import IdConverter
+    from daskgraphpart.partitioned.basic_book import BasicPartitionBook
     from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
     from daskgraphpart.partitioned.load import LocalGraph, load_partition, load_partition_book, load_partition_feats
     from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
@@ -35,6 +38,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AssignReport": "assignment.report",
     "Assignment": "assignment.assignment",
+    "BasicPartitionBook": "partitioned.basic_book",
     "ChunkedGraph": "chunked.graph",
     "DataSpec": "schema",
     "DispatchOptions": "dispatching.options",
@@ -52,6 +56,7 @@ _HOMES = {
     "RangePartitionBook": "partitioned.range_book",
     "Resources": "engine.resources",
     "assign": "api.pipeline",
+    "chunk_graph": "api.chunk_graph",
     "compare": "api.compare",
     "convert": "api.convert",
     "detect_resources": "engine.resources",
@@ -62,6 +67,7 @@ _HOMES = {
     "migrate_config": "conversion.migrate",
     "open_partitions": "partitioned.graph",
     "partition": "api.pipeline",
+    "partition_graph": "api.partition_graph",
     "read_chunked": "chunked.graph",
     "read_parmetis": "api.parmetis",
     "verify": "verification.pipeline",
@@ -72,6 +78,7 @@ _HOMES = {
 __all__ = [
     "AssignReport",
     "Assignment",
+    "BasicPartitionBook",
     "ChunkedGraph",
     "DataSpec",
     "DispatchOptions",
@@ -89,6 +96,7 @@ __all__ = [
     "RangePartitionBook",
     "Resources",
     "assign",
+    "chunk_graph",
     "compare",
     "convert",
     "detect_resources",
@@ -99,6 +107,7 @@ __all__ = [
     "migrate_config",
     "open_partitions",
     "partition",
+    "partition_graph",
     "read_chunked",
     "read_parmetis",
     "verify",

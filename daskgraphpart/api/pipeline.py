@@ -264,6 +264,7 @@ def _job(
     """Check the budget, claim the output directory, and leave nothing behind that looks finished if all fails."""
     overwrite, progress, owner_files = how
     options = options or DispatchOptions()
+    options.check_fits(graph.schema)
     resources = (resources or detect_resources()).limited(smallest_task_memory(graph.schema, options))
     out = Path(out_dir).absolute()
     with environment_faults():

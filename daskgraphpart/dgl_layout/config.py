@@ -49,6 +49,9 @@ class PartitionConfig:
         Types and ranges.
     parts : tuple of PartPaths
         Files.
+    id_maps : (str, str) or None
+        Of a layout in which IDs were not reshuffled the npy files with the owner of every node and of every edge; then
+        only the sizes of the book's ranges mean something.
     """
 
     graph_name: str
@@ -59,6 +62,7 @@ class PartitionConfig:
     halo_hops: int
     book: PartitionBook
     parts: tuple[PartPaths, ...]
+    id_maps: tuple[str, str] | None = None
 
 
 def write_config(path: Path, config: PartitionConfig) -> None:
@@ -76,6 +80,8 @@ def write_config(path: Path, config: PartitionConfig) -> None:
         "ntypes": {name: i for i, name in enumerate(book.ntypes)},
         "etypes": {name: i for i, name in enumerate(book.etypes)},
     }
+    if config.id_maps is not None:
+        content["node_map"], content["edge_map"] = config.id_maps
     for number, part in enumerate(config.parts):
         content[f"part-{number}"] = {
             "node_feats": part.node_feats,
@@ -149,6 +155,66 @@ def read_config(path: str | os.PathLike[str]) -> PartitionConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptIdsConfig:
+    """Content of the config of a layout in which IDs were not reshuffled (DGL 0.9, or `reshuffle=False`).
+
+    Parameters
+    ----------
+    graph_name : str
+        Name of the graph.
+    num_parts : int
+        Number of parts.
+    ntype, etype : str
+        The node type and the edge type; the latter may be a bare relation.
+    node_map, edge_map : Path
+        npy files with the owner of every node and every edge, int64.
+    parts : tuple of PartPaths
+        Files.
+    """
+
+    graph_name: str
+    num_parts: int
+    ntype: str
+    etype: str
+    node_map: Path
+    edge_map: Path
+    parts: tuple[PartPaths, ...]
+
+
+def read_kept_ids_config(path: str | os.PathLike[str]) -> KeptIdsConfig | None:
+    """Read the config of a layout in which IDs were not reshuffled; None if they were.
+
+    Raises
+    ------
+    LayoutError
+        If there is no config, or a file is missing.
+    """
+    config_path = find_config(path)
+    content = _load(config_path)
+    if not isinstance(content.get("node_map"), str):
+        return None
+    reader = _Reader(str(config_path), content)
+    num_parts = reader.number("num_parts")
+    maps = []
+    for key in ("node_map", "edge_map"):
+        name = content.get(key)
+        # paths are absolute in the config; a directory that was moved has the files beside it
+        found = [p for p in (Path(str(name)), config_path.parent / Path(str(name)).name) if p.is_file()]
+        if not isinstance(name, str) or not found:
+            raise reader.fault("file is missing", key, found=name, hint="copy it beside the config")
+        maps.append(found[0])
+    return KeptIdsConfig(
+        str(content.get("graph_name", "")),
+        num_parts,
+        reader.types("ntypes", {"_N": 0})[0],
+        reader.types("etypes", {"_N:_E:_N": 0})[0],
+        maps[0],
+        maps[1],
+        tuple(reader.part(number, config_path.parent) for number in range(num_parts)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class _Reader:
     """Takes values out of a config and checks them."""
 
@@ -175,7 +241,11 @@ class _Reader:
         if isinstance(maps, list):
             maps = {names[0]: maps}
         if not isinstance(maps, dict):
-            hint = "IDs were not reshuffled; use load_partition, or partition again" if isinstance(maps, str) else None
+            hint = (
+                "IDs were not reshuffled: load_partition reads this, all else needs partitions made with new IDs"
+                if isinstance(maps, str)
+                else None
+            )
             raise self.fault(
                 "not a map of ranges", key, expected="{type: [[start, end], ...]}", found=repr(maps)[:80], hint=hint
             )

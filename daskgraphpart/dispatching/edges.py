@@ -31,7 +31,7 @@ class BucketedEdges:
     runs : RunTable
         The runs.
     owners : mapping of str to Region
-        Owner of every edge of the edge types that carry data.
+        Owner of every edge of the edge types that carry data, or of all if IDs are kept.
     """
 
     runs: RunTable
@@ -47,7 +47,7 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
     edge_owners = {
         edge_type.name: create_npy(job.work.edge_owners(i), owner_dtype(job.num_parts), (edge_type.num_edges,))
         for i, edge_type in enumerate(schema.edge_types)
-        if edge_type.data
+        if edge_type.data or not job.options.reshuffle
     }
     config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts)
     if _looked_up_bytes(job, nodes) <= job.sizes.map_bytes:

@@ -50,7 +50,9 @@ class Outcome:
     quality: Quality
 
 
-def finish(job: Job, book: PartitionBook, quality: Quality, has_splits: bool) -> Outcome:
+def finish(
+    job: Job, book: PartitionBook, quality: Quality, has_splits: bool, id_maps: tuple[str, str] | None
+) -> Outcome:
     """Name the files, write the manifest and then the config."""
     names = [GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, *([SPLIT_NIDS] if has_splits else [])]
     for part in range(job.num_parts):
@@ -72,6 +74,7 @@ def finish(job: Job, book: PartitionBook, quality: Quality, has_splits: bool) ->
             PartPaths(*(f"part{part}/{name}" for name in (NODE_FEAT, EDGE_FEAT, GRAPH)))
             for part in range(job.num_parts)
         ),
+        id_maps=id_maps,
     )
     write_config(config_path, config)
     return Outcome(config_path, book, quality)
@@ -89,6 +92,7 @@ def _manifest(job: Job, quality: Quality) -> dict[str, Any]:
         "num_hops": options.num_hops,
         "graph_formats": sorted(options.graph_formats),
         "out_edges": options.out_edges,
+        **({} if options.reshuffle else {"reshuffle": False}),
         "node_data": _data_of(schema.node_types),
         "edge_data": _data_of(schema.edge_types),
         "num_cut_edges": quality.num_cut_edges,

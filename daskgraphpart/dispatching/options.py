@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError
+
+if TYPE_CHECKING:
+    from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
 
@@ -25,12 +29,16 @@ class DispatchOptions:
         does and DGL's distributed pipeline does not.
     config_name : str or None
         File name of the partition config; None for ``<graph name>.json``.
+    reshuffle : bool
+        Whether nodes and edges get new IDs, contiguous in every part, which all of DGL since 1.0 needs. Without, they
+        keep theirs, as in DGL 0.9; for graphs with one node type and one edge type only.
     """
 
     num_hops: int = 1
     graph_formats: tuple[str, ...] = ("coo",)
     out_edges: bool = False
     config_name: str | None = None
+    reshuffle: bool = True
 
     def __post_init__(self) -> None:
         if self.num_hops < 1:
@@ -44,6 +52,23 @@ class DispatchOptions:
                 place="--graph-formats",
                 expected="some of coo, csr, csc, each once",
                 found=",".join(self.graph_formats) or "nothing",
+            )
+
+    def check_fits(self, schema: GraphSchema) -> None:
+        """Check that a graph can be written like this.
+
+        Raises
+        ------
+        OptionError
+            If a heterogeneous graph should keep its IDs.
+        """
+        if not self.reshuffle and schema.is_heterogeneous:
+            raise OptionError(
+                "a heterogeneous graph cannot keep its IDs",
+                place="reshuffle",
+                expected="one node type and one edge type",
+                found=f"{len(schema.ntypes)} node types, {len(schema.etypes)} edge types",
+                hint="leave out reshuffle=False, as DGL does since 1.0",
             )
 
     @property

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dispatching.workspace import MANIFEST_FORMAT, PART_FILES, WORKSPACE_NAME
+from daskgraphpart.dispatching.workspace import EDGE_MAP, MANIFEST_FORMAT, NODE_MAP, PART_FILES, WORKSPACE_NAME
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 
@@ -37,6 +37,16 @@ def claim_output(out: Path, inputs: Iterable[Path], own_names: Iterable[str], ov
         If the directory is not empty and may not be overwritten, holds something of the input, or holds a file of
         somebody else's under a name that will be written.
     """
+    check_output(out, inputs, overwrite)
+    out.mkdir(parents=True, exist_ok=True)
+    discard_output(out)
+    foreign = [name for name in own_names if (out / name).exists()]
+    if foreign:
+        raise OutputExistsError("a file that is not of a partition is in the way", file=str(out / foreign[0]))
+
+
+def check_output(out: Path, inputs: Iterable[Path], overwrite: bool) -> None:
+    """Refuse a directory that is not empty, or holds something of the input; raises as `claim_output`."""
     target = out.resolve()
     for path in inputs:
         source = path.resolve()
@@ -57,11 +67,6 @@ def claim_output(out: Path, inputs: Iterable[Path], own_names: Iterable[str], ov
             found=", ".join(found[:5]) + (" ..." if len(found) > 5 else ""),
             hint="give another directory, or --overwrite to replace partitions in it",
         )
-    out.mkdir(parents=True, exist_ok=True)
-    discard_output(out)
-    foreign = [name for name in own_names if (out / name).exists()]
-    if foreign:
-        raise OutputExistsError("a file that is not of a partition is in the way", file=str(out / foreign[0]))
 
 
 def discard_output(out: Path) -> None:
@@ -69,6 +74,9 @@ def discard_output(out: Path) -> None:
     for path in out.glob("*.json"):
         if _is_config(path):
             path.unlink()
+    for name in (NODE_MAP, EDGE_MAP):
+        (out / name).unlink(missing_ok=True)
+        (out / (name + TEMPORARY_SUFFIX)).unlink(missing_ok=True)
     for path in out.iterdir():
         if path.is_dir() and _PART_DIRECTORY.fullmatch(path.name):
             for name in PART_FILES:

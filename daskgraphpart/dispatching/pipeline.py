@@ -13,6 +13,7 @@ from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import finish
 from daskgraphpart.dispatching.graphs import build_graphs
+from daskgraphpart.dispatching.keep_ids import keep_ids
 from daskgraphpart.dispatching.nodes import number_nodes
 from daskgraphpart.dispatching.split_nids import SplitUnit, mask_keys, split_nids_pass
 from daskgraphpart.dispatching.workspace import EDGE_FEAT, NODE_FEAT
@@ -63,7 +64,8 @@ def dispatch_graph(job: Job) -> Outcome:
     move_features(job, edge_features, EDGE_FEAT, schema.edge_types, edges.owners, edge_offsets)
     has_splits = _split_nodes(job, nodes.counts, placed)
     _warn_of_empty_parts(job, nodes.counts, edge_counts)
-    return finish(job, book, quality, has_splits)
+    id_maps = None if job.options.reshuffle else keep_ids(job, book, edges.owners)
+    return finish(job, book, quality, has_splits, id_maps)
 
 
 def _split_nodes(job: Job, counts: np.ndarray, placed: Sequence[Mapping[str, Region]]) -> bool:

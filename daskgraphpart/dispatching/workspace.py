@@ -14,6 +14,8 @@ EDGE_FEAT = "edge_feat.dgl"
 ORIG_NIDS = "orig_nids.dgl"
 ORIG_EIDS = "orig_eids.dgl"
 SPLIT_NIDS = "split_nids.dgl"
+NODE_MAP = "node_map.npy"
+EDGE_MAP = "edge_map.npy"
 PART_FILES = (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)
 
 MANIFEST_FORMAT = "daskgraphpart partitions"

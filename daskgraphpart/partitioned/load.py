@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.book import canonical_tuple
+from daskgraphpart.dgl_layout.config import find_config, read_kept_ids_config
 from daskgraphpart.errors import OptionError
+from daskgraphpart.partitioned.basic_book import BasicPartitionBook, open_kept_ids
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.partitioned.range_book import RangePartitionBook
 from daskgraphpart.partitioned.torch_arrays import read_tensor, torch_module
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from daskgraphpart.dgl_layout.graph_file import GraphFile
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region
+
+AnyBook: TypeAlias = RangePartitionBook | BasicPartitionBook
 
 FORMATS = ("coo", "csr", "csc")
 
@@ -112,7 +115,7 @@ class LocalGraph:
 
 def load_partition(
     part_config: str | os.PathLike[str], part_id: int, load_feats: bool = True
-) -> tuple[LocalGraph, dict[str, Any], dict[str, Any], RangePartitionBook, str, list[str], list[tuple[str, str, str]]]:
+) -> tuple[LocalGraph, dict[str, Any], dict[str, Any], AnyBook, str, list[str], list[tuple[str, str, str]]]:
     """Load one part into memory.
 
     Parameters
@@ -180,7 +183,7 @@ def load_partition_feats(
 
 def load_partition_book(
     part_config: str | os.PathLike[str], part_id: int
-) -> tuple[RangePartitionBook, str, dict[str, int], dict[tuple[str, str, str], int]]:
+) -> tuple[AnyBook, str, dict[str, int], dict[tuple[str, str, str], int]]:
     """Load the partition book, as seen from one part.
 
     Parameters
@@ -193,7 +196,8 @@ def load_partition_book(
     Returns
     -------
     tuple
-        Partition book, graph name, numbers of the node types, numbers of the canonical edge types.
+        Partition book (`BasicPartitionBook` if IDs were not reshuffled), graph name, numbers
+        of the node types, numbers of the canonical edge types.
 
     Raises
     ------
@@ -201,11 +205,14 @@ def load_partition_book(
         As `load_partition`.
     """
     _, book, name = _opened(part_config, part_id)
-    etypes = [canonical_tuple(etype) for etype in book.book.etypes]
-    return book, name, {ntype: i for i, ntype in enumerate(book.ntypes)}, {etype: i for i, etype in enumerate(etypes)}
+    ntypes, etypes = enumerate(book.ntypes), enumerate(book.canonical_etypes)
+    return book, name, {ntype: i for i, ntype in ntypes}, {etype: i for i, etype in etypes}
 
 
-def _opened(part_config: str | os.PathLike[str], part_id: int) -> tuple[Part, RangePartitionBook, str]:
+def _opened(part_config: str | os.PathLike[str], part_id: int) -> tuple[Part, AnyBook, str]:
+    kept = read_kept_ids_config(part_config)
+    if kept is not None:
+        return open_kept_ids(kept, find_config(part_config).parent, part_id)
     graph = open_partitions(part_config)
     book = RangePartitionBook(graph.book, part_id)  # refuses parts that are not there
     return graph.part(part_id), book, graph.name

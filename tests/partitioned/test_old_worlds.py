@@ -133,7 +133,7 @@ def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     [
         (lambda c: c["part-1"].update(part_graph="part1/nothing.dgl"), ("part-1.part_graph", "nothing.dgl")),
         (lambda c: c.pop("node_map"), ("node_map",)),
-        (lambda c: c.update(node_map="node_map.npy"), ("node_map", "not reshuffled")),
+        (lambda c: c.update(node_map="node_map.npy"), ("node_map", "missing")),
         (lambda c: c["node_map"]["u"].__setitem__(1, [0, 3]), ("node_map.u[1]", "follow")),
         (lambda c: c.update(num_parts=3), ("node_map", "3 pairs")),
         (lambda c: c["etypes"].update({"x": 7}), ("etypes",)),

@@ -1,0 +1,212 @@
+"""`partition_graph` with the parameters of `dgl.distributed.partition_graph`, out of core and without dgl."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.api.chunk_graph import scratch_directory, write_graph
+from daskgraphpart.api.pipeline import dispatch, partition
+from daskgraphpart.assignment.assignment import Assignment, owner_dtype
+from daskgraphpart.assignment.balance_ntypes import write_type_weights
+from daskgraphpart.assignment.from_arrays import assignment_of
+from daskgraphpart.assignment.options import METHODS
+from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunking.objects.describe import describe
+from daskgraphpart.chunking.objects.write import ChunkConfig
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.output import check_output
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.errors import OptionError
+from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.partitioned.mappings import load_mappings
+from daskgraphpart.partitioned.torch_arrays import torch_module
+from daskgraphpart.schema import check_name
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
+
+
+def partition_graph(
+    g: Any,
+    graph_name: str,
+    num_parts: int,
+    out_path: str | os.PathLike[str],
+    num_hops: int = 1,
+    part_method: Any = "auto",
+    balance_ntypes: Any = None,
+    balance_edges: bool = False,
+    return_mapping: bool = False,
+    num_trainers_per_machine: int = 1,
+    objtype: str = "cut",
+    graph_formats: str | Sequence[str] | None = None,
+    *,
+    reshuffle: bool = True,
+    num_nodes: Mapping[str, int] | int | None = None,
+    node_data: Mapping[str, Any] | None = None,
+    edge_data: Mapping[str, Any] | None = None,
+    imbalance: float = 0.03,
+    seed: int = 0,
+    resources: Resources | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Any:
+    """Partition a graph for distributed training, as `dgl.distributed.partition_graph` does.
+
+    The graph is written to a workspace on disk piece by piece (a `ChunkedGraph` is there already) and goes through the
+    same passes as in `partition`. As in DGL a part holds the edges that leave it, too.
+
+    Parameters
+    ----------
+    g : object
+        What `chunk_graph` takes: a `ChunkedGraph` or its directory, a dictionary of frames or arrays, a frame, a scipy
+        sparse matrix, a networkx graph, a PyG `Data` or `HeteroData`, a `DGLGraph`.
+    graph_name : str
+        Name of the graph, and of the partition config.
+    num_parts : int
+        Number of parts.
+    out_path : path
+        Output directory; must be empty or absent, unless `overwrite`.
+    num_hops : int
+        Hops of HALO nodes.
+    part_method : str, path, Assignment, array or mapping of str to array
+        A method of `assign` (``"metis"`` and ``"random"`` are DGL's), a directory of owners, or the owners themselves:
+        by node type, or of all nodes, type after type.
+    balance_ntypes : array or mapping of str to array, optional
+        Class of every node, integers, by node type or for the only one: parts get equal shares of each class. Default:
+        every node type is a class of its own.
+    balance_edges : bool
+        Whether parts get equal shares of edges, too (of the edges to every node type, in a heterogeneous graph).
+    return_mapping : bool
+        Whether the original IDs are returned.
+    num_trainers_per_machine : int
+        Smaller parts every part is made of, kept as feature `trainer_id`.
+    objtype : str
+        Of METIS: ``"cut"`` or ``"vol"``.
+    graph_formats : str or sequence of str, optional
+        Formats that are stored, out of ``"coo"``, ``"csr"``, ``"csc"``; default ``"coo"``.
+    reshuffle : bool
+        False is the deprecated layout of DGL 0.9 in which nodes and edges keep their IDs (`node_map.npy`,
+        `edge_map.npy`); DGL since 1.0 cannot load it, `load_partition` can.
+    num_nodes, node_data, edge_data : optional
+        Numbers of nodes and features beside those of `g`, as in `chunk_graph`.
+    imbalance : float
+        How much larger than the average a part may be.
+    seed : int
+        Seed.
+    resources : Resources, optional
+        Default: all processors, half of the memory.
+    overwrite : bool
+        Whether partitions that are in `out_path` are replaced.
+    progress : Progress, optional
+        Told how far things are.
+
+    Returns
+    -------
+    PartitionedGraph, tuple or None
+        The partitions, open; None if IDs are kept. With `return_mapping` two tensors as in DGL, original IDs of nodes
+        and of edges by new ID; of a heterogeneous graph two dictionaries of them, by node type and by canonical edge
+        type (a tuple).
+
+    Raises
+    ------
+    OptionError
+        If `g` is no graph, or an option is impossible.
+    AssignmentError
+        If owners that are given do not fit.
+    InputFileError, OutputExistsError, PlanError
+        As `chunk_graph` and `partition`.
+    MissingPackageError
+        If `return_mapping` is asked for and torch is not installed.
+
+    Examples
+    --------
+    >>> edges = pandas.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 0]})  # doctest: +SKIP
+    >>> graph = partition_graph(edges, "ring", 2, "partitions", part_method="random")  # doctest: +SKIP
+    >>> graph.part(0).edges().compute()  # doctest: +SKIP
+    """
+    check_name(graph_name, "graph name")
+    owner_dtype(num_parts)
+    formats = ("coo",) if graph_formats is None else graph_formats
+    formats = (formats,) if isinstance(formats, str) else tuple(formats)
+    options = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle)
+    if return_mapping:
+        torch_module()  # says what to install before the work is done
+        if not reshuffle:
+            raise OptionError("IDs that are kept have no mapping", place="return_mapping", hint="leave it out")
+    out = Path(out_path).absolute()
+    check_output(out, (), overwrite)
+    resources = resources or detect_resources()
+    how = {"options": options, "resources": resources, "overwrite": overwrite, "progress": progress}
+    with _in_files(g, graph_name, (num_nodes, node_data, edge_data), (out, resources, progress)) as (graph, scratch):
+        options.check_fits(graph.schema)
+        ready = part_method if isinstance(part_method, Assignment) else None
+        if not isinstance(part_method, (str, Path, Assignment)):
+            ready = assignment_of(part_method, graph.schema, num_parts, scratch / "owners")
+        if ready is not None:
+            _check_ready(ready, num_parts, num_trainers_per_machine)
+            dispatch(graph, ready, out, **how)  # type: ignore[arg-type]
+        else:
+            balance = None
+            if str(part_method) in METHODS and str(part_method) != "random":
+                balance = _balance(graph, balance_ntypes, balance_edges, scratch)
+            partition(
+                graph, out, num_parts, method=str(part_method), balance=balance, imbalance=imbalance, seed=seed,
+                objtype=objtype, num_trainers_per_machine=num_trainers_per_machine, **how,  # type: ignore[arg-type]
+            )  # fmt: skip
+    if return_mapping:
+        return load_mappings(out / f"{graph_name}.json")
+    return open_partitions(out / f"{graph_name}.json") if reshuffle else None
+
+
+@contextmanager
+def _in_files(
+    g: Any, name: str, beside: tuple[Any, Any, Any], where: tuple[Path, Resources, Progress | None]
+) -> Iterator[tuple[ChunkedGraph, Path]]:
+    """Open a graph that is in files, or put it there; and a directory for what else is needed."""
+    out, resources, progress = where
+    if isinstance(g, (str, Path)):
+        g = read_chunked(g)
+    is_chunked = isinstance(g, ChunkedGraph) and not any(beside)
+    source = None if is_chunked else describe(g, *beside)
+    with scratch_directory(resources.workspace or out.parent) as scratch:
+        if source is None:
+            yield replace(g, schema=replace(g.schema, name=name)), scratch
+            return
+        config = ChunkConfig("numpy", "numpy", " ")
+        path = write_graph(source, name, scratch / "graph", (resources.workers, config), resources, progress)
+        yield read_chunked(path), scratch
+
+
+def _balance(graph: ChunkedGraph, balance_ntypes: Any, balance_edges: bool, scratch: Path) -> tuple[str, ...]:
+    """What DGL's parameters mean as constraints."""
+    schema = graph.schema
+    if balance_ntypes is not None:
+        path = write_type_weights(balance_ntypes, schema, scratch / "classes.npy")
+        return (f"file:{path}", *(("edges",) if balance_edges else ()))
+    if schema.is_heterogeneous:
+        return ("ntypes", *(("edges-by-ntype",) if balance_edges else ()))
+    return ("nodes", *(("edges",) if balance_edges else ()))
+
+
+def _check_ready(assignment: Assignment, num_parts: int, trainers: int) -> None:
+    if assignment.num_parts != num_parts:
+        raise OptionError(
+            "the assignment is for another number of parts",
+            place="num_parts",
+            expected=assignment.num_parts,
+            found=num_parts,
+        )
+    if trainers != 1 and not assignment.trainers:
+        raise OptionError(
+            "an assignment that is given has no trainers",
+            place="num_trainers_per_machine",
+            expected="1, or an assignment made with num_trainers_per_machine",
+            found=trainers,
+        )

@@ -1,0 +1,101 @@
+"""Pass `keep-ids`: the deprecated layout of `reshuffle=False`, in which nodes and edges keep their original IDs.
+
+Everything is laid out by new IDs as usual; at the end the IDs stored in the graphs are replaced, and two files tell the
+owner of every node and edge: `node_map.npy` and `edge_map.npy`, int64, as DGL 0.9 wrote them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.dgl_layout.graph_file import read_graph_file
+from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
+from daskgraphpart.dispatching.workspace import EDGE_MAP, GRAPH, NODE_MAP, ORIG_EIDS, ORIG_NIDS, unfinished_part_file
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.storage.atomic import publish, temporary_path
+from daskgraphpart.storage.region import Region, create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.dispatching.job import Job
+
+ROWS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeepUnit:
+    """Rows ``[start, stop)`` of one array that becomes another.
+
+    Parameters
+    ----------
+    source, target : Region
+        Where values are read, and where they go; the same for IDs, which are replaced in place.
+    originals : tuple of Region
+        For new IDs the original IDs of every part; empty for owners, which are only copied.
+    starts : int64 array (parts,)
+        First new ID of every part.
+    start, stop : int
+        Which rows.
+    """
+
+    source: Region
+    target: Region
+    originals: tuple[Region, ...]
+    starts: np.ndarray
+    start: int
+    stop: int
+
+
+def keep_ids(job: Job, book: PartitionBook, edge_owners: Mapping[str, Region]) -> tuple[str, str]:
+    """Replace new IDs by original ones, and write the owners of all nodes and edges.
+
+    Returns
+    -------
+    tuple of str
+        Absolute paths of the node map and of the edge map, as DGL's config has them.
+    """
+    units: list[KeepUnit] = []
+    owners = (job.assignment.owners, edge_owners)
+    kinds = ((NODE_MAP, ORIG_NIDS, book.node_ranges), (EDGE_MAP, ORIG_EIDS, book.edge_ranges))
+    graphs = [read_graph_file(unfinished_part_file(job.out, part, GRAPH)) for part in range(job.num_parts)]
+    for is_edge, (map_name, orig_name, ranges) in enumerate(kinds):
+        files = [read_tensor_file(unfinished_part_file(job.out, part, orig_name)) for part in range(job.num_parts)]
+        originals = tuple(next(iter(file.values())) for file in files)
+        for graph in graphs:
+            region = (graph.edge_arrays if is_edge else graph.node_arrays)["_ID"]
+            units += _cut(region, region, originals, ranges[:, 0, 0])
+        owner = next(iter(owners[is_edge].values()))
+        target = create_npy(temporary_path(f"{job.out}/{map_name}"), np.dtype("<i8"), owner.shape)
+        units += _cut(owner, target, (), ranges[:0, 0, 0])
+    job.runner.run(Pass("keep-ids", keep_rows, units, None, [8 * (unit.stop - unit.start) for unit in units]))
+    paths = f"{job.out}/{NODE_MAP}", f"{job.out}/{EDGE_MAP}"
+    for path in paths:
+        publish(path)
+    return paths
+
+
+def keep_rows(unit: KeepUnit, _: None) -> None:
+    """Do one unit."""
+    values = unit.source.read(unit.start, unit.stop)
+    if unit.originals:
+        part = np.searchsorted(unit.starts, values, side="right") - 1
+        rows = values - unit.starts[part]
+        values = np.empty(len(rows), np.int64)
+        for number in np.unique(part).tolist():
+            mine = part == number
+            # a memory map: only pages that hold the rows are read
+            values[mine] = np.asarray(unit.originals[number].memmap())[rows[mine]]
+    unit.target.write(values.astype("<i8", copy=False), unit.start)
+
+
+def _cut(source: Region, target: Region, originals: Sequence[Region], starts: np.ndarray) -> list[KeepUnit]:
+    rows = range(0, source.num_rows, ROWS_AT_ONCE)
+    return [
+        KeepUnit(source, target, tuple(originals), starts, start, min(start + ROWS_AT_ONCE, source.num_rows))
+        for start in rows
+    ]
