@@ -157,7 +157,7 @@ def file_rows(name: str, paths: Sequence[str]) -> FileRows:
     for path in paths:
         if not Path(path).is_file():
             raise InputFileNotFoundError("no such file", file=str(path), place=f"feature {name!r}")
-    spec, files = feature_files(name, Files(form, " ", tuple(paths)), paths[0])
+    spec, files = feature_files(name.rpartition("/")[2], Files(form, " ", tuple(paths)), paths[0])
     return FileRows(spec, files)
 
 
@@ -208,4 +208,6 @@ def as_id_array(values: np.ndarray, what: str) -> np.ndarray:
                 raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=hint) from None
     if values.size == 0:
         return np.empty(0, np.int64)
-    raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=f"dtype {values.dtype}", hint=hint)
+    is_missing = values.dtype.kind == "f" and np.isnan(values).any()
+    found = "missing values" if is_missing else f"dtype {values.dtype}"
+    raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=hint)
