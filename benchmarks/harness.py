@@ -74,7 +74,12 @@ def show(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 
 def keep(name: str, setting: dict[str, Any], results: dict[str, list[Measurement]]) -> None:
-    """Append results to ``results/<name>.jsonl`` with what is needed to judge them."""
+    """Append measurements to ``results/<name>.jsonl`` with what is needed to judge them."""
+    keep_lines(name, setting, {name: [asdict(run) for run in runs] for name, runs in results.items()})
+
+
+def keep_lines(name: str, setting: dict[str, Any], results: Any) -> None:
+    """Append results of any kind to ``results/<name>.jsonl`` with what is needed to judge them."""
     RESULTS.mkdir(exist_ok=True)
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=Path(__file__).parent
@@ -86,7 +91,7 @@ def keep(name: str, setting: dict[str, Any], results: dict[str, list[Measurement
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "setting": setting,
-        "results": {name: [asdict(run) for run in runs] for name, runs in results.items()},
+        "results": results,
     }
     with (RESULTS / f"{name}.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")

@@ -56,3 +56,14 @@ def test_vs_dgl(scripts: Path, tmp_path: Path) -> None:
 def test_many_parts(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "many_parts.py", *TOY, "--parts", "2,30", "--directory", str(tmp_path))
     assert len(table.splitlines()) == 4
+
+
+def test_open_partitions(scripts: Path, tmp_path: Path) -> None:
+    table = run(scripts / "open_partitions.py", *TOY, "--directory", str(tmp_path))
+    assert len(table.splitlines()) == 3
+
+
+@pytest.mark.dgl
+def test_id_mapping(scripts: Path) -> None:
+    table = run(scripts / "id_mapping.py", "--ids", "1e3", "--runs", "1", "--dgl-python", dgl_python("1.1.3"))
+    assert "map_to_homo_eid" in table
