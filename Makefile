@@ -8,7 +8,7 @@ DGL_VENVS := .venv-dgl-1.1.3 .venv-dgl-2.1.0
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test lint format unit notebooks dgl-envs clean
+.PHONY: demo test lint format docs unit notebooks dgl-envs clean
 
 demo: $(VENV)/.installed
 	rm -rf $(DEMO)
@@ -17,7 +17,7 @@ demo: $(VENV)/.installed
 	$(BIN)/daskgraphpart verify $(DEMO)/graph $(DEMO)/partitions
 	$(BIN)/daskgraphpart info $(DEMO)/partitions
 
-test: lint dgl-envs unit
+test: lint docs dgl-envs unit
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -25,6 +25,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
+
+docs: $(VENV)/.installed-dev
+	# strict: a broken link or an unknown parameter in a docstring ends it; the notice is an advertisement
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --site-dir build/site
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

@@ -37,6 +37,12 @@ def test_public_names_are_documented() -> None:
     assert missing == []
 
 
+def test_public_names_are_in_the_reference() -> None:
+    pages = "\n".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md"))
+    listed = {line.removeprefix("::: daskgraphpart.") for line in pages.splitlines() if line.startswith("::: dask")}
+    assert set(daskgraphpart.__all__) - listed == set()
+
+
 def test_no_module_imports_from_the_package_root() -> None:
     allowed = {PACKAGE / "__init__.py", PACKAGE / "cli" / "main.py"}  # the version
     for path in PACKAGE.rglob("*.py"):
