@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from graphs import Graph, load_real_graph
-from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
+from judges import DGL_VERSIONS, SCRIPTS, run_in_dgl, save_for_judge
 
 import daskgraphpart as dgp
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.dgl, pytest.mark.real]
 
@@ -96,5 +94,26 @@ def train(version: str, config: Path, work: Path, sharing: str = "any", **settin
     """Start servers and trainers; what rank 0 reports."""
     work.mkdir(parents=True)
     (work / "task.json").write_text(json.dumps({"graph": None, **settings}))
-    arguments = (config, work / "run", sharing, work.parent / "train.py", work / "task.json")
+    arguments = (config, work / "run", sharing, SCRIPTS / "train.py", work / "task.json")
     return run_in_dgl(version, "serve.py", *arguments, cwd=work)
+
+
+@pytest.mark.parametrize("version", DGL_VERSIONS)
+def test_dgl_learns_as_much_on_our_partitions_as_on_its_own(version: str, prepared: Prepared, tmp_path: Path) -> None:
+    arguments = (prepared.for_judge, prepared.owners, str(NUM_PARTS), tmp_path / "by-dgl")
+    by_dgl = Path(run_in_dgl(version, "partition.py", *arguments, cwd=tmp_path)["config"])
+    settings = {
+        "target": prepared.target,
+        "num_classes": int(prepared.labels.max()) + 1,
+        "hidden": 16,
+        "fanout": 5,
+        "batch_size": 256,
+        "epochs": 3,
+        "learning_rate": 0.01,
+        "seed": 7,
+    }
+    ours = train(version, prepared.config, tmp_path / "ours", graph=str(prepared.for_judge), **settings)
+    dgls = train(version, by_dgl, tmp_path / "dgls", **settings)
+    import sys
+    print(ours, dgls, file=sys.stderr)
+    assert ours["test"]["accuracy"] >= dgls["test"]["accuracy"] - TOLERANCE
