@@ -7,7 +7,6 @@ of the others, and brought back to original IDs by orig_nids.dgl and orig_eids.d
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import dgl
@@ -19,19 +18,18 @@ from judge import read_graph
 FEW = 2  # neighbours to sample, fewer than many nodes have
 
 
-def compare(served: dgl.distributed.DistGraph, directory: str) -> list[str]:
+def compare(served: dgl.distributed.DistGraph, directory: str, config: Path) -> list[str]:
     """Compare with the graph in a directory that judge.py reads; what was compared."""
     graph = read_graph(directory)
-    old_nids, old_eids = (originals(name) for name in ("orig_nids.dgl", "orig_eids.dgl"))
+    old_nids, old_eids = (originals(config, name) for name in ("orig_nids.dgl", "orig_eids.dgl"))
     compare_types_and_data(served, graph, old_nids, old_eids)
     compare_ends_and_degrees(served, graph, old_nids, old_eids)
     compare_samples(served, graph, old_nids, old_eids)
     return ["types", "data", "find_edges", "in_degrees", "out_degrees", "samples"]
 
 
-def originals(name: str) -> dict[str, np.ndarray]:
+def originals(config: Path, name: str) -> dict[str, np.ndarray]:
     """Original type-wise IDs by type, at the new ones."""
-    config = Path(os.environ["PART_CONFIG"])
     parts = range(json.loads(config.read_text())["num_parts"])
     tensors = [load_tensors(str(config.parent / f"part{part}" / name)) for part in parts]
     return {key: np.concatenate([of_part[key].numpy() for of_part in tensors]) for key in tensors[0]}

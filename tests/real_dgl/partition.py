@@ -1,7 +1,7 @@
 """Runs in an environment with real DGL: partitions a graph by `partition_graph`, with owners that are given.
 
-Usage: python partition.py GRAPH_DIR OWNERS NUM_PARTS OUT_DIR. GRAPH_DIR is as judge.py reads it; OWNERS is a npy file, the
-owners of all nodes, type after type. Prints one JSON line.
+Usage: python partition.py GRAPH_DIR OWNERS NUM_PARTS OUT_DIR. GRAPH_DIR is as judge.py reads it; OWNERS is a npz file, with
+an array of owners for each node type. Prints one JSON line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def main() -> None:
         for key, rows in graph[kind].items():
             name, feature = key.rsplit("/", 1)
             views[name if kind == "node_data" else tuple(name.split(":"))].data[feature] = tensor(rows)
-    owners = tensor(np.load(owner_file).astype(np.int64))
+    with np.load(owner_file) as by_type:
+        # DGL sorts node types by name
+        owners = tensor(np.concatenate([by_type[ntype] for ntype in whole.ntypes]).astype(np.int64))
     # the random method with these owners for its choice
     partition_module.random_choice = lambda *_: owners
     dgl.distributed.partition_graph(

@@ -1,164 +1,170 @@
 """Runs in an environment with real DGL: a graph server and a client for every part, all of them on this machine.
 
-Usage: python serve.py CONFIG DIRECTORY SHARING CLIENT [ARGUMENT ...]. CLIENT is a script, started once for every part; it
-calls `connect`, and what one of its processes hands to `leave` is printed as one JSON line in the end. DIRECTORY takes
-the logs.
-
 For DGL each part is a machine of its own. Server and client of a machine share arrays in /dev/shm, by names that do not
-tell the part, so two machines on one host would take each other's. SHARING says what is done about it:
+tell the part, so that two machines on one host would take each other's. Hence each gets a /dev/shm of its own, in a mount
+namespace (of root, or in a user namespace). Where that is not permitted, or not wanted, features get names that tell the
+part, and graphs are not shared: clients ask their server for everything.
 
-private  each machine has a /dev/shm of its own, in a mount namespace (of root, or in a user namespace); DGL is as it is
-named    features get names that tell the part, and graphs are not shared, clients ask their server for everything
-any      private where namespaces are permitted, else named
+Processes are forked, after DGL was imported: of two cores, five imports of it would take longer than all the rest.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import multiprocessing
 import os
 import random
 import signal
 import socket
-import subprocess
 import sys
 import time
+from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dgl.distributed
+from dgl.distributed import DistGraph, DistGraphServer, kvstore, rpc_client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.process import BaseProcess
 
 MOST_SECONDS = 300
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
 PR_SET_PDEATHSIG = 1
 SHARED_MEMORY = Path("/dev/shm")
+FORK = multiprocessing.get_context("fork")
 
 
-def launch(config: str, directory: str, sharing: str, *client: str) -> int:
-    """Start a machine for every part and wait for all; the exit code."""
-    with open(config) as file:
-        num_parts = json.load(file)["num_parts"]
-    work = Path(directory).absolute()
+@dataclass(frozen=True)
+class Cluster:
+    """Machines, one for every part of a config; `work` is the directory of their logs."""
+
+    config: Path
+    work: Path
+    ports: list[int]
+    is_private: bool
+    deadline: float
+
+    @property
+    def machines(self) -> str:
+        return str(self.work / "machines.txt")
+
+    @property
+    def prefix(self) -> str:
+        """What names in a shared /dev/shm start with."""
+        return f"{self.ports[0]}-"
+
+    def process(self, name: str, run: Callable[..., object], *arguments: object) -> BaseProcess:
+        """A process, not started yet, that logs into a file of its own."""
+        return FORK.Process(target=run_logged, args=(self.work / f"{name}.log", run, self, *arguments), name=name)
+
+
+def serve(config: Path, work: Path, task: Callable[[DistGraph], dict], is_private: bool = True) -> dict:
+    """Run a task in a client for each part of a config; what the client of rank 0 makes of it.
+
+    Without `is_private` no namespaces are used.
+    """
     work.mkdir(parents=True)
-    (work / "machines.txt").write_text("".join(f"127.0.0.1 {port}\n" for port in free_ports(num_parts)))
-    settings = {
-        "PART_CONFIG": str(Path(config).absolute()),
-        "NUM_PARTS": str(num_parts),
-        "WORK": str(work),
-        "SHARING": sharing,
-        "PREFIX": f"parts-{os.getpid()}-",
-        "DGLBACKEND": "pytorch",
-        "DGL_DIST_MODE": "distributed",
-        "DGL_NUM_SERVER": "1",
-        "GLOO_SOCKET_IFNAME": "lo",
-        "OMP_NUM_THREADS": "1",
-    }
+    cluster = Cluster(
+        config, work, free_ports(json.loads(config.read_text())["num_parts"]), is_private, time.time() + MOST_SECONDS
+    )
+    Path(cluster.machines).write_text("".join(f"127.0.0.1 {port}\n" for port in cluster.ports))
+    os.environ.update(DGL_DIST_MODE="distributed", DGL_NUM_SERVER="1", GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
+    results = FORK.SimpleQueue()
+    parts = range(len(cluster.ports))
     try:
-        done = supervise({f"machine-{part}": [__file__, "--role", "machine", str(part), *client] for part in range(num_parts)}, settings)
+        if supervise(cluster, [cluster.process(f"machine-{part}", run_machine, part, task, results) for part in parts]):
+            return results.get()
     finally:
-        for path in SHARED_MEMORY.glob(f"*{settings['PREFIX']}*"):
+        for path in SHARED_MEMORY.glob(f"*{cluster.prefix}*"):
             path.unlink(missing_ok=True)
-    if not done:
-        for log in sorted(work.glob("*.log")):
-            sys.stderr.write(f"--- {log.stem}\n{log.read_text(errors='replace')[-900:]}\n")
-        return 1
-    sys.stdout.write((work / "result.json").read_text() + "\n")
-    return 0
+    sys.exit(
+        "\n".join(f"--- {log.stem}\n{log.read_text(errors='replace')[-1000:]}" for log in sorted(work.glob("*.log")))
+    )
 
 
-def run_machine(part: str, *client: str) -> int:
-    """Run the server and the client of one part, which share a /dev/shm that is theirs."""
-    sharing = os.environ["SHARING"]
-    if sharing != "named":
-        private = make_shared_memory_private()
-        if sharing == "private" and not private:
-            sys.stderr.write("namespaces are not permitted\n")
-            return 1
-        sharing = "private" if private else "named"
-    processes = {f"server-{part}": [__file__, "--role", "server"], f"client-{part}": [*client]}
-    return 0 if supervise(processes, {"PART": part, "SHARING": sharing}) else 1
+def run_machine(cluster: Cluster, part: int, task: Callable[[DistGraph], dict], results) -> None:
+    """Run the server and the client of one part."""
+    is_private = cluster.is_private and make_shared_memory_private()
+    if not is_private:
+        attach = kvstore.empty_shared_mem
+        kvstore.empty_shared_mem = lambda name, *rest: attach(f"{cluster.prefix}{part}-{name}", *rest)
+    processes = [
+        cluster.process(f"server-{part}", run_server, part, is_private),
+        cluster.process(f"client-{part}", run_client, part, is_private, task, results),
+    ]
+    if not supervise(cluster, processes):
+        sys.exit(1)
 
 
-def run_server() -> int:
+def run_server(cluster: Cluster, part: int, is_private: bool) -> None:
     """Serve a part until all clients have gone."""
-    use_named_memory()
-    from dgl.distributed import DistGraphServer
-
-    num_parts, sharing = int(os.environ["NUM_PARTS"]), os.environ["SHARING"]
+    num_parts = len(cluster.ports)
     server = DistGraphServer(
-        int(os.environ["PART"]),
-        f"{os.environ['WORK']}/machines.txt",
+        part,
+        cluster.machines,
         1,
         num_parts,
-        os.environ["PART_CONFIG"],
-        disable_shared_mem=sharing == "named",
+        str(cluster.config),
+        disable_shared_mem=not is_private,
         graph_format=["csc", "coo"],
     )
     server.start()
-    return 0
 
 
-def connect():
-    """Connect a client with all servers; DGL's `DistGraph`."""
-    die_with_parent()
-    use_named_memory()
-    import dgl.distributed
-    from dgl.distributed import rpc_client
-
-    config, part = os.environ["PART_CONFIG"], int(os.environ["PART"])
+def run_client(cluster: Cluster, part: int, is_private: bool, task: Callable[[DistGraph], dict], results) -> None:
+    """Connect with all servers, run the task, and keep what it returned if this is rank 0."""
+    # a client that is early tries again only after three seconds
+    while not all(map(is_listened_to, cluster.ports)):
+        time.sleep(0.05)
     # DGL tells machines by their addresses, and here all have the same
     rpc_client.get_local_machine_id = lambda _: part
-    dgl.distributed.initialize(f"{os.environ['WORK']}/machines.txt")
-    with open(config) as file:
-        name = json.load(file)["graph_name"]
-    is_shared = os.environ["SHARING"] == "private"
-    return dgl.distributed.DistGraph(
-        name, gpb=None if is_shared else dgl.distributed.load_partition_book(config, part)[0]
-    )
+    dgl.distributed.initialize(cluster.machines)
+    book, name, _, _ = dgl.distributed.load_partition_book(str(cluster.config), part)
+    graph = DistGraph(name, gpb=None if is_private else book)
+    result = task(graph)
+    if graph.rank() == 0:
+        results.put({"is_private": is_private, **result})
+    dgl.distributed.exit_client()
 
 
-def leave(result: dict) -> None:
-    """Keep what is printed when all have ended."""
-    (Path(os.environ["WORK"]) / "result.json").write_text(json.dumps({"sharing": os.environ["SHARING"], **result}))
-
-
-def supervise(scripts: dict[str, list[str]], settings: dict[str, str]) -> bool:
-    """Run scripts, each with its arguments; whether all ended well. When one fails, or time is up, all are killed."""
-    environment = {**os.environ, **settings, "PARENT": str(os.getpid())}
-    deadline = float(environment.setdefault("DEADLINE", str(time.time() + MOST_SECONDS)))
-    running: dict[str, subprocess.Popen[bytes]] = {}
+def supervise(cluster: Cluster, processes: list[BaseProcess]) -> bool:
+    """Run processes; whether all ended well. When one fails, or time is up, all are killed."""
     try:
-        for name, script in scripts.items():
-            with open(Path(environment["WORK"]) / f"{name}.log", "wb") as log:
-                running[name] = subprocess.Popen(
-                    [sys.executable, *script],
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                )
-        while any(process.poll() is None for process in running.values()):
-            if any(process.poll() for process in running.values()) or time.time() > deadline:
+        for process in processes:
+            process.start()
+        while running := [process for process in processes if process.is_alive()]:
+            wait([process.sentinel for process in running], max(0, cluster.deadline - time.time()))
+            if time.time() > cluster.deadline or any(process.exitcode for process in processes):
                 break
-            time.sleep(0.05)
-        ended = {name: process.poll() for name, process in running.items()}
+        ended = {process.name: process.exitcode for process in processes}
         sys.stderr.write(f"ended with: {ended}\n")
-        return all(code == 0 for code in ended.values())
+        return not any(ended.values()) and None not in ended.values()
     finally:
-        for process in running.values():
+        for process in processes:
             process.kill()
-        for process in running.values():
-            process.wait()
+            process.join()
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when the one that started it ends, however that comes about."""
+def run_logged(log: Path, run: Callable[..., object], *arguments: object) -> None:
+    """Run a function with its output in a file, in a process that the kernel kills when its parent ends, however."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != int(os.environ["PARENT"]):
+    parent = multiprocessing.parent_process()
+    if parent is None or os.getppid() != parent.pid:
         sys.exit("the process that started this one has ended")
+    with open(log, "wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    run(*arguments)
 
 
 def make_shared_memory_private() -> bool:
     """Mount a /dev/shm that only this process and its children see; whether that is permitted."""
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = ctypes.CDLL(None)
     user, group = os.getuid(), os.getgid()
     if libc.unshare(CLONE_NEWNS) != 0:
         if libc.unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0:
@@ -170,16 +176,6 @@ def make_shared_memory_private() -> bool:
     if libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) != 0:
         return False
     return libc.mount(b"tmpfs", str(SHARED_MEMORY).encode(), b"tmpfs", 0, None) == 0
-
-
-def use_named_memory() -> None:
-    """Put the part in front of the names of features in shared memory, where several machines see the same one."""
-    if os.environ["SHARING"] == "private":
-        return
-    from dgl.distributed import kvstore
-
-    attach, prefix = kvstore.empty_shared_mem, f"{os.environ['PREFIX']}{os.environ['PART']}-"
-    kvstore.empty_shared_mem = lambda name, *rest: attach(prefix + name, *rest)
 
 
 def free_ports(count: int) -> list[int]:
@@ -197,10 +193,7 @@ def free_ports(count: int) -> list[int]:
     raise OSError("no free ports")
 
 
-ROLES = {"machine": run_machine, "server": run_server}
-
-if __name__ == "__main__":
-    if sys.argv[1] == "--role":
-        die_with_parent()
-        sys.exit(ROLES[sys.argv[2]](*sys.argv[3:]))
-    sys.exit(launch(*sys.argv[1:]))
+def is_listened_to(port: int) -> bool:
+    """Whether somebody listens at a port; found without connecting, as servers count connections."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return any(f":{port:04X}" in line.split()[1] and line.split()[3] == "0A" for line in lines)

@@ -1,23 +1,23 @@
-"""Runs in an environment with real DGL, started by serve.py once for every part: trains GraphSAGE on a served graph.
+"""Runs in an environment with real DGL: serves partitions, and trains GraphSAGE on them in one process for every part.
 
-Usage: python train.py TASK. TASK is a JSON file: `target`, the node type to classify by its data `y`, with `train_mask`,
-`val_mask` and `test_mask`; `num_classes`, `hidden`, `fanout`, `batch_size`, `epochs`, `learning_rate`, `seed`; and
-`graph`, null or the directory of the graph that partitions were made of, as judge.py reads it: then what is served is
-compared with it before training. Every node type has a feature `x`. Without `epochs` nothing is trained.
+Usage: python train.py TASK. TASK is a JSON file: `runs`, by name: `config`; `compare_with`, null or the directory of the
+graph that the partitions were made of, as judge.py reads it: then what is served is compared with it first. `work`, a
+directory for logs; `is_private`, see serve.py; `target`, the node type to classify by its data `y`, with `train_mask`,
+`val_mask` and `test_mask`; `num_classes`, `hidden`, `fanout`, `batch_size`, `epochs`, `learning_rate`, `seed`. Every node
+type has a feature `x`. Without epochs nothing is trained. Prints one JSON line: results by the names of the runs.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
+from functools import partial
 from pathlib import Path
-
-from serve import connect, leave  # isort: skip  (before DGL: a client dies with the process that started it)
 
 import dgl
 import torch
 from compare import compare
+from serve import serve
 from torch import nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
@@ -30,7 +30,8 @@ class GraphSage(nn.Module):
 
     def __init__(self, task: Task) -> None:
         super().__init__()
-        self.etypes = task.graph.canonical_etypes
+        # sorted, as DGL sorts them: the same weights for the same types, whatever their order in a config
+        self.etypes = sorted(task.graph.canonical_etypes)
         self.target = task.settings["target"]
         hidden, width = task.settings["hidden"], task.settings["num_classes"]
         ntypes = {self.target}
@@ -40,7 +41,9 @@ class GraphSage(nn.Module):
             used = [etype for etype in self.etypes if etype[2] in ntypes]
             ntypes |= {src for src, _, _ in used}
             inputs = {ntype: hidden if depth else task.features[ntype].shape[1] for ntype in ntypes}
-            convs = {":".join(etype): dgl.nn.SAGEConv((inputs[etype[0]], inputs[etype[2]]), width, "mean") for etype in used}
+            convs = {
+                ":".join(etype): dgl.nn.SAGEConv((inputs[etype[0]], inputs[etype[2]]), width, "mean") for etype in used
+            }
             layers.insert(0, nn.ModuleDict(convs))
             width = hidden
         self.layers = nn.ModuleList(layers)
@@ -115,9 +118,8 @@ def train(task: Task) -> dict:
     # the model is the same in all trainers, the samples are not
     torch.manual_seed(settings["seed"] + task.graph.rank())
     dgl.seed(settings["seed"] + task.graph.rank())
-    untrained = evaluate(task, model.module, "test")
+    untrained = evaluate(task, model.module, "val")
     optimizer = torch.optim.Adam(model.parameters(), lr=settings["learning_rate"])
-    losses = []
     for _ in range(settings["epochs"]):
         model.train()
         # trainers may have different numbers of batches
@@ -127,33 +129,39 @@ def train(task: Task) -> dict:
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-                losses.append(loss.item())
     return {
-        "losses": losses,
         "untrained": untrained,
         "val": evaluate(task, model.module, "val"),
         "test": evaluate(task, model.module, "test"),
     }
 
 
-def main() -> None:
-    graph = connect()
-    settings = json.loads(Path(sys.argv[1]).read_text())
+def run(work: Path, config: str, compare_with: str | None, settings: dict, graph: dgl.distributed.DistGraph) -> dict:
+    """What one process does, together with the others, once it is connected with the servers."""
     torch.distributed.init_process_group(
         "gloo",
-        init_method=f"file://{os.environ['WORK']}/rendezvous",
+        init_method=f"file://{work}/rendezvous",
         rank=graph.rank(),
-        world_size=int(os.environ["NUM_PARTS"]),
+        world_size=graph.get_partition_book().num_partitions(),
     )
     report = {"dgl": dgl.__version__}
-    if settings["graph"]:
-        report["compared"] = compare(graph, settings["graph"])
-    if settings.get("epochs"):
+    if compare_with:
+        report["compared"] = compare(graph, compare_with, Path(config))
+    if settings["epochs"]:
         report.update(train(Task(graph, settings)))
     torch.distributed.barrier()
-    if graph.rank() == 0:
-        leave(report)
     torch.distributed.destroy_process_group()
+    return report
+
+
+def main() -> None:
+    task = json.loads(Path(sys.argv[1]).read_text())
+    results = {}
+    for name, of in task["runs"].items():
+        work = Path(task["work"]) / name
+        job = partial(run, work, of["config"], of["compare_with"], task)
+        results[name] = serve(Path(of["config"]), work, job, task["is_private"])
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":
