@@ -1,19 +1,22 @@
 """Runs in an environment with real DGL, in a client: what graph servers serve, against the graph that was partitioned.
 
-Everything is asked of `DistGraph` and of DGL's distributed sampling, for all nodes and all edges, of this client's part and
-of the others, and brought back to original IDs by orig_nids.dgl and orig_eids.dgl.
+Everything is asked of `DistGraph` and of DGL's distributed sampling, for all nodes and all edges, of this client's part
+and of the others, and brought back to original IDs by orig_nids.dgl and orig_eids.dgl.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dgl
 import numpy as np
 import torch
 from dgl.data.utils import load_tensors
 from judge import read_graph
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FEW = 2  # neighbours to sample, fewer than many nodes have
 
@@ -108,6 +111,6 @@ def typed_edges(frontier, served, graph, old_nids, old_eids) -> dict[str, tuple[
         eids = old_eids[name][relation.edata[dgl.EID].numpy()[number]] if len(number) else number
         assert len(np.unique(eids)) == len(eids), f"{name}: an edge is sampled once"
         edges[name] = old_nids[src_type][src], old_nids[dst_type][dst]
-        for ends, expected in zip(edges[name], graph["edges"][name]):
+        for ends, expected in zip(edges[name], graph["edges"][name], strict=True):
             assert (ends == expected[eids]).all(), f"{name}: ends of sampled edges"
     return edges

@@ -1,7 +1,7 @@
 """Runs in an environment with real DGL: partitions a graph by `partition_graph`, with owners that are given.
 
-Usage: python partition.py GRAPH_DIR OWNERS NUM_PARTS OUT_DIR. GRAPH_DIR is as judge.py reads it; OWNERS is a npz file, with
-an array of owners for each node type. Prints one JSON line.
+Usage: python partition.py GRAPH_DIR OWNERS NUM_PARTS OUT_DIR. GRAPH_DIR is as judge.py reads it; OWNERS is a npz file,
+with an array of owners for each node type. Prints one JSON line.
 """
 
 from __future__ import annotations

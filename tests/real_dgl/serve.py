@@ -1,9 +1,9 @@
 """Runs in an environment with real DGL: a graph server and a client for every part, all of them on this machine.
 
 For DGL each part is a machine of its own. Server and client of a machine share arrays in /dev/shm, by names that do not
-tell the part, so that two machines on one host would take each other's. Hence each gets a /dev/shm of its own, in a mount
-namespace (of root, or in a user namespace). Where that is not permitted, or not wanted, features get names that tell the
-part, and graphs are not shared: clients ask their server for everything.
+tell the part, so that two machines on one host would take each other's. Hence each gets a /dev/shm of its own, in a
+mount namespace (of root, or in a user namespace). Where that is not permitted, or not wanted, features get names that
+tell the part, and graphs are not shared: clients ask their server for everything.
 
 Processes are forked, after DGL was imported: of two cores, five imports of it would take longer than all the rest.
 """
@@ -11,6 +11,7 @@ Processes are forked, after DGL was imported: of two cores, five imports of it w
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import json
 import multiprocessing
 import os
@@ -60,7 +61,7 @@ class Cluster:
 
     def process(self, name: str, run: Callable[..., object], *arguments: object) -> BaseProcess:
         """A process, not started yet, that logs into a file of its own."""
-        return FORK.Process(target=run_logged, args=(self.work / f"{name}.log", run, self, *arguments), name=name)
+        return FORK.Process(target=run_logged, args=(self, name, run, *arguments), name=name)
 
 
 def serve(config: Path, work: Path, task: Callable[[DistGraph], dict], is_private: bool = True) -> dict:
@@ -150,16 +151,18 @@ def supervise(cluster: Cluster, processes: list[BaseProcess]) -> bool:
             process.join()
 
 
-def run_logged(log: Path, run: Callable[..., object], *arguments: object) -> None:
+def run_logged(cluster: Cluster, name: str, run: Callable[..., object], *arguments: object) -> None:
     """Run a function with its output in a file, in a process that the kernel kills when its parent ends, however."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is None or os.getppid() != parent.pid:
         sys.exit("the process that started this one has ended")
-    with open(log, "wb") as file:
+    with open(cluster.work / f"{name}.log", "wb") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-    run(*arguments)
+    # where a process is that does not end
+    faulthandler.dump_traceback_later(max(1, cluster.deadline - time.time() - 5))
+    run(cluster, *arguments)
 
 
 def make_shared_memory_private() -> bool:

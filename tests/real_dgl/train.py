@@ -1,10 +1,11 @@
 """Runs in an environment with real DGL: serves partitions, and trains GraphSAGE on them in one process for every part.
 
-Usage: python train.py TASK. TASK is a JSON file: `runs`, by name: `config`; `compare_with`, null or the directory of the
-graph that the partitions were made of, as judge.py reads it: then what is served is compared with it first. `work`, a
-directory for logs; `is_private`, see serve.py; `target`, the node type to classify by its data `y`, with `train_mask`,
-`val_mask` and `test_mask`; `num_classes`, `hidden`, `fanout`, `batch_size`, `epochs`, `learning_rate`, `seed`. Every node
-type has a feature `x`. Without epochs nothing is trained. Prints one JSON line: results by the names of the runs.
+Usage: python train.py TASK. TASK is a JSON file: `runs`, by name: `config` and `compare_with`, null or the directory of
+the graph that the partitions were made of, as judge.py reads it: then what is served is compared with it first; `work`,
+a directory for logs; `is_private`, see serve.py; `target`, the node type to classify by its data `y`, with
+`train_mask`, `val_mask` and `test_mask`; `num_classes`, `hidden`, `fanout`, `batch_size`, `epochs`, `learning_rate`,
+`seed`. Every node type has a feature `x`. At 0 epochs nothing is trained. Prints one JSON line: results by the names of
+the runs.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class GraphSage(nn.Module):
         self.layers = nn.ModuleList(layers)
 
     def forward(self, blocks: list[dgl.DGLGraph], rows: dict[str, torch.Tensor]) -> torch.Tensor:
-        for depth, (layer, block) in enumerate(zip(self.layers, blocks)):
+        for depth, (layer, block) in enumerate(zip(self.layers, blocks, strict=True)):
             sums: dict[str, torch.Tensor] = {}
             for etype in self.etypes:
                 src, _, dst = etype
