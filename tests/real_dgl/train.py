@@ -150,8 +150,7 @@ def run(work: Path, config: str, compare_with: str | None, settings: dict, graph
         report["compared"] = compare(graph, compare_with, Path(config))
     if settings["epochs"]:
         report.update(train(Task(graph, settings)))
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
+    # the group is not destroyed: PyTorch 2.2 may wait forever, for a thread that waits for the lock it holds
     return report
 
 
