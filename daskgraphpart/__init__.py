@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from daskgraphpart.api.compare import compare
     from daskgraphpart.api.convert import convert
+    from daskgraphpart.api.edge_lists import chunk_edge_lists, read_id_map
     from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
     from daskgraphpart.api.pipeline import assign, dispatch, partition
     from daskgraphpart.assignment.assignment import Assignment
@@ -52,6 +53,7 @@ _HOMES = {
     "RangePartitionBook": "partitioned.range_book",
     "Resources": "engine.resources",
     "assign": "api.pipeline",
+    "chunk_edge_lists": "api.edge_lists",
     "compare": "api.compare",
     "convert": "api.convert",
     "detect_resources": "engine.resources",
@@ -63,6 +65,7 @@ _HOMES = {
     "open_partitions": "partitioned.graph",
     "partition": "api.pipeline",
     "read_chunked": "chunked.graph",
+    "read_id_map": "api.edge_lists",
     "read_parmetis": "api.parmetis",
     "verify": "verification.pipeline",
     "write_chunked": "chunked.write",
@@ -89,6 +92,7 @@ __all__ = [
     "RangePartitionBook",
     "Resources",
     "assign",
+    "chunk_edge_lists",
     "compare",
     "convert",
     "detect_resources",
@@ -100,6 +104,7 @@ __all__ = [
     "open_partitions",
     "partition",
     "read_chunked",
+    "read_id_map",
     "read_parmetis",
     "verify",
     "write_chunked",

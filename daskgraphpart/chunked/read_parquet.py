@@ -105,7 +105,7 @@ def read_parquet_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     src, dst = read_parquet_header(block.path).edge_columns(block.path)
     ends = tuple(np.empty(block.num_rows, np.int64) for _ in range(2))
     done = 0
-    for batch in _batches(block, [src, dst], width=2):
+    for batch in read_parquet_batches(block, [src, dst], width=2):
         for end, name in zip(ends, (src, dst), strict=True):
             end[done : done + batch.num_rows] = _numbers(batch.column(name), block, done, name)
         done += batch.num_rows
@@ -118,7 +118,7 @@ def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...])
     width = int(np.prod(row_shape, dtype=np.int64))
     rows = np.empty((block.num_rows, width), dtype)
     done = 0
-    for batch in _batches(block, None, width):
+    for batch in read_parquet_batches(block, None, width):
         part = rows[done : done + batch.num_rows]
         if batch.num_columns == 1 and _is_list(batch.column(0).type):
             part[:] = _lists(batch.column(0), width, block, done)
@@ -134,7 +134,7 @@ def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...])
     return rows.reshape(block.num_rows, *row_shape)
 
 
-def _batches(block: Block, columns: list[str] | None, width: int) -> Iterator[Any]:
+def read_parquet_batches(block: Block, columns: list[str] | None, width: int) -> Iterator[Any]:
     """Arrow batches that cover exactly the rows of a block; reads only the row groups that overlap with it.
 
     A batch is sized in values, since a row group of wide rows may be far larger than the block, and since Arrow needs

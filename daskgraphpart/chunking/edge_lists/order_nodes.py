@@ -1,0 +1,148 @@
+"""Passes `split-rows` and `place-rows`: features that follow a list of nodes are brought into the order of new IDs.
+
+Rows are read in the order of the list and staged grouped by range of new IDs; then each range is read from all groups and
+put in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunking.edge_lists.write_rows import read_pieces
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.storage.region import Region, create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from daskgraphpart.chunking.edge_lists.write_edges import EndPiece
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import DataSpec
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRows:
+    """Rows ``[start, stop)`` of a feature, in the order of the list of nodes; and new IDs of a part of the list."""
+
+    path: str
+    start: int
+    stop: int
+    pieces: tuple[EndPiece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderConfig:
+    """What the passes share.
+
+    Parameters
+    ----------
+    spec : DataSpec
+        The feature.
+    files : tuple of InputFile
+        Its rows.
+    range_rows : int
+        New IDs of one range.
+    num_nodes : int
+        Number of nodes.
+    block_bytes : int
+        Bytes that are read at a time.
+    target : Region
+        Rows in the order of new IDs, to be filled.
+    """
+
+    spec: DataSpec
+    files: tuple[InputFile, ...]
+    range_rows: int
+    num_nodes: int
+    block_bytes: int
+    target: Region
+
+    @property
+    def num_ranges(self) -> int:
+        """Ranges of new IDs."""
+        return -(-self.num_nodes // self.range_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """A range of new IDs, and the slices of the groups that hold its rows: path, all rows, first and last."""
+
+    index: int
+    slices: tuple[tuple[str, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongNodes:
+    """New IDs of a range that are in the list twice, or not at all; -1 if there is none."""
+
+    repeated: int
+    missing: int
+
+
+def order_rows(units: Sequence[NodeRows], config: OrderConfig, runner: Runner) -> list[WrongNodes]:
+    """Run both passes; the staged rows are removed. What is wrong with the list of nodes, for each range."""
+    row = config.spec.row_nbytes + 8
+    counts = runner.run(Pass("split-rows", split_rows, units, config, [(u.stop - u.start) * row for u in units]))
+    table = np.array(counts, np.int64).reshape(len(units), config.num_ranges)
+    ends = table.cumsum(axis=1)
+    ranges = [
+        RowRange(
+            index,
+            tuple(
+                (
+                    units[i].path,
+                    units[i].stop - units[i].start,
+                    int(ends[i, index] - table[i, index]),
+                    int(ends[i, index]),
+                )
+                for i in np.flatnonzero(table[:, index]).tolist()
+            ),
+        )
+        for index in range(config.num_ranges)
+    ]
+    sizes = [int(count) * row for count in table.sum(axis=0)]
+    found = runner.run(Pass("place-rows", place_rows, ranges, config, sizes))
+    for unit in units:
+        Path(f"{unit.path}-ids.npy").unlink()
+        Path(f"{unit.path}-rows.npy").unlink()
+    return found
+
+
+def split_rows(unit: NodeRows, config: OrderConfig) -> np.ndarray:
+    """Stage rows grouped by range; return the number of rows of each range, int64 (ranges,)."""
+    ids = np.concatenate([piece.read()[0] for piece in unit.pieces])
+    groups = ids // config.range_rows
+    order = np.argsort(groups, kind="stable")
+    rows = np.concatenate(list(read_pieces(config.files, config.spec, (unit.start, unit.stop), config.block_bytes)))
+    for name, array in (("ids", ids[order]), ("rows", rows[order])):
+        create_npy(f"{unit.path}-{name}.npy", array.dtype, array.shape).write(array, 0)
+    return np.bincount(groups, minlength=config.num_ranges)
+
+
+def place_rows(unit: RowRange, config: OrderConfig) -> WrongNodes:
+    """Write the rows of one range in order."""
+    start = unit.index * config.range_rows
+    stop = min(config.num_nodes, start + config.range_rows)
+    rows = np.zeros((stop - start, *config.spec.row_shape), config.spec.dtype)
+    counts = np.zeros(stop - start, np.int64)
+    for path, num_rows, first, last in unit.slices:
+        ids = _staged(f"{path}-ids.npy", np.dtype(np.int64), (num_rows,)).read(first, last) - start
+        staged = _staged(f"{path}-rows.npy", config.spec.dtype, (num_rows, *config.spec.row_shape))
+        rows[ids] = staged.read(first, last)
+        counts += np.bincount(ids, minlength=counts.size)
+    config.target.write(rows, start)
+    return WrongNodes(_first(counts > 1, start), _first(counts == 0, start))
+
+
+def _staged(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> Region:
+    # an npy header of version 1.0 with a short shape takes 128 bytes
+    return Region(path, 128, dtype, shape)
+
+
+def _first(wrong: np.ndarray, start: int) -> int:
+    return start + int(np.argmax(wrong)) if wrong.any() else -1

@@ -1,0 +1,150 @@
+"""Write chunks piece by piece: a chunk may be larger than memory, and pieces of one size always make the same bytes."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.storage.atomic import publish, temporary_path
+from daskgraphpart.storage.region import create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from daskgraphpart.schema import DataSpec
+
+    Write = Callable[[np.ndarray], None]
+
+EDGES_PER_PIECE = 1 << 18
+BYTES_PER_PIECE = 8 << 20
+
+
+def rows_per_piece(spec: DataSpec) -> int:
+    """Rows of a feature in one piece, which is one row group of parquet."""
+    return max(1, BYTES_PER_PIECE // max(1, spec.row_nbytes))
+
+
+def write_in_pieces(pieces: Iterable[np.ndarray], rows_at_once: int, write: Write) -> None:
+    """Call `write` with the rows of all pieces, `rows_at_once` at a time; the last may be fewer."""
+    pending: list[np.ndarray] = []
+    count = 0
+    for piece in pieces:
+        start = 0
+        while count + len(piece) - start >= rows_at_once:
+            stop = start + rows_at_once - count
+            write(np.concatenate([*pending, piece[start:stop]]) if pending else piece[start:stop])
+            pending, count, start = [], 0, stop
+        if start < len(piece):
+            pending.append(piece[start:].copy() if start else piece)
+            count += len(piece) - start
+    if count:
+        write(np.concatenate(pending))
+
+
+@contextmanager
+def edge_writer(path: str, form: str, num_rows: int) -> Iterator[Write]:
+    """Open a chunk of edges; it takes int64 arrays (rows, 2), and appears under its name when all is written."""
+    with _unfinished(path) as temporary:
+        if form == "numpy":
+            with _npy_writer(temporary, np.dtype("<i8"), (num_rows, 2)) as write:
+                yield write
+        elif form == "csv":
+            with open(temporary, "wb") as file:
+                yield lambda rows: _append_csv(file, rows)
+        else:
+            with _parquet_edge_writer(temporary) as write:
+                yield write
+
+
+@contextmanager
+def row_writer(path: str, form: str, spec: DataSpec, num_rows: int) -> Iterator[Write]:
+    """Open a chunk of a feature; it takes arrays (rows, ...), and appears under its name when all is written."""
+    dtype = spec.dtype.newbyteorder("<")
+    with _unfinished(path) as temporary:
+        if form == "numpy":
+            with _npy_writer(temporary, dtype, (num_rows, *spec.row_shape)) as write:
+                yield write
+        else:
+            with _parquet_row_writer(temporary, spec, num_rows) as write:
+                yield write
+
+
+@contextmanager
+def parquet_writer(path: str, schema: Any) -> Iterator[Any]:
+    """Open a parquet file as this package writes them: no dictionaries, LZ4, and no clock in it."""
+    from pyarrow import parquet
+
+    with parquet.ParquetWriter(path, schema, use_dictionary=False, compression="lz4") as writer:
+        yield writer
+
+
+@contextmanager
+def _unfinished(path: str) -> Iterator[str]:
+    temporary = temporary_path(path)
+    try:
+        yield temporary
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    publish(path)
+
+
+@contextmanager
+def _npy_writer(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> Iterator[Write]:
+    region = create_npy(path, dtype, shape)
+    done = 0
+
+    def write(rows: np.ndarray) -> None:
+        nonlocal done
+        region.write(rows, done)
+        done += len(rows)
+
+    yield write
+    assert done == shape[0], f"{path}: {done} rows of {shape[0]}"
+
+
+@contextmanager
+def _parquet_edge_writer(path: str) -> Iterator[Write]:
+    import pyarrow as pa
+
+    schema = pa.schema([("src", pa.int64()), ("dst", pa.int64())])
+    with parquet_writer(path, schema) as writer:
+
+        def write(rows: np.ndarray) -> None:
+            columns = [pa.array(np.ascontiguousarray(rows[:, i])) for i in range(2)]
+            writer.write_table(pa.table(columns, schema=schema), row_group_size=EDGES_PER_PIECE)
+
+        yield write
+
+
+@contextmanager
+def _parquet_row_writer(path: str, spec: DataSpec, num_rows: int) -> Iterator[Write]:
+    import pyarrow as pa
+
+    width = int(np.prod(spec.row_shape, dtype=np.int64))
+    values = pa.from_numpy_dtype(spec.dtype)
+    column = values if not spec.row_shape else pa.list_(values)
+    shape = str((num_rows, *spec.row_shape)).encode()
+    schema = pa.schema([("data", column)], metadata={b"shape": shape})
+    with parquet_writer(path, schema) as writer:
+
+        def write(rows: np.ndarray) -> None:
+            native = np.ascontiguousarray(rows, spec.dtype)
+            array = pa.array(native.reshape(-1))
+            if spec.row_shape:
+                ends = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * np.int32(width))
+                array = pa.ListArray.from_arrays(ends, array)
+            writer.write_table(pa.table([array], schema=schema), row_group_size=rows_per_piece(spec))
+
+        yield write
+
+
+def _append_csv(file: Any, rows: np.ndarray) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    table = pa.table({"src": np.ascontiguousarray(rows[:, 0]), "dst": np.ascontiguousarray(rows[:, 1])})
+    csv.write_csv(table, file, csv.WriteOptions(include_header=False, delimiter=" "))
