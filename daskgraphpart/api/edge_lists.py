@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,8 @@ from daskgraphpart.schema import check_name
 from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import os
+    from collections.abc import Iterable, Iterator, Sequence
 
     from daskgraphpart.chunking.edge_lists.inputs import FeaturePaths, Paths
     from daskgraphpart.engine.progress import Progress
@@ -63,14 +64,15 @@ def chunk_edge_lists(
     out_dir : path
         Output directory; must be empty or absent, unless `overwrite`.
     edges : mapping of str to paths, or paths
-        Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet, npz or
-        npy; a path may be a pattern such as ``"edges-*.csv"``.
+        Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet, npz
+        or npy; a path may be a pattern such as ``"edges-*.csv"``.
     name : str
         Name of the graph.
     columns : sequence of (str or int), optional
         Names or 0-based numbers of the columns of sources and destinations; default the first two.
     edge_columns : sequence of (str or int)
-        Further columns that become features of the edges. Numbers in text become int64, or float64 if one is no integer.
+        Further columns that become features of the edges. Numbers in text become int64, or float64 if one is no
+        integer.
     delimiter : str, optional
         Of text: ``"comma"``, ``"tab"``, ``"semicolon"``, ``"space"`` (any run of spaces and tabs), or a character.
         Default: guessed from the first line.
@@ -144,18 +146,15 @@ def chunk_edge_lists(
     )
     out = Path(out_dir).absolute()
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
-    with environment_faults():
-        _claim(out, inputs.paths, overwrite)
-        with temporary_directory(out.parent, resources.workspace) as workspace:
-            with open_runner(resources, progress) as runner:
-                for note in inputs.notes:
-                    runner.note(note)
-                job = EdgeListJob(name, inputs, (read, write), choose_sizes(resources), runner)
-                try:
-                    return job.run(out, workspace)
-                except BaseException:
-                    _discard(out)
-                    raise
+    with (
+        environment_faults(),
+        _claimed(out, inputs.paths, overwrite),
+        temporary_directory(out.parent, resources.workspace) as workspace,
+        open_runner(resources, progress) as runner,
+    ):
+        for note in inputs.notes:
+            runner.note(note)
+        return EdgeListJob(name, inputs, (read, write), choose_sizes(resources), runner).run(out, workspace)
 
 
 def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
@@ -192,8 +191,23 @@ def _check_graph_name(name: str) -> None:
         raise OptionError(error.what, place="--name", expected=error.expected, hint=error.hint) from None
 
 
-def _claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
-    """Make the output directory, and empty it of a chunked graph if that may be replaced."""
+@contextmanager
+def _claimed(out: Path, inputs: Iterable[str], overwrite: bool) -> Iterator[None]:
+    """Make the output directory, or empty it of a graph that may be replaced; nothing is left if the job fails."""
+    is_new = not out.exists()
+    _check_claim(out, inputs, overwrite)
+    out.mkdir(parents=True, exist_ok=True)
+    _discard(out)
+    try:
+        yield
+    except BaseException:
+        _discard(out)
+        if is_new:
+            out.rmdir()
+        raise
+
+
+def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
     if out.exists() and not out.is_dir():
         raise OutputExistsError("not a directory", file=str(out), hint="give another directory")
     found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
@@ -210,8 +224,6 @@ def _claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
         raise OutputExistsError(
             "the output directory holds the input", file=str(out), found=among[0], hint="give another directory"
         )
-    out.mkdir(parents=True, exist_ok=True)
-    _discard(out)
 
 
 def _discard(out: Path) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 
 from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.write import SUFFIXES
-from daskgraphpart.chunking.edge_lists.chunks import BYTES_PER_FILE, cut_chunks
 from daskgraphpart.chunking.edge_lists.inputs import Feature, check_rows, checked_spec
 from daskgraphpart.chunking.edge_lists.keys import show_key
 from daskgraphpart.chunking.edge_lists.order_nodes import NodeRows, OrderConfig, WrongNodes, order_rows
 from daskgraphpart.chunking.edge_lists.write_edges import end_pieces
+from daskgraphpart.chunking.edge_lists.write_pieces import BYTES_PER_FILE, cut_chunks
 from daskgraphpart.chunking.edge_lists.write_rows import RowChunk, RowConfig, write_rows_pass
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.region import create_npy

@@ -6,6 +6,7 @@ import shutil
 import zipfile
 import zlib
 from dataclasses import dataclass, replace
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,8 +47,8 @@ class Unpacking:
 def open_npz_table(path: str, wanted: Sequence[str], num_default: int) -> TableFile:
     """Open an npz file; columns are the names of its arrays, or numbers in their order.
 
-    Without names, sources and destinations are the arrays `src` and `dst` (or `row` and `col`, ...), or the first two, or
-    the two columns of the first.
+    Without names, sources and destinations are the arrays `src` and `dst` (or `row` and `col`, ...), or the first two,
+    or the two columns of the first.
 
     Raises
     ------
@@ -220,7 +221,7 @@ def _read_header(file: Any, name: str, path: str) -> Array:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, is_fortran, dtype = read(file)
-    except (ValueError, SyntaxError, TypeError) as fault:
+    except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as fault:
         raise InputFileError("not a readable npy file", file=path, found=str(fault).splitlines()[0]) from fault
     if dtype.kind not in "biufUS" or not shape:
         raise InputFileError(

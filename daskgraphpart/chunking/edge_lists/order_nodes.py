@@ -1,7 +1,7 @@
 """Passes `split-rows` and `place-rows`: features that follow a list of nodes are brought into the order of new IDs.
 
-Rows are read in the order of the list and staged grouped by range of new IDs; then each range is read from all groups and
-put in order.
+Rows are read in the order of the list and staged grouped by range of new IDs; then each range is read from all groups
+and put in order.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunking.edge_lists.write_rows import read_pieces
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.region import Region, create_npy, open_npy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.chunking.edge_lists.write_edges import EndPiece
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec
@@ -70,10 +70,10 @@ class OrderConfig:
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
-    """A range of new IDs, and the slices of the groups that hold its rows: path, all rows, first and last."""
+    """A range of new IDs, and the slices of the groups that hold its rows: path, first and last."""
 
     index: int
-    slices: tuple[tuple[str, int, int, int], ...]
+    slices: tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,7 @@ def order_rows(units: Sequence[NodeRows], config: OrderConfig, runner: Runner) -
         RowRange(
             index,
             tuple(
-                (
-                    units[i].path,
-                    units[i].stop - units[i].start,
-                    int(ends[i, index] - table[i, index]),
-                    int(ends[i, index]),
-                )
+                (units[i].path, int(ends[i, index] - table[i, index]), int(ends[i, index]))
                 for i in np.flatnonzero(table[:, index]).tolist()
             ),
         )
@@ -130,18 +125,12 @@ def place_rows(unit: RowRange, config: OrderConfig) -> WrongNodes:
     stop = min(config.num_nodes, start + config.range_rows)
     rows = np.zeros((stop - start, *config.spec.row_shape), config.spec.dtype)
     counts = np.zeros(stop - start, np.int64)
-    for path, num_rows, first, last in unit.slices:
-        ids = _staged(f"{path}-ids.npy", np.dtype(np.int64), (num_rows,)).read(first, last) - start
-        staged = _staged(f"{path}-rows.npy", config.spec.dtype, (num_rows, *config.spec.row_shape))
-        rows[ids] = staged.read(first, last)
+    for path, first, last in unit.slices:
+        ids = open_npy(f"{path}-ids.npy").read(first, last) - start
+        rows[ids] = open_npy(f"{path}-rows.npy").read(first, last)
         counts += np.bincount(ids, minlength=counts.size)
     config.target.write(rows, start)
     return WrongNodes(_first(counts > 1, start), _first(counts == 0, start))
-
-
-def _staged(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> Region:
-    # an npy header of version 1.0 with a short shape takes 128 bytes
-    return Region(path, 128, dtype, shape)
 
 
 def _first(wrong: np.ndarray, start: int) -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.write import SUFFIXES, write_metadata
-from daskgraphpart.chunking.edge_lists.chunks import EDGES_PER_FILE, cut_chunks
 from daskgraphpart.chunking.edge_lists.collect_ids import CollectConfig, check_one_kind, collect_ids_pass
 from daskgraphpart.chunking.edge_lists.count_nodes import count_nodes
 from daskgraphpart.chunking.edge_lists.features import Features
@@ -19,10 +17,12 @@ from daskgraphpart.chunking.edge_lists.staged import ReadUnit
 from daskgraphpart.chunking.edge_lists.tables import cut_tables
 from daskgraphpart.chunking.edge_lists.write_edges import EdgeChunk, end_pieces, write_edges_pass
 from daskgraphpart.chunking.edge_lists.write_id_map import DIRECTORY, write_id_map_pass
+from daskgraphpart.chunking.edge_lists.write_pieces import EDGES_PER_FILE, cut_chunks
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from daskgraphpart.chunking.edge_lists.merge_ids import IdMap
     from daskgraphpart.chunking.edge_lists.options import ReadOptions, Sizes, WriteOptions

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from daskgraphpart.chunked.blocks import Block, InputFile, cut_rows
 from daskgraphpart.chunked.read_npy import read_npy_rows
 from daskgraphpart.chunked.read_parquet import read_parquet_rows
@@ -15,6 +13,8 @@ from daskgraphpart.engine.plan import Pass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import numpy as np
 
     from daskgraphpart.schema import DataSpec
 
