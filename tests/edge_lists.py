@@ -49,7 +49,7 @@ ways = st.builds(
 def chunk(out: Path, edges: Any, way: Way = SMALL, **options: Any) -> Path:
     """Call `chunk_edge_lists`, but with bites that a memory budget would never be so small as to cause."""
     resources = Resources(1 << 30, way.cluster, way.workers)
-    with mock.patch.object(edge_lists, "choose_sizes", lambda _: way.sizes):
+    with mock.patch.object(edge_lists, "choose_sizes", return_value=way.sizes):
         chunk_edge_lists(out, edges, resources=resources, **options)
     return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def test_bytes_do_not_depend_on_how_rows_are_cut_into_files(cuts: list[int]) -> 
         bounds = [0, *sorted(cuts), 200]
         paths = [
             write_edge_list(root / f"{i}.csv", ",", src[a:b], dst[a:b])
-            for i, (a, b) in enumerate(zip(bounds, bounds[1:], strict=False))
+            for i, (a, b) in enumerate(itertools.pairwise(bounds))
             if a < b
         ]
         whole = write_edge_list(root / "all.csv", ",", src, dst)
