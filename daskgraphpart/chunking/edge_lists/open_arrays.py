@@ -58,7 +58,7 @@ def open_npz_table(path: str, wanted: Sequence[str], num_default: int) -> TableF
     try:
         with zipfile.ZipFile(path) as archive:
             members = [info.filename for info in archive.infolist() if info.filename.endswith(".npy")]
-            arrays = [_read_header(archive.open(name), name.removesuffix(".npy"), path) for name in members]
+            arrays = [_read_member_header(archive, name, path) for name in members]
     except (zipfile.BadZipFile, zlib.error, EOFError) as fault:
         raise InputFileError("not a readable npz file", file=path, found=str(fault)) from fault
     if not arrays:
@@ -213,6 +213,11 @@ def _check_column(path: str, array: Array, column: Column, num_rows: int, is_id:
             expected=f"{num_rows:,}",
             found=f"{array.shape[0]:,}",
         )
+
+
+def _read_member_header(archive: zipfile.ZipFile, member: str, path: str) -> Array:
+    with archive.open(member) as file:
+        return _read_header(file, member.removesuffix(".npy"), path)
 
 
 def _read_header(file: Any, name: str, path: str) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,12 +90,12 @@ def open_text(path: str, wanted: Sequence[str], options: ReadOptions, num_defaul
         raise InputFileError(
             "empty file", file=path, expected="a row per line", found="no line but blanks and comments"
         )
-    delimiter = options.delimiter_character or _guess_delimiter(lines[0][1], num_default)
-    rows = [split_line(line, delimiter, path) for _, line in lines]
+    delimiter = options.delimiter_character or _guess_delimiter(lines[0].content, num_default)
+    rows = [_split_line(line, delimiter, path) for line in lines]
     by_name = any(name and not name.isdigit() for name in wanted)
     has_header = options.header if options.header is not None else by_name or _looks_like_header(rows)
     names = [name.strip() for name in rows[0]] if has_header else []
-    begin = lines[1][0] if has_header and len(lines) > 1 else os.stat(path).st_size if has_header else 0
+    begin = lines[1].begin if has_header and len(lines) > 1 else os.stat(path).st_size if has_header else 0
     columns = find_columns(path, wanted, names, len(rows[0]), num_default)
     table = TableFile(path, TEXT, columns, None, os.stat(path).st_size, begin, delimiter, options.comment, len(rows[0]))
     guessed = [] if options.delimiter else [f"{NAMES_OF_DELIMITERS.get(delimiter, delimiter)} between fields"]
@@ -140,30 +141,47 @@ def find_columns(
     return tuple(found)
 
 
-def split_line(line: bytes, delimiter: str, path: str) -> list[str]:
-    """Fields of one line that is neither blank nor a comment.
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that is neither blank nor a comment: its number from 1, the byte at which it begins, what it holds."""
 
-    Raises
-    ------
-    InputFileError
-        If its quotes do not match.
-    """
-    content = np.frombuffer(line, np.uint8)
+    number: int
+    begin: int
+    content: bytes
+
+
+def _split_line(line: _Line, delimiter: str, path: str) -> list[str]:
+    """Fields of one line."""
+    content = np.frombuffer(line.content, np.uint8)
     none = np.empty((0, 1), np.int32), np.empty((0, 1), np.int32), np.empty((0, 1), np.uint8)
     _, fault, _, count = split_fields(content, (ord(delimiter), -1, -1), np.empty(0, np.int64), *none)
     if fault != RAGGED:
-        raise InputFileError("quotes do not match", file=path, found=repr(line[:60].decode(errors="replace")))
+        raise unmatched_quotes(path, f"line {line.number:,}", line.content)
     starts, ends = (np.zeros((count, 1), np.int32) for _ in range(2))
     marks = np.zeros((count, 1), np.uint8)
     split_fields(content, (ord(delimiter), -1, count), np.arange(count), starts, ends, marks)
-    pieces = (line[start:stop].decode(errors="replace") for start, stop in zip(starts[:, 0], ends[:, 0], strict=True))
+    pieces = (
+        line.content[start:stop].decode(errors="replace") for start, stop in zip(starts[:, 0], ends[:, 0], strict=True)
+    )
     return [piece.replace('""', '"') if mark else piece for piece, mark in zip(pieces, marks[:, 0], strict=True)]
 
 
-def _first_lines(path: str, comment: str) -> list[tuple[int, bytes]]:
-    """The first lines that are neither blank nor comments, and where they begin."""
-    lines: list[tuple[int, bytes]] = []
-    looked_at = 0
+def unmatched_quotes(path: str, place: str, line: bytes) -> InputFileError:
+    """Describe a line whose quotes do not match."""
+    text = line.decode(errors="replace").strip("\r\n")
+    return InputFileError(
+        "quotes do not match",
+        file=path,
+        place=place,
+        expected="a quoted field that ends in its line, quotes inside doubled",
+        found=repr(text[:60] + "..." if len(text) > 60 else text),
+    )
+
+
+def _first_lines(path: str, comment: str) -> list[_Line]:
+    """The first lines that are neither blank nor comments."""
+    lines: list[_Line] = []
+    looked_at, number = 0, 0
     with open(path, "rb") as file:
         # comments may be long; rows are looked at only so far
         while len(lines) < LINES_LOOKED_AT and (looked_at < BYTES_LOOKED_AT or not lines):
@@ -171,6 +189,7 @@ def _first_lines(path: str, comment: str) -> list[tuple[int, bytes]]:
             line = file.readline(BYTES_LOOKED_AT)
             if not line:
                 break
+            number += 1
             cut = len(line) == BYTES_LOOKED_AT and not line.endswith(b"\n")
             while cut and (more := file.readline(BYTES_LOOKED_AT)):
                 if more.endswith(b"\n"):
@@ -182,9 +201,9 @@ def _first_lines(path: str, comment: str) -> list[tuple[int, bytes]]:
             if text and not (comment and text.startswith(comment.encode())):
                 if cut:
                     raise InputFileError(
-                        "line too long", file=path, place=f"byte {begin:,}", expected="a row per line of text"
+                        "line too long", file=path, place=f"line {number:,}", expected="a row per line of text"
                     )
-                lines.append((begin, line))
+                lines.append(_Line(number, begin, line))
                 looked_at += len(line)
     return lines
 

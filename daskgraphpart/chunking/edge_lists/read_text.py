@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.chunked.read_csv import read_lines
 from daskgraphpart.chunking.edge_lists.keys import StringKeys
-from daskgraphpart.chunking.edge_lists.open_text import BYTE_ORDER_MARK
+from daskgraphpart.chunking.edge_lists.open_text import BYTE_ORDER_MARK, unmatched_quotes
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.text_fields import (
     EMPTY,
@@ -193,26 +193,19 @@ def _first_bad(size: int, check: object) -> int:
 
 
 def _explain(block: TableBlock, content: np.ndarray, fault: int, offset: int, fields: int) -> InputFileError:
-    line = content[offset:][:200].tobytes().split(b"\n")[0].decode(errors="replace").strip("\r")
+    line = content[offset:][:200].tobytes().split(b"\n")[0]
     place = f"line {_line_number(block, content, offset):,}"
-    found = repr(line[:60] + "..." if len(line) > 60 else line)
     if fault == RAGGED:
-        expected = block.table.num_fields
+        expected, text = block.table.num_fields, line.decode(errors="replace").strip("\r")
         return InputFileError(
             "line with another number of fields",
             file=block.table.path,
             place=place,
             expected=f"{expected} fields, as in the first line",
-            found=f"{fields}: {found}",
+            found=f"{fields}: {text[:60] + '...' if len(text) > 60 else text!r}",
             hint="check --delimiter and --comment, and that no line is cut off",
         )
-    return InputFileError(
-        "quotes do not match",
-        file=block.table.path,
-        place=place,
-        expected="a quoted field that ends in its line, quotes inside doubled",
-        found=found,
-    )
+    return unmatched_quotes(block.table.path, place, line)
 
 
 def _line_number(block: TableBlock, content: np.ndarray, offset: int) -> int:
