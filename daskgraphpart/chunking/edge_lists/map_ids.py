@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunking.edge_lists.cut_runs import cut_runs
-from daskgraphpart.chunking.edge_lists.merge_ids import merge_runs
+from daskgraphpart.chunking.edge_lists.merge_ids import MergeConfig, merge_runs
 from daskgraphpart.chunking.edge_lists.sample_ids import choose_bucket_starts
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def map_ids(
     """
     runs = _runs_by_type(staged, ntypes)
     starts = choose_bucket_starts(runs, sizes.bucket_bytes, runner)
-    bounds = cut_runs(runs, starts, runner)
-    return merge_runs(runs, bounds, directory, sizes.bucket_bytes, runner)
+    bounds = cut_runs(runs, starts, directory, runner)
+    return merge_runs(MergeConfig(runs, bounds, sizes.bucket_bytes), directory, runner)
 
 
 def _runs_by_type(staged: Sequence[StagedBlock], ntypes: Sequence[str]) -> dict[str, list[KeyFile]]:

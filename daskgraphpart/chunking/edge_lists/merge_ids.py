@@ -5,7 +5,8 @@ A bucket is a range of keys, so the new ID of a key is its rank in its bucket pl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
@@ -24,15 +25,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A range of keys of one node type: slices ``[start, stop)`` of its runs."""
+    """A range of keys of one node type, and the file that they go to."""
 
+    ntype: str
+    index: int
     path: str
-    slices: tuple[tuple[KeyFile, int, int], ...]
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its keys, where keys of a run are about equally long."""
-        return sum(run.nbytes * (stop - start) // max(1, run.num_keys) for run, start, stop in self.slices)
+
+@dataclass(frozen=True, slots=True)
+class MergeConfig:
+    """What the units share.
+
+    Parameters
+    ----------
+    runs : mapping of str to sequence of KeyFile
+        By node type.
+    bounds : mapping of str to Region
+        As `cut_runs` makes them.
+    batch_bytes : int
+        Bytes of keys that are read before those that repeat are dropped.
+    """
+
+    runs: Mapping[str, Sequence[KeyFile]]
+    bounds: Mapping[str, Region]
+    batch_bytes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,19 +59,23 @@ class RunIds:
     ----------
     ranks : Region
         Rank of each key in its bucket, int64.
-    bounds : int64 array (buckets + 1,)
-        Where each bucket begins in the run.
+    bounds : Region
+        Where each bucket begins in each run of the node type.
+    number : int
+        Number of the run among those.
     firsts : int64 array (buckets,)
         New ID of the first key of each bucket.
     """
 
     ranks: Region
-    bounds: np.ndarray
+    bounds: Region
+    number: int
     firsts: np.ndarray
 
     def read(self) -> np.ndarray:
         """New ID of every key, int64."""
-        ids: np.ndarray = self.ranks.read() + np.repeat(self.firsts, np.diff(self.bounds))
+        bounds = self.bounds.read(self.number, self.number + 1)[0]
+        ids: np.ndarray = self.ranks.read() + np.repeat(self.firsts, np.diff(bounds))
         return ids
 
 
@@ -89,66 +109,51 @@ class IdMap:
         return self.buckets[bucket].read(position, position + 1)
 
 
-def merge_runs(
-    runs: Mapping[str, Sequence[KeyFile]],
-    bounds: Mapping[str, np.ndarray],
-    directory: str,
-    batch_bytes: int,
-    runner: Runner,
-) -> dict[str, IdMap]:
-    """Run the pass.
-
-    Parameters
-    ----------
-    runs : mapping of str to sequence of KeyFile
-        By node type.
-    bounds : mapping of str to int64 array (runs, buckets + 1)
-        As `cut_runs` finds them.
-    directory : str
-        Of the buckets.
-    batch_bytes : int
-        Bytes of keys that are read before those that repeat are dropped.
-    runner : Runner
-        What does the work.
-
-    Returns
-    -------
-    dict of str to IdMap
-        By node type.
-    """
+def merge_runs(config: MergeConfig, directory: str, runner: Runner) -> dict[str, IdMap]:
+    """Run the pass; buckets go into files in `directory`. The maps by node type."""
+    num_buckets = {ntype: bounds.shape[1] - 1 for ntype, bounds in config.bounds.items()}
     units = [
-        Bucket(bucket_path(directory, number, bucket), _slices(runs[ntype], bounds[ntype], bucket))
-        for number, ntype in enumerate(runs)
-        for bucket in range(bounds[ntype].shape[1] - 1)
+        Bucket(ntype, bucket, bucket_path(directory, number, bucket))
+        for number, ntype in enumerate(config.runs)
+        for bucket in range(num_buckets[ntype])
     ]
-    found = iter(runner.run(Pass("merge-ids", merge_ids, units, batch_bytes, [unit.nbytes for unit in units])))
+    nbytes = {ntype: sum(run.nbytes for run in of_type) // num_buckets[ntype] for ntype, of_type in config.runs.items()}
+    found = iter(runner.run(Pass("merge-ids", merge_ids, units, config, [nbytes[unit.ntype] for unit in units])))
     maps = {}
-    for ntype, of_type in runs.items():
-        buckets = tuple(next(found) for _ in range(bounds[ntype].shape[1] - 1))
+    for ntype, of_type in config.runs.items():
+        buckets = tuple(itertools.islice(found, num_buckets[ntype]))
         firsts = group_starts(np.array([bucket.num_keys for bucket in buckets], np.int64))
         ids = {
-            run.path: RunIds(ids_region(run), row, firsts[:-1]) for run, row in zip(of_type, bounds[ntype], strict=True)
+            run.path: RunIds(ids_region(run), config.bounds[ntype], number, firsts[:-1])
+            for number, run in enumerate(of_type)
         }
         maps[ntype] = IdMap(buckets, firsts, ids)
     return maps
 
 
-def merge_ids(unit: Bucket, batch_bytes: int) -> KeyFile:
+def merge_ids(unit: Bucket, config: MergeConfig) -> KeyFile:
     """Merge one bucket."""
     batches: list[Keys] = []
     pending = 0
-    for run, start, stop in unit.slices:
+    for run, start, stop in _slices(unit, config):
         batches.append(run.read(start, stop))
-        pending += run.nbytes * (stop - start) // max(1, run.num_keys)
-        if pending > batch_bytes:
+        pending += run.nbytes * (stop - start) // run.num_keys
+        if pending > config.batch_bytes:
             batches, pending = [merge_keys(batches)], 0
     merged = merge_keys(batches) if batches else np.empty(0, np.int64)
     del batches
-    for run, start, stop in unit.slices:
+    for run, start, stop in _slices(unit, config):
         ids_region(run).write(lower_bound(merged, run.read(start, stop)), start)
     return write_keys(unit.path, merged)
 
 
-def _slices(runs: Sequence[KeyFile], bounds: np.ndarray, bucket: int) -> tuple[tuple[KeyFile, int, int], ...]:
-    starts, stops = bounds[:, bucket], bounds[:, bucket + 1]
-    return tuple((runs[i], int(starts[i]), int(stops[i])) for i in np.flatnonzero(stops > starts).tolist())
+def _slices(unit: Bucket, config: MergeConfig) -> Iterator[tuple[KeyFile, int, int]]:
+    """Slices ``[start, stop)`` of the runs that hold keys of a bucket."""
+    bounds = config.bounds[unit.ntype]
+    width = bounds.shape[1]
+    flat = replace(bounds, shape=(bounds.num_rows * width,))
+    for number, run in enumerate(config.runs[unit.ntype]):
+        first = number * width + unit.index
+        start, stop = flat.read(first, first + 2).tolist()
+        if start < stop:
+            yield run, start, stop

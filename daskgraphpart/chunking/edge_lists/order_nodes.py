@@ -14,6 +14,7 @@ import numpy as np
 
 from daskgraphpart.chunking.edge_lists.write_rows import read_pieces
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import Region, create_npy, open_npy
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NodeRows:
-    """Rows ``[start, stop)`` of a feature, in the order of the list of nodes; and new IDs of a part of the list."""
+    """Rows ``[start, stop)`` of a feature, in the order of the list of nodes, and their new IDs.
+
+    They are staged at `path` and a suffix: IDs, rows, and where each range begins among them.
+    """
 
     path: str
     start: int
@@ -69,11 +73,11 @@ class OrderConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class RowRange:
-    """A range of new IDs, and the slices of the groups that hold its rows: path, first and last."""
+class PlaceConfig:
+    """What the ranges share: the feature, and where its rows are staged."""
 
-    index: int
-    slices: tuple[tuple[str, int, int], ...]
+    order: OrderConfig
+    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,49 +91,41 @@ class WrongNodes:
 def order_rows(units: Sequence[NodeRows], config: OrderConfig, runner: Runner) -> list[WrongNodes]:
     """Run both passes; the staged rows are removed. What is wrong with the list of nodes, for each range."""
     row = config.spec.row_nbytes + 8
-    counts = runner.run(Pass("split-rows", split_rows, units, config, [(u.stop - u.start) * row for u in units]))
-    table = np.array(counts, np.int64).reshape(len(units), config.num_ranges)
-    ends = table.cumsum(axis=1)
-    ranges = [
-        RowRange(
-            index,
-            tuple(
-                (units[i].path, int(ends[i, index] - table[i, index]), int(ends[i, index]))
-                for i in np.flatnonzero(table[:, index]).tolist()
-            ),
-        )
-        for index in range(config.num_ranges)
-    ]
-    sizes = [int(count) * row for count in table.sum(axis=0)]
-    found = runner.run(Pass("place-rows", place_rows, ranges, config, sizes))
+    runner.run(Pass("split-rows", split_rows, units, config, [(u.stop - u.start) * row for u in units]))
+    ranges, sizes = range(config.num_ranges), [config.range_rows * row] * config.num_ranges
+    place = PlaceConfig(config, tuple(unit.path for unit in units))
+    found = runner.run(Pass("place-rows", place_rows, ranges, place, sizes))
     for unit in units:
-        Path(f"{unit.path}-ids.npy").unlink()
-        Path(f"{unit.path}-rows.npy").unlink()
+        for name in ("ids", "rows", "starts"):
+            Path(f"{unit.path}-{name}.npy").unlink()
     return found
 
 
-def split_rows(unit: NodeRows, config: OrderConfig) -> np.ndarray:
-    """Stage rows grouped by range; return the number of rows of each range, int64 (ranges,)."""
+def split_rows(unit: NodeRows, config: OrderConfig) -> None:
+    """Stage rows grouped by range."""
     ids = np.concatenate([piece.read()[0] for piece in unit.pieces])
     groups = ids // config.range_rows
     order = np.argsort(groups, kind="stable")
     rows = np.concatenate(list(read_pieces(config.files, config.spec, (unit.start, unit.stop), config.block_bytes)))
-    for name, array in (("ids", ids[order]), ("rows", rows[order])):
+    starts = group_starts(np.bincount(groups, minlength=config.num_ranges))
+    for name, array in (("ids", ids[order]), ("rows", rows[order]), ("starts", starts)):
         create_npy(f"{unit.path}-{name}.npy", array.dtype, array.shape).write(array, 0)
-    return np.bincount(groups, minlength=config.num_ranges)
 
 
-def place_rows(unit: RowRange, config: OrderConfig) -> WrongNodes:
+def place_rows(index: int, config: PlaceConfig) -> WrongNodes:
     """Write the rows of one range in order."""
-    start = unit.index * config.range_rows
-    stop = min(config.num_nodes, start + config.range_rows)
-    rows = np.zeros((stop - start, *config.spec.row_shape), config.spec.dtype)
+    order = config.order
+    start = index * order.range_rows
+    stop = min(order.num_nodes, start + order.range_rows)
+    rows = np.zeros((stop - start, *order.spec.row_shape), order.spec.dtype)
     counts = np.zeros(stop - start, np.int64)
-    for path, first, last in unit.slices:
-        ids = open_npy(f"{path}-ids.npy").read(first, last) - start
-        rows[ids] = open_npy(f"{path}-rows.npy").read(first, last)
-        counts += np.bincount(ids, minlength=counts.size)
-    config.target.write(rows, start)
+    for path in config.paths:
+        first, last = open_npy(f"{path}-starts.npy").read(index, index + 2).tolist()
+        if first < last:
+            ids = open_npy(f"{path}-ids.npy").read(first, last) - start
+            rows[ids] = open_npy(f"{path}-rows.npy").read(first, last)
+            counts += np.bincount(ids, minlength=counts.size)
+    order.target.write(rows, start)
     return WrongNodes(_first(counts > 1, start), _first(counts == 0, start))
 
 
