@@ -150,6 +150,18 @@ def test_lists_of_nodes_add_isolated_ones(tmp_path: Path) -> None:
     assert read_chunked(out).schema.node_types[0].num_nodes == 4
 
 
+def test_nodes_without_edges_are_a_graph(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst,w\n")
+    (tmp_path / "n.csv").write_text("id\nb\na\n")
+    out = chunk(
+        tmp_path / "out", tmp_path / "e.csv", map_ids=True, nodes={"_N": tmp_path / "n.csv"}, edge_columns=("w",)
+    )
+    assert originals(out) == ["a", "b"]
+    assert read_chunked(out).edge_data[DEFAULT]["w"].shape == (0,)
+    out = chunk(tmp_path / "none", tmp_path / "e.csv", map_ids=True)
+    assert originals(out) == []
+
+
 @given(way=ways, order=st.permutations(range(40)), form=st.sampled_from(("numpy", "parquet")))
 def test_rows_follow_the_list_of_nodes(way: Way, order: list[int], form: str) -> None:
     names = [f"{i:02}x" for i in order]
