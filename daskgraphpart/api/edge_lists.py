@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,7 +203,8 @@ def _claimed(out: Path, inputs: Iterable[str], overwrite: bool) -> Iterator[None
     except BaseException:
         _discard(out)
         if is_new:
-            out.rmdir()
+            with suppress(OSError):  # somebody put something else there
+                out.rmdir()
         raise
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from edge_lists import DEFAULT, Way, chunk, edges_of, originals, path_of_form, ways, write_edge_list
-from graphs import file_hashes
+from graphs import file_hashes, load_real_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from daskgraphpart import read_chunked, read_id_map
+from daskgraphpart import chunk_edge_lists, detect_resources, read_chunked, read_id_map
 from daskgraphpart.chunking.edge_lists.options import Sizes
 
 if TYPE_CHECKING:
@@ -213,6 +213,41 @@ def test_lines_longer_than_a_block_are_read_once(tmp_path: Path) -> None:
     edges = list(itertools.pairwise(names))
     path = write_edge_list(tmp_path / "e.csv", ",", *zip(*edges, strict=True))
     assert_restored(chunk(tmp_path / "out", path, Way(Sizes(7, 7, 7)), map_ids=True, header=False), edges)
+
+
+@pytest.mark.real
+def test_a_real_graph_of_many_types_keeps_edges_and_features(tmp_path: Path) -> None:
+    graph = load_real_graph("oewn")
+    rng = np.random.default_rng(0)
+    names, lists, data = {}, {}, {}
+    for node_type in graph.schema.node_types:
+        ntype, count = node_type.name, node_type.num_nodes
+        names[ntype] = np.array([f"{ntype}-{i:x}" for i in rng.permutation(count)])
+        order = rng.permutation(count)  # the list of nodes is in an order of its own, and features follow it
+        lists[ntype] = tmp_path / f"{ntype}.parquet"
+        parquet.write_table(pa.table({"id": names[ntype][order]}), lists[ntype])
+        for feature, rows in graph.node_data.get(ntype, {}).items():
+            data.setdefault(ntype, {})[feature] = tmp_path / f"{ntype}-{feature}.npy"
+            np.save(data[ntype][feature], rows[order])
+    edges = {}
+    for number, (etype, (src, dst)) in enumerate(graph.edges.items()):
+        ends = names[etype.split(":")[0]][src], names[etype.split(":")[2]][dst]
+        edges[etype] = write_edge_list(tmp_path / f"{number}.tsv", "\t", *ends)
+    resources = detect_resources("40MB", workers=2)
+    out = chunk_edge_lists(
+        tmp_path / "out", edges, map_ids=True, header=False, nodes=lists, node_data=data, resources=resources
+    ).parent
+    known = {ntype: np.array(originals(out, ntype)) for ntype in names}
+    for etype, (src, dst) in graph.edges.items():
+        found = edges_of(out, etype)
+        np.testing.assert_array_equal(known[etype.split(":")[0]][found[0]], names[etype.split(":")[0]][src])
+        np.testing.assert_array_equal(known[etype.split(":")[2]][found[1]], names[etype.split(":")[2]][dst])
+    chunked = read_chunked(out)
+    for ntype, features in graph.node_data.items():
+        order = np.argsort(names[ntype])
+        for feature, rows in features.items():
+            found = chunked.node_data[ntype][feature].compute(scheduler="sync")
+            np.testing.assert_array_equal(found, rows[order], strict=True)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1"])
