@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from edge_lists import DEFAULT, SMALL, Way, chunk
+from edge_lists import DEFAULT, SMALL, Way, chunk, path_of_form, ways, write_edge_list
+from graphs import file_hashes
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 from daskgraphpart.chunking.edge_lists.options import Sizes
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, OutputExistsError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 MAPPED = {"map_ids": True}
+PIECES_OF_TEXT = [b"0", b"12", b"a", b"-", b".5", b",", b" ", b"\t", b'"', b"\n", b"\r\n", b"#", b"\xff"]
 
 
 def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
@@ -150,7 +154,7 @@ def test_broken_files_are_refused(name: str, magic: bytes, tmp_path: Path) -> No
     np.save(tmp_path / "cut.npy", np.zeros((50, 2), int))
     content = (tmp_path / "cut.npy").read_bytes()
     (tmp_path / "cut.npy").write_bytes(content[:-8])
-    assert "cut.npy: file ends too early" in refusal(tmp_path, tmp_path / "cut.npy")
+    assert "cut.npy: npy file is truncated; expected 928 bytes, found 920" in refusal(tmp_path, tmp_path / "cut.npy")
 
 
 def test_a_compressed_member_that_is_broken_is_refused(tmp_path: Path) -> None:
@@ -272,3 +276,37 @@ def test_too_little_memory_is_said_before_work_starts(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="--memory 17MB"):
         chunk_edge_lists(tmp_path / "out", tmp_path / "e.csv", resources=detect_resources("1MB"))
     assert not (tmp_path / "out").exists()
+
+
+@given(
+    text=st.lists(st.sampled_from(PIECES_OF_TEXT)).map(b"".join),
+    map_ids=st.booleans(),
+    way=ways,
+)  # fmt: skip
+def test_any_text_is_a_graph_or_one_error_whatever_the_bites(text: bytes, map_ids: bool, way: Way) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        (root / "e.csv").write_bytes(text)
+        outcomes = []
+        for name, how in (("a", Way(Sizes(1 << 20, 1 << 20, 1 << 20))), ("b", way)):
+            try:
+                outcomes.append(file_hashes(chunk(root / name, root / "e.csv", how, map_ids=map_ids)))
+            except GraphPartError:
+                outcomes.append({})
+        assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("form", ["npz", "npz-compressed", "npy", "parquet"])
+@given(
+    places=st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), min_size=1, max_size=3), map_ids=st.booleans()
+)
+def test_damaged_files_are_read_or_refused(form: str, places: list[tuple[int, int]], map_ids: bool) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        path = path_of_form(Path(scratch), form)
+        write_edge_list(path, form, np.arange(40), np.arange(40)[::-1])
+        content = bytearray(path.read_bytes())
+        for place, value in places:
+            content[place % len(content)] = value
+        path.write_bytes(content)
+        with contextlib.suppress(GraphPartError):
+            chunk(Path(scratch) / "out", path, SMALL, map_ids=map_ids)

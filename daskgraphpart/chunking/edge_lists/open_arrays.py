@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import math
+import os
 import shutil
+import struct
 import zipfile
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
@@ -22,11 +27,11 @@ from daskgraphpart.chunking.edge_lists.tables import (
     TableFile,
 )
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import GraphPartError, InputFileError
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
@@ -55,12 +60,9 @@ def open_npz_table(path: str, wanted: Sequence[str], num_default: int) -> TableF
     InputFileError
         If it cannot be read, an array is missing, or arrays differ in length.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [info.filename for info in archive.infolist() if info.filename.endswith(".npy")]
-            arrays = [_read_member_header(archive, name, path) for name in members]
-    except (zipfile.BadZipFile, zlib.error, EOFError) as fault:
-        raise InputFileError("not a readable npz file", file=path, found=str(fault)) from fault
+    with _opened_npz(path) as archive:
+        members = [info.filename for info in archive.infolist() if info.filename.endswith(".npy")]
+        arrays = [_read_member_header(archive, name, path) for name in members]
     if not arrays:
         raise InputFileError("npz file without arrays", file=path)
     return _table(path, NPZ, arrays, wanted, num_default)
@@ -69,7 +71,7 @@ def open_npz_table(path: str, wanted: Sequence[str], num_default: int) -> TableF
 def open_npy_table(path: str, wanted: Sequence[str], num_default: int) -> TableFile:
     """Open an npy file of shape (rows, columns), or (rows,) for a list of nodes; raises as `open_npz_table`."""
     with open(path, "rb") as file:
-        array = _read_header(file, "", path)
+        array = _read_header(file, "", path, os.fstat(file.fileno()).st_size)
     table = _table(path, NPY, [array], wanted, num_default)
     return replace(table, columns=tuple(replace(column, path=path) for column in table.columns))
 
@@ -101,15 +103,12 @@ def unpack_arrays(tables: Sequence[TableFile], directory: Path, runner: Runner) 
 
 def unpack_array(unit: Unpacking, _: None) -> None:
     """Copy one member out of its archive."""
-    try:
-        with (
-            zipfile.ZipFile(unit.path) as archive,
-            archive.open(unit.member) as source,
-            open(unit.target, "wb") as file,
-        ):
-            shutil.copyfileobj(source, file, 1 << 20)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as fault:
-        raise InputFileError("not a readable npz file", file=unit.path, found=str(fault)) from fault
+    with (
+        _opened_npz(unit.path) as archive,
+        archive.open(unit.member) as source,
+        open(unit.target, "wb") as file,
+    ):
+        shutil.copyfileobj(source, file, 1 << 20)
 
 
 def read_array_rows(column: Column, start: int, stop: int) -> np.ndarray:
@@ -123,6 +122,22 @@ def read_array_rows(column: Column, start: int, stop: int) -> np.ndarray:
         rows = Region(column.path, array.offset, array.dtype, array.shape).read(start, stop)
         rows = rows if column.position < 0 else rows[:, column.position]
     return rows.astype(rows.dtype.newbyteorder("="), copy=False)
+
+
+@contextmanager
+def _opened_npz(path: str) -> Iterator[zipfile.ZipFile]:
+    """Open an npz file; whatever is wrong with its content, then or while it is read, is an `InputFileError`."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except GraphPartError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, RuntimeError) as fault:
+        raise InputFileError("not a readable npz file", file=path, found=str(fault) or type(fault).__name__) from fault
+    except OSError as fault:
+        if fault.errno not in (None, errno.EINVAL):  # EINVAL: a damaged archive points to where no byte can be
+            raise
+        raise InputFileError("not a readable npz file", file=path, found=str(fault)) from fault
 
 
 def _member(column: Column) -> str:
@@ -217,11 +232,11 @@ def _check_column(path: str, array: Array, column: Column, num_rows: int, is_id:
 
 def _read_member_header(archive: zipfile.ZipFile, member: str, path: str) -> Array:
     with archive.open(member) as file:
-        return _read_header(file, member.removesuffix(".npy"), path)
+        return _read_header(file, member.removesuffix(".npy"), path, archive.getinfo(member).file_size)
 
 
-def _read_header(file: Any, name: str, path: str) -> Array:
-    """Read the header of an npy file, of numbers or of strings."""
+def _read_header(file: Any, name: str, path: str, size: int) -> Array:
+    """Read the header of an npy file of so many bytes, of numbers or of strings."""
     try:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -233,5 +248,13 @@ def _read_header(file: Any, name: str, path: str) -> Array:
             f"array {name!r} does not hold numbers or strings" if name else "does not hold numbers or strings",
             file=path,
             found=f"dtype {dtype}, shape {shape}",
+        )
+    nbytes = file.tell() + math.prod(shape) * dtype.itemsize
+    if min(shape) < 0 or size < nbytes:
+        raise InputFileError(
+            f"array {name!r} is truncated" if name else "npy file is truncated",
+            file=path,
+            expected=f"{nbytes:,} bytes",
+            found=f"{size:,}",
         )
     return Array(name, dtype, tuple(shape), bool(is_fortran) and len(shape) > 1, file.tell())

@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.read_parquet import read_parquet_header
+from daskgraphpart.chunked.read_parquet import opened_parquet, read_parquet_header
 from daskgraphpart.chunking.edge_lists.open_arrays import open_npy_table, open_npz_table
 from daskgraphpart.chunking.edge_lists.open_text import find_columns, open_text
 from daskgraphpart.chunking.edge_lists.tables import (
@@ -83,8 +83,6 @@ def open_table(path: str, wanted: Sequence[str], options: ReadOptions, num_defau
 
 
 def _open_parquet(path: str, wanted: Sequence[str], num_default: int) -> TableFile:
-    from pyarrow import parquet
-
     header = read_parquet_header(path)
     names = list(header.schema.names)
     columns = tuple(
@@ -94,7 +92,7 @@ def _open_parquet(path: str, wanted: Sequence[str], num_default: int) -> TableFi
     for column in columns:
         if names.count(column.name) > 1:
             raise InputFileError(f"several columns are named {column.name!r}", file=path, hint="rename them")
-    with parquet.ParquetFile(path) as file:
+    with opened_parquet(path) as file:
         groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
         nbytes = sum(
             group.column(i).total_uncompressed_size
