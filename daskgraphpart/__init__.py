@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.chunk_graph import chunk_graph
     from daskgraphpart.api.compare import compare
     from daskgraphpart.api.convert import convert
+    from daskgraphpart.api.edge_lists import chunk_edge_lists, read_id_map
     from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
     from daskgraphpart.api.partition_graph import partition_graph
     from daskgraphpart.api.pipeline import assign, dispatch, partition
@@ -56,6 +57,7 @@ _HOMES = {
     "RangePartitionBook": "partitioned.range_book",
     "Resources": "engine.resources",
     "assign": "api.pipeline",
+    "chunk_edge_lists": "api.edge_lists",
     "chunk_graph": "api.chunk_graph",
     "compare": "api.compare",
     "convert": "api.convert",
@@ -69,6 +71,7 @@ _HOMES = {
     "partition": "api.pipeline",
     "partition_graph": "api.partition_graph",
     "read_chunked": "chunked.graph",
+    "read_id_map": "api.edge_lists",
     "read_parmetis": "api.parmetis",
     "verify": "verification.pipeline",
     "write_chunked": "chunked.write",
@@ -96,6 +99,7 @@ __all__ = [
     "RangePartitionBook",
     "Resources",
     "assign",
+    "chunk_edge_lists",
     "chunk_graph",
     "compare",
     "convert",
@@ -109,6 +113,7 @@ __all__ = [
     "partition",
     "partition_graph",
     "read_chunked",
+    "read_id_map",
     "read_parmetis",
     "verify",
     "write_chunked",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +16,11 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.atomic import environment_faults, scratch_directory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from daskgraphpart.chunking.objects.source import GraphSource
     from daskgraphpart.engine.progress import Progress
@@ -131,17 +128,6 @@ def write_graph(
         # arrays in memory are here, and are not sent anywhere
         with open_runner(replace(resources, cluster="threads"), progress) as runner:
             return write_source(source, name, out, *how, runner)
-
-
-@contextmanager
-def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make a directory for temporary files in another, and remove it when done."""
-    Path(where).mkdir(parents=True, exist_ok=True)
-    directory = Path(tempfile.mkdtemp(prefix=".daskgraphpart-", dir=where))
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _check(config: ChunkConfig, num_chunks: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.parmetis import temporary_directory
 from daskgraphpart.api.pipeline import dispatch
 from daskgraphpart.assignment.parmetis.names import find_node_files
 from daskgraphpart.conversion.attributes import attribute_dtype
@@ -16,7 +15,7 @@ from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resource
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.atomic import environment_faults, scratch_directory
 
 if TYPE_CHECKING:
     import os
@@ -111,7 +110,7 @@ def convert(
     given.check_files()
     _check_output(source, out, overwrite)
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
-    with environment_faults(), temporary_directory(out.parent, resources.workspace) as workspace:
+    with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:
         with open_runner(resources, progress) as runner:
             graph, assignment = convert_to_chunked(given, workspace, runner)
         return dispatch(

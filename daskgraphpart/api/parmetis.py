@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +16,11 @@ from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.atomic import environment_faults, scratch_directory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.progress import Progress
@@ -88,7 +85,7 @@ def write_parmetis(
     with environment_faults():
         claim_files(files, graph, Path(graph.directory) / METADATA_FILE, overwrite)
         with (
-            temporary_directory(files.directory, resources.workspace) as scratch,
+            scratch_directory(resources.workspace or files.directory) as scratch,
             open_runner(resources, progress) as runner,
         ):
             sizes = choose_sizes(resources, len(graph.schema.ntypes) + len(weights))
@@ -154,20 +151,8 @@ def read_parmetis(
     with (
         open_runner(resources, progress) as runner,
         environment_faults(),
-        temporary_directory(out, resources.workspace) as scratch,
+        scratch_directory(resources.workspace or out) as scratch,
     ):
         owners = read_parmetis_parts(parts, graph.schema, scratch, runner, num_node_weights)
         write_assignment(owners, out, runner, form=form)
     return out
-
-
-@contextmanager
-def temporary_directory(out: Path, elsewhere: str | None) -> Iterator[Path]:
-    """Directory for temporary files, beside the output unless they are wanted elsewhere."""
-    base = out if elsewhere is None else Path(elsewhere)
-    base.mkdir(parents=True, exist_ok=True)
-    directory = Path(tempfile.mkdtemp(prefix=".daskgraphpart-", dir=base))
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)

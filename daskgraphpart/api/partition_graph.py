@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.chunk_graph import scratch_directory, write_graph
+from daskgraphpart.api.chunk_graph import write_graph
 from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.balance_ntypes import write_type_weights
@@ -24,6 +24,7 @@ from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.partitioned.mappings import load_mappings
 from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.schema import check_name
+from daskgraphpart.storage.atomic import scratch_directory
 
 if TYPE_CHECKING:
     import os

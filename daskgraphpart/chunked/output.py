@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
     OutputExistsError
         If it holds something that may not be replaced.
     """
-    check_claim(out, inputs, overwrite)
+    _check_claim(out, inputs, overwrite)
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     _discard(out)
@@ -44,11 +44,12 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
     except BaseException:
         _discard(out)
         if is_new:
-            out.rmdir()
+            with suppress(OSError):  # somebody put something else there
+                out.rmdir()
         raise
 
 
-def check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
+def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
     """Refuse a directory that holds something else, or part of the input; raises as `claimed_directory`."""
     if out.exists() and not out.is_dir():
         raise OutputExistsError("not a directory", file=str(out), hint="give another directory")

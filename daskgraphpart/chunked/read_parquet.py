@@ -95,7 +95,7 @@ def read_parquet_header(path: str) -> ParquetHeader:
     InputFileError
         If it is not a readable parquet file.
     """
-    with _opened(path) as file:
+    with opened_parquet(path) as file:
         groups = (file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))
         return ParquetHeader(file.schema_arrow, file.metadata.num_rows, tuple(accumulate(groups)))
 
@@ -105,7 +105,7 @@ def read_parquet_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     src, dst = read_parquet_header(block.path).edge_columns(block.path)
     ends = tuple(np.empty(block.num_rows, np.int64) for _ in range(2))
     done = 0
-    for batch in _batches(block, [src, dst], width=2):
+    for batch in read_parquet_batches(block, [src, dst], width=2):
         for end, name in zip(ends, (src, dst), strict=True):
             end[done : done + batch.num_rows] = _numbers(batch.column(name), block, done, name)
         done += batch.num_rows
@@ -118,7 +118,7 @@ def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...])
     width = int(np.prod(row_shape, dtype=np.int64))
     rows = np.empty((block.num_rows, width), dtype)
     done = 0
-    for batch in _batches(block, None, width):
+    for batch in read_parquet_batches(block, None, width):
         part = rows[done : done + batch.num_rows]
         if batch.num_columns == 1 and _is_list(batch.column(0).type):
             part[:] = _lists(batch.column(0), width, block, done)
@@ -134,14 +134,14 @@ def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...])
     return rows.reshape(block.num_rows, *row_shape)
 
 
-def _batches(block: Block, columns: list[str] | None, width: int) -> Iterator[Any]:
+def read_parquet_batches(block: Block, columns: list[str] | None, width: int) -> Iterator[Any]:
     """Arrow batches that cover exactly the rows of a block; reads only the row groups that overlap with it.
 
     A batch is sized in values, since a row group of wide rows may be far larger than the block, and since Arrow needs
     about 8 bytes for a value of a list while it decodes it, whatever its dtype.
     """
     at_once = max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, width)))
-    with _opened(block.path) as file:
+    with opened_parquet(block.path) as file:
         first, groups, start = None, [], 0
         for number in range(file.num_row_groups):
             stop = start + file.metadata.row_group(number).num_rows
@@ -253,7 +253,7 @@ def _common_dtype(dtypes: list[np.dtype], path: str) -> np.dtype:
 
 def _list_width(path: str) -> int:
     """Length of the first list; that all have it is checked when they are read."""
-    with _opened(path) as file:
+    with opened_parquet(path) as file:
         for batch in file.iter_batches(1, use_threads=False):
             first = batch.column(0)[0].as_py()
             if first is None:
@@ -263,7 +263,8 @@ def _list_width(path: str) -> int:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Any]:
+def opened_parquet(path: str) -> Iterator[Any]:
+    """Open a parquet file; whatever is wrong with its content, then or while it is read, is an `InputFileError`."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -273,7 +274,7 @@ def _opened(path: str) -> Iterator[Any]:
             yield file
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path) from fault
-    except (pa.ArrowException, OSError) as fault:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as fault:
         if isinstance(fault, InputFileError | MemoryError) or getattr(fault, "errno", None):
             raise  # the machine's fault, not the file's: pyarrow leaves errno empty where the content is wrong
         raise InputFileError(

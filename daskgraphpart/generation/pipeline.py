@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.write import write_edges, write_metadata, write_rows
-from daskgraphpart.chunked.write_pieces import DATA_FORMATS, SUFFIXES
+from daskgraphpart.chunked.write_pieces import BYTES_PER_FILE, DATA_FORMATS, EDGES_PER_FILE, SUFFIXES, cut_chunks
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError
 from daskgraphpart.generation.recipes import Recipe, communities_recipe, mag_recipe, make_edges, make_rows, rmat_recipe
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec, RowType
 
-EDGES_PER_FILE = 2 << 20
-BYTES_PER_FILE = 64 << 20
 RECIPES = {"rmat": rmat_recipe, "mag": mag_recipe, "communities": communities_recipe}
 # every node type has a node, so a smaller graph would come out larger than asked for
 LEAST_NODES = {"rmat": 1, "mag": 5, "communities": 1}
@@ -157,7 +154,7 @@ def generate_file(unit: FileUnit, config: GenerateConfig) -> None:
 def _units(config: GenerateConfig, out: Path, num_chunks: int | None) -> list[FileUnit]:
     schema, units = config.recipe.schema, []
     for number, edge_type in enumerate(schema.edge_types):
-        for i, (start, stop) in enumerate(_cut(edge_type.num_edges, EDGES_PER_FILE, num_chunks)):
+        for i, (start, stop) in enumerate(cut_chunks(edge_type.num_edges, EDGES_PER_FILE, num_chunks)):
             path = out / "edges" / f"{number}-{i}.{SUFFIXES[config.edge_format]}"
             units.append(FileUnit(str(path), edge_type, None, start, stop))
     kinds: list[tuple[str, Sequence[RowType]]] = [
@@ -168,16 +165,10 @@ def _units(config: GenerateConfig, out: Path, num_chunks: int | None) -> list[Fi
         for number, of_type in enumerate(types):
             for spec in of_type.data:
                 per_file = max(1, BYTES_PER_FILE // spec.row_nbytes)
-                for i, (start, stop) in enumerate(_cut(of_type.num_rows, per_file, num_chunks)):
+                for i, (start, stop) in enumerate(cut_chunks(of_type.num_rows, per_file, num_chunks)):
                     path = out / directory / f"{number}-{spec.name}-{i}.{SUFFIXES[config.data_format]}"
                     units.append(FileUnit(str(path), of_type, spec, start, stop))
     return units
-
-
-def _cut(num_rows: int, per_file: int, num_chunks: int | None) -> list[tuple[int, int]]:
-    pieces = num_chunks or max(1, -(-num_rows // per_file))
-    bounds = [num_rows * i // pieces for i in range(pieces + 1)]
-    return list(itertools.pairwise(bounds))
 
 
 def _file_lists(

@@ -44,6 +44,17 @@ def write_json(path: Path, content: Any) -> None:
     write_bytes(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
+@contextmanager
+def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make a directory for temporary files in another, which is made if need be, and remove it when done."""
+    Path(where).mkdir(parents=True, exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix=".daskgraphpart-", dir=where))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def lasting_directory() -> Path:
     """Make a temporary directory that is removed when the interpreter ends."""
     directory = tempfile.mkdtemp(prefix="daskgraphpart-")

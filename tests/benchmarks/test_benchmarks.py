@@ -43,6 +43,13 @@ def test_memory_vs_scale(scripts: Path, tmp_path: Path) -> None:
     assert len(table.splitlines()) == 4
 
 
+def test_chunk_string_ids(scripts: Path, tmp_path: Path) -> None:
+    table = run(scripts / "chunk_string_ids.py", "--edges", "2e4", "--directory", str(tmp_path))
+    assert "all restored" in table
+    kept = json.loads((scripts / "results" / "chunk_string_ids.jsonl").read_text())
+    assert set(kept["results"]) == {"2e4"}
+
+
 def test_kernels(scripts: Path) -> None:
     assert "parse_edges" in run(scripts / "kernels.py", "--rows", "1e4", "--nodes", "1e4")
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.chunked.write import write_metadata
-from daskgraphpart.chunked.write_pieces import EDGES_PER_PIECE, SUFFIXES, edge_writer, row_writer, rows_per_piece
+from daskgraphpart.chunked.write_pieces import (
+    BYTES_PER_PIECE,
+    EDGES_PER_PIECE,
+    SUFFIXES,
+    cut_chunks,
+    edge_writer,
+    row_writer,
+    rows_per_piece,
+)
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunking.objects.source import GraphSource
     from daskgraphpart.engine.runner import Runner
 
-TASK_MEMORY = 4 * max(16 * EDGES_PER_PIECE, 32 << 20)
+TASK_MEMORY = 4 * max(16 * EDGES_PER_PIECE, BYTES_PER_PIECE)
 """Bytes of one task: a piece as it is read, checked, converted and encoded."""
 
 
@@ -211,7 +218,7 @@ def _units(
     known = {t.name: t.num_nodes if t.data or source.num_nodes[t.name] is not None else None for t in schema.node_types}
     for number, edge_type in enumerate(schema.edge_types):
         ends: Any = source.edges[edge_type.name]
-        for i, (start, stop) in enumerate(_cut(edge_type.num_edges, num_chunks)):
+        for i, (start, stop) in enumerate(cut_chunks(edge_type.num_edges, 0, num_chunks)):
             path = out / "edges" / f"{number}-{i}.{SUFFIXES[config.edge_format]}"
             counts = known[edge_type.src], known[edge_type.dst]
             units.append(ChunkUnit(str(path), edge_type.name, ends, None, start, stop, counts))
@@ -223,12 +230,7 @@ def _units(
         for number, of_type in enumerate(types):
             for j, spec in enumerate(of_type.data):
                 rows = data[of_type.name][spec.name]
-                for i, (start, stop) in enumerate(_cut(of_type.num_rows, num_chunks)):
+                for i, (start, stop) in enumerate(cut_chunks(of_type.num_rows, 0, num_chunks)):
                     path = out / folder / f"{number}-{j}-{i}.{SUFFIXES[config.data_format]}"
                     units.append(ChunkUnit(str(path), of_type.name, (rows,), spec, start, stop, ()))
     return units
-
-
-def _cut(num_rows: int, num_chunks: int) -> list[tuple[int, int]]:
-    bounds = [num_rows * i // num_chunks for i in range(num_chunks + 1)]
-    return list(itertools.pairwise(bounds))

@@ -1,0 +1,185 @@
+"""Plain edge lists to chunked graphs, and the map from new IDs to original ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.chunked.output import ID_MAP, claimed_directory
+from daskgraphpart.chunking.edge_lists.inputs import DEFAULT_EDGE_TYPE, open_inputs
+from daskgraphpart.chunking.edge_lists.options import ReadOptions, WriteOptions, choose_sizes
+from daskgraphpart.chunking.edge_lists.pipeline import EdgeListJob
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import MetadataError, OptionError
+from daskgraphpart.schema import check_name
+from daskgraphpart.storage.atomic import environment_faults, scratch_directory
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from daskgraphpart.chunking.edge_lists.inputs import FeaturePaths, Paths
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
+
+
+def chunk_edge_lists(
+    out_dir: str | os.PathLike[str],
+    edges: Mapping[str, Paths] | Paths,
+    *,
+    name: str = "graph",
+    columns: Sequence[str | int] | None = None,
+    edge_columns: Sequence[str | int] = (),
+    delimiter: str | None = None,
+    header: bool | None = None,
+    comment: str = "#",
+    map_ids: bool = False,
+    id_type: str = "auto",
+    nodes: Mapping[str, Paths | tuple[Paths, str]] | None = None,
+    num_nodes: Mapping[str, int] | None = None,
+    node_data: FeaturePaths | None = None,
+    edge_data: FeaturePaths | None = None,
+    num_chunks: int | None = None,
+    edge_format: str = "parquet",
+    data_format: str = "numpy",
+    resources: Resources | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a chunked graph from plain edge lists, out of core.
+
+    Edges keep their order: files in the order in which they are given (those of a pattern sorted), rows as they are in
+    them. The output does not depend on memory, workers or on how rows are cut into files.
+
+    Parameters
+    ----------
+    out_dir : path
+        Output directory; must be empty or absent, unless `overwrite`.
+    edges : mapping of str to paths, or paths
+        Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet, npz
+        or npy; a path may be a pattern such as ``"edges-*.csv"``.
+    name : str
+        Name of the graph.
+    columns : sequence of (str or int), optional
+        Names or 0-based numbers of the columns of sources and destinations; default the first two.
+    edge_columns : sequence of (str or int)
+        Further columns that become features of the edges. Numbers in text become int64, or float64 if one is no
+        integer.
+    delimiter : str, optional
+        Of text: ``"comma"``, ``"tab"``, ``"semicolon"``, ``"space"`` (any run of spaces and tabs), or a character.
+        Default: guessed from the first line.
+    header : bool, optional
+        Whether the first line of text names the columns. Default: guessed.
+    comment : str
+        Lines of text that begin with it are skipped.
+    map_ids : bool
+        Map string or sparse integer IDs to 0 .. n-1, in the order of numbers or of UTF-8 bytes. The map is kept; see
+        `read_id_map`. Without, IDs must be integers from 0.
+    id_type : str
+        With `map_ids`: ``"integer"``, ``"string"``, or ``"auto"``, which takes IDs in text for integers if all of them
+        look like it, and refuses a mixture.
+    nodes : mapping of str to paths or (paths, str), optional
+        With `map_ids`: lists of nodes by node type, and the column of IDs, default the first; they may have no edges.
+    num_nodes : mapping of str to int, optional
+        Without `map_ids`: number of nodes by type; default the largest ID of all edges plus one.
+    node_data : mapping of str to mapping of str to paths, optional
+        Features by node type and name, npy or parquet. Rows are in the order of IDs, or follow `nodes` if it lists that
+        type.
+    edge_data : mapping of str to mapping of str to paths, optional
+        Features by edge type and name; rows follow the edges.
+    num_chunks : int, optional
+        Files for each edge type and feature; default by size.
+    edge_format : str
+        ``"parquet"``, ``"csv"`` or ``"numpy"``.
+    data_format : str
+        ``"numpy"`` or ``"parquet"``.
+    resources : Resources, optional
+        What may be used; changes no byte of the output. Default: all processors, half of the memory.
+    overwrite : bool
+        Whether a chunked graph that is in `out_dir` is replaced.
+    progress : Progress, optional
+        Told how far things are.
+
+    Returns
+    -------
+    Path
+        The metadata file; `read_chunked` opens it.
+
+    Raises
+    ------
+    OptionError
+        If an option has a value it cannot have, or names an unknown type.
+    InputFileError
+        If a file is missing, empty or not what it should be, or a row is at fault: too few columns, an ID that is
+        missing, negative, too large, of another kind than the others; or if features do not have a row for each node or
+        edge.
+    OutputExistsError
+        If `out_dir` holds something that may not be replaced.
+    PlanError
+        If the memory does not suffice.
+
+    Examples
+    --------
+    >>> chunk_edge_lists("graph", "follows.tsv", map_ids=True)  # doctest: +SKIP
+    >>> read_id_map("graph", "_N")["id"].head()  # doctest: +SKIP
+    """
+    _check_graph_name(name)
+    read = ReadOptions(
+        tuple(map(str, columns or ())), tuple(map(str, edge_columns)), delimiter, header, comment, map_ids, id_type
+    )
+    write = WriteOptions(edge_format, data_format, num_chunks)
+    inputs = open_inputs(
+        edges if isinstance(edges, Mapping) else {DEFAULT_EDGE_TYPE: edges},
+        {ntype: found if isinstance(found, tuple) else (found, "") for ntype, found in (nodes or {}).items()},
+        num_nodes or {},
+        node_data or {},
+        edge_data or {},
+        read,
+    )
+    out = Path(out_dir).absolute()
+    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+    with (
+        environment_faults(),
+        claimed_directory(out, inputs.paths, overwrite),
+        scratch_directory(resources.workspace or out.parent) as workspace,
+        open_runner(resources, progress) as runner,
+    ):
+        for note in inputs.notes:
+            runner.note(note)
+        return EdgeListJob(name, inputs, (read, write), choose_sizes(resources), runner).run(out, workspace)
+
+
+def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
+    """Original IDs of the nodes of one type, lazily.
+
+    Parameters
+    ----------
+    directory : path
+        Of the chunked graph.
+    ntype : str
+        Node type.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        Column `id`, int64 or string; the index is the new ID, with known divisions, so that ``.loc[5:9]`` reads little.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If there is no map of that node type.
+    InputFileError
+        If the file is not a map.
+    """
+    from daskgraphpart.chunking.edge_lists.collections import id_map_frame
+
+    return id_map_frame(Path(directory) / ID_MAP / f"{ntype}.parquet")
+
+
+def _check_graph_name(name: str) -> None:
+    try:
+        check_name(name, "graph name")
+    except MetadataError as error:
+        raise OptionError(error.what, place="--name", expected=error.expected, hint=error.hint) from None

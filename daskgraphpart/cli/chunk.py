@@ -1,0 +1,214 @@
+"""``daskgraphpart chunk``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+DEFAULT_NODE_TYPE, DEFAULT_EDGE_TYPE = "_N", "_N:_E:_N"
+
+INPUT_OPTIONS = (
+    click.option(
+        "--edges",
+        multiple=True,
+        required=True,
+        metavar="[SRC:REL:DST=]FILE",
+        help="Edges of one type: text, parquet, npz or npy; a quoted pattern for many files. May be repeated, for "
+        "further files and types. Without a type: _N:_E:_N.",
+    ),
+    click.option(
+        "--columns", metavar="SRC,DST", help="Names or 0-based numbers of the columns of IDs; default the first two."
+    ),
+    click.option("--edge-columns", metavar="NAME,...", help="Further columns, which become features of the edges."),
+    click.option(
+        "--delimiter",
+        metavar="comma|tab|space|semicolon|CHARACTER",
+        help="Between fields of text; space is any run of spaces and tabs. Default: guessed from the first line.",
+    ),
+    click.option(
+        "--header/--no-header", default=None, help="Whether the first line of text names columns. Default: guessed."
+    ),
+    click.option(
+        "--comment", default="#", show_default=True, help="Lines of text that begin with it are skipped; '' for none."
+    ),
+    click.option(
+        "--num-nodes",
+        multiple=True,
+        metavar="[TYPE=]N",
+        help="Number of nodes of a type whose IDs are not mapped; default the largest ID and one.",
+    ),
+    click.option(
+        "--node-data",
+        multiple=True,
+        metavar="[TYPE:]NAME=FILE,...",
+        help="A feature of nodes: npy or parquet, rows in the order of IDs, or of the list given to --nodes.",
+    ),
+    click.option(
+        "--edge-data",
+        multiple=True,
+        metavar="[SRC:REL:DST:]NAME=FILE,...",
+        help="A feature of edges: npy or parquet, rows in the order of the edges.",
+    ),
+)
+
+MAPPING_OPTIONS = (
+    click.option(
+        "--map-ids",
+        is_flag=True,
+        help="Map string or sparse IDs to 0, 1, 2, ... in their order; OUT_DIR/id_map/TYPE.parquet keeps them.",
+    ),
+    click.option(
+        "--id-type",
+        type=click.Choice(["auto", "integer", "string"]),
+        default="auto",
+        show_default=True,
+        help="With --map-ids: what IDs are. auto: integers if all look like it, and a mixture is refused.",
+    ),
+    click.option(
+        "--nodes",
+        multiple=True,
+        metavar="[TYPE=]FILE[:COLUMN]",
+        help="With --map-ids: a list of nodes; some may have no edges. COLUMN holds the IDs; default the first.",
+    ),
+)
+
+
+@click.command("chunk")
+@click.argument("out_dir", type=click.Path())
+@with_options(INPUT_OPTIONS)
+@with_options(MAPPING_OPTIONS)
+@click.option("--name", default="graph", show_default=True, help="Name of the graph.")
+@click.option("--num-chunks", type=click.IntRange(min=1), help="Files per edge type and feature; default by size.")
+@click.option(
+    "--edge-format",
+    type=click.Choice(["parquet", "csv", "numpy"]),
+    default="parquet",
+    show_default=True,
+    help="Format of edge files.",
+)
+@click.option(
+    "--data-format",
+    type=click.Choice(["numpy", "parquet"]),
+    default="numpy",
+    show_default=True,
+    help="Format of feature files.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
+@with_options(RESOURCE_OPTIONS)
+def command(**values: Any) -> None:
+    """Make a chunked graph (CGDF) in OUT_DIR of plain edge lists, out of core.
+
+    \b
+    daskgraphpart chunk graph --edges edges.csv
+    daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --edge-columns weight --map-ids
+    daskgraphpart chunk mag --map-ids --edges author:writes:paper=writes.csv --edges paper:cites:paper=cites.parquet \\
+        --nodes paper=papers.csv:doi --node-data paper:feat=papers.npy
+    """
+    from daskgraphpart.api.edge_lists import chunk_edge_lists
+
+    started = time.monotonic()
+    with progress_of(values) as progress:
+        path = chunk_edge_lists(
+            values["out_dir"],
+            _edges(values["edges"]),
+            name=values["name"],
+            columns=_listed(values["columns"]) or None,
+            edge_columns=_listed(values["edge_columns"]),
+            delimiter=values["delimiter"],
+            header=values["header"],
+            comment=values["comment"],
+            map_ids=values["map_ids"],
+            id_type=values["id_type"],
+            nodes=_nodes(values["nodes"]),
+            num_nodes=_num_nodes(values["num_nodes"]),
+            node_data=_features(values["node_data"], DEFAULT_NODE_TYPE, "--node-data"),
+            edge_data=_features(values["edge_data"], DEFAULT_EDGE_TYPE, "--edge-data"),
+            num_chunks=values["num_chunks"],
+            edge_format=values["edge_format"],
+            data_format=values["data_format"],
+            resources=resources_of(values),
+            overwrite=values["overwrite"],
+            progress=progress,
+        )
+    if not values["quiet"]:
+        _show(path, values["map_ids"], time.monotonic() - started)
+
+
+def _show(path: Path, map_ids: bool, seconds: float) -> None:
+    """Print what the graph holds, and what became of IDs."""
+    from daskgraphpart.chunked.graph import read_chunked
+    from daskgraphpart.display.units import format_seconds
+
+    click.echo(repr(read_chunked(path.parent)))
+    click.echo("")
+    kept = f"mapped; the original ones are in {path.parent / 'id_map'}" if map_ids else "as they were"
+    click.echo(f"IDs       {kept}")
+    click.echo(f"time      {format_seconds(seconds)}")
+    click.echo(f"metadata  {path}")
+
+
+def _listed(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+def _edges(given: Iterable[str]) -> dict[str, list[str]]:
+    """Files by edge type; an ``=`` belongs to the name of a file unless a type is before it."""
+    files: dict[str, list[str]] = {}
+    for text in given:
+        etype, sign, path = text.partition("=")
+        typed = bool(sign) and ":" in etype and "/" not in etype
+        files.setdefault(etype if typed else DEFAULT_EDGE_TYPE, []).append(path if typed else text)
+    return files
+
+
+def _nodes(given: Iterable[str]) -> dict[str, tuple[list[str], str]]:
+    """Files and column of the list of nodes of each type."""
+    files: dict[str, list[str]] = {}
+    columns: dict[str, str] = {}
+    for text in given:
+        ntype, sign, path = text.partition("=")
+        if not sign or "/" in ntype or Path(text).is_file():
+            ntype, path = DEFAULT_NODE_TYPE, text
+        # a colon belongs to the name of a file that is there
+        before, _, column = ("", "", "") if Path(path).is_file() else path.rpartition(":")
+        path, column = (before, column) if before else (path, "")
+        if columns.setdefault(ntype, column) != column:
+            raise OptionError(
+                f"two columns for the list of {ntype!r} nodes", place="--nodes", expected=columns[ntype], found=column
+            )
+        files.setdefault(ntype, []).append(path)
+    return {ntype: (paths, columns[ntype]) for ntype, paths in files.items()}
+
+
+def _num_nodes(given: Iterable[str]) -> dict[str, int]:
+    from daskgraphpart.display.units import parse_count
+
+    counts: dict[str, int] = {}
+    for text in given:
+        ntype, sign, count = text.rpartition("=")
+        ntype = ntype if sign else DEFAULT_NODE_TYPE
+        if ntype in counts:
+            raise OptionError(f"two numbers of {ntype!r} nodes", place="--num-nodes", hint="remove one")
+        counts[ntype] = parse_count(count)
+    return counts
+
+
+def _features(given: Iterable[str], default: str, place: str) -> dict[str, dict[str, Sequence[str]]]:
+    """Files by type and feature; the same feature may be given several times, for further files."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for text in given:
+        full_name, sign, paths = text.partition("=")
+        if not sign or not paths:
+            raise OptionError("no file", place=place, expected="[TYPE:]NAME=FILE", found=text)
+        type_name, _, name = full_name.rpartition(":")
+        found.setdefault(type_name or default, {}).setdefault(name, []).extend(paths.split(","))
+    return {type_name: dict(features) for type_name, features in found.items()}

@@ -1,0 +1,312 @@
+"""Whatever is wrong with edge lists is one error that names the place, and says what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from edge_lists import DEFAULT, SMALL, Way, chunk, path_of_form, ways, write_edge_list
+from graphs import file_hashes
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from daskgraphpart.chunking.edge_lists.options import Sizes
+from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, OutputExistsError
+
+MAPPED = {"map_ids": True}
+PIECES_OF_TEXT = [b"0", b"12", b"a", b"-", b".5", b",", b" ", b"\t", b'"', b"\n", b"\r\n", b"#", b"\xff"]
+
+
+def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
+    """The message, which is the same for bites of any size, without the directory."""
+    messages = set()
+    for way in (SMALL, Way(Sizes(1 << 20, 1 << 20, 1 << 20), "threads", 2)):
+        with pytest.raises(GraphPartError) as caught:
+            chunk(tmp_path / "out", edges, way, **options)
+        messages.add(str(caught.value).replace(f"{tmp_path}/", ""))
+    assert len(messages) == 1, messages
+    return messages.pop()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        # rows
+        ("1,2\n3,4\n5\n", {}, "e.csv, line 3: line with another number of fields; expected 2 fields, as in the "
+         "first line, "
+         "found 1: '5'; check --delimiter and --comment, and that no line is cut off"),
+        ("1,2\n" * 50 + "3,4,5\n", {}, "e.csv, line 51: line with another number of fields"),
+        ("# c\n\n1,2\n3,4,5\n", {}, "e.csv, line 4: line with another number of fields"),
+        ('1,2\n3,"4\n', {}, "e.csv, line 2: quotes do not match"),
+        ('1,2\n3,"4"x\n', MAPPED, "e.csv, line 2: quotes do not match"),
+        ('a,"b\n', MAPPED, "e.csv, line 1: quotes do not match"),
+        ("1\n2\n", {}, "e.csv: 1 column where there should be 2"),
+        ("", {}, "e.csv: empty file"),
+        ("# only\n\n", {}, "e.csv: empty file"),
+        ("a\0b,c\n", MAPPED, "e.csv: not text"),
+        # IDs
+        ("1,2\n-3,4\n", {}, "e.csv, line 2, column '0': negative ID of a '_N' node; expected 0 or more, found "
+         "'-3'; use --map-ids"),
+        ("1,2\n3,9223372036854775808\n", {}, "e.csv, line 2, column '1': ID too large"),
+        ("1,2\n3,9223372036854775807\n", {}, "e.csv, line 2, column '1': ID of a '_N' node too large"),
+        ("src,dst\n1,2\n3,4.0\n", {}, "e.csv, line 3, column 'dst': ID is a float; expected an integer from 0, "
+         "found '4.0'; use --map-ids"),
+        ("1,2\nalice,4\n", {}, "e.csv, line 2, column '0': ID is not an integer"),
+        ("alice,bob\n", {}, "use --map-ids; or --header if the first line names the columns"),
+        ("1,2\n3,\n", {}, "e.csv, line 2, column '1': ID is missing"),
+        ("a,b\nc,\n", {**MAPPED, "header": False}, "e.csv, line 2, column '1': ID is missing; expected the ID "
+         "of a node, found nothing"),
+        ("0,99999999999\n", {}, "IDs of '_N' nodes are sparse; expected IDs from 0 with few gaps, found "
+         "99,999,999,999 as the largest"),
+        ("0,5\n", {"num_nodes": {"_N": 5}}, "ID of a '_N' node too large; expected an ID below 5, found '5'"),
+        ("a,1\n", MAPPED, "integers and strings are mixed among the IDs of one node type; expected strings, as "
+         "in line 1, "
+         "column '0' ('a'), found '1'; --id-type string makes all of them strings"),
+        ("a,x\n", {**MAPPED, "id_type": "integer"}, "ID is not an integer; expected an integer of 64 bits, found 'a'"),
+        # columns
+        ("s,d\n1,2\n", {"columns": ("s", "x")}, "e.csv: no column 'x'; expected one of s, d; check --columns"),
+        ("1,2\n", {"columns": (0, 7)}, "e.csv: no column '7'; expected a number below 2: there are no names"),
+        ("s,s\n1,2\n", {"columns": ("s", "1")}, "several columns are named 's'"),
+        ("s,d\n1,2\n", {"edge_columns": ("w",)}, "e.csv: no column 'w'"),
+        ("s,d,w\n1,2,heavy\n", {"edge_columns": ("w",)}, "e.csv, line 2, column 'w': not a number"),
+        ("s,d,w\n1,2,1\n1,2,\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': value is missing"),
+    ],
+)  # fmt: skip
+def test_text_at_fault_is_explained(text: str, options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(text)
+    assert message in refusal(tmp_path, tmp_path / "e.csv", **options)
+
+
+def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_bytes(b"a,b\nc,\xff\n")
+    assert "line 2, column '1': ID is not UTF-8" in refusal(tmp_path, tmp_path / "e.csv", **MAPPED)
+
+
+def test_an_id_of_a_megabyte_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("a,b\n" * 200 + "c," + "d" * 100_000 + "\n")
+    assert "line 201, column '1': ID too long; expected at most 65,536 bytes" in refusal(
+        tmp_path, tmp_path / "e.csv", **MAPPED
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"src": [1, None], "dst": [1, 2]}, {}, "e.parquet, row 1, column 'src': ID is missing"),
+        ({"src": ["a", None], "dst": ["b", "c"]}, MAPPED, "e.parquet, row 1, column 'src': "),
+        ({"src": [1.5], "dst": [2.0]}, {}, "e.parquet, column 'src': IDs are not integers; expected integers "
+         "from 0, found floats"),
+        ({"src": [1.5], "dst": [2.0]}, MAPPED, "row 0, column 'src': ID is not an integer of 64 bits"),
+        ({"src": ["a"], "dst": ["b"]}, {}, "column 'src': IDs are not integers; expected integers from 0, found "
+         "strings; use --map-ids"),
+        ({"src": [1, -2], "dst": [1, 2]}, {}, "e.parquet, row 1, column 'src': negative ID"),
+        ({"src": ["a"], "dst": [1]}, MAPPED, "integers and strings are mixed"),
+        ({"src": ["a"], "dst": ["1"]}, {**MAPPED, "id_type": "integer"}, "e.parquet, column 'src': ID is not an "
+         "integer"),
+        ({"src": [[1]], "dst": [1]}, MAPPED, "e.parquet: column 'src' cannot be IDs; expected integers or strings"),
+        ({"src": [1]}, {}, "e.parquet: 1 column where there should be 2"),
+        ({"src": [1], "dst": [2], "w": ["x"]}, {"edge_columns": ("w",)}, "column 'w' does not hold numbers"),
+        ({"src": [1], "dst": [2], "w": [None]}, {"edge_columns": ("w",)}, "column 'w' does not hold numbers"),
+        ({"src": [1, 1], "dst": [2, 2], "w": [1, None]}, {"edge_columns": ("w",)}, "row 1, column 'w': value is "
+         "missing"),
+    ],
+)  # fmt: skip
+def test_parquet_at_fault_is_explained(
+    columns: dict[str, Any], options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    parquet.write_table(pa.table(columns), tmp_path / "e.parquet")
+    assert message in refusal(tmp_path, tmp_path / "e.parquet", **options)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "options", "message"),
+    [
+        ({"src": np.zeros(3), "dst": np.zeros(3)}, {}, "IDs are not integers"),
+        ({"src": np.zeros(3, int), "dst": np.zeros(2, int)}, {}, "array 'dst' has another length; expected 3, found 2"),
+        ({"a": np.zeros((3, 3, 3), int)}, {}, "not an array of edges"),
+        ({"a": np.zeros((3, 1), int)}, {}, "expected shape (rows, 2 or more), found shape (3, 1)"),
+        ({"src": np.array([2**64 - 1], np.uint64), "dst": np.zeros(1, int)}, MAPPED, "row 0, column 'src': ID "
+         "is not an integer of 64"),
+        ({"src": np.zeros(1, complex), "dst": np.zeros(1, int)}, {}, "array 'src' does not hold numbers or strings"),
+        ({"src": np.zeros(1, int), "dst": np.zeros(1, int)}, {"columns": ("src", "x")}, "no array 'x'; expected "
+         "one of src, dst"),
+        ({}, {}, "npz file without arrays"),
+    ],
+)  # fmt: skip
+def test_npz_at_fault_is_explained(
+    arrays: dict[str, Any], options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "e.npz", **arrays)
+    assert message in refusal(tmp_path, tmp_path / "e.npz", **options)
+
+
+@pytest.mark.parametrize(("name", "magic"), [("e.parquet", b"PAR1"), ("e.npz", b"PK\x03\x04"), ("e.npy", b"\x93NUMPY")])
+def test_broken_files_are_refused(name: str, magic: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(magic + bytes(50))
+    assert re.search(r"^e\.\w+(, .*)?: not a readable", refusal(tmp_path, tmp_path / name))
+    np.save(tmp_path / "cut.npy", np.zeros((50, 2), int))
+    content = (tmp_path / "cut.npy").read_bytes()
+    (tmp_path / "cut.npy").write_bytes(content[:-8])
+    assert "cut.npy: npy file is truncated; expected 928 bytes, found 920" in refusal(tmp_path, tmp_path / "cut.npy")
+
+
+def test_a_compressed_member_that_is_broken_is_refused(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "e.npz", src=np.arange(10_000), dst=np.arange(10_000))
+    content = bytearray((tmp_path / "e.npz").read_bytes())
+    content[3000:3050] = bytes(50)
+    (tmp_path / "e.npz").write_bytes(content)
+    assert "e.npz: not a readable npz file" in refusal(tmp_path, tmp_path / "e.npz")
+
+
+def test_files_that_are_missing_or_packed_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"gone\.csv: no such file"):
+        chunk(tmp_path / "out", tmp_path / "gone.csv")
+    with pytest.raises(FileNotFoundError, match=r"gone-\*\.csv: no file matches"):
+        chunk(tmp_path / "out", str(tmp_path / "gone-*.csv"))
+    with pytest.raises(InputFileError, match="is a directory; give its files"):
+        chunk(tmp_path / "out", tmp_path)
+    (tmp_path / "e.csv.gz").write_bytes(b"\x1f\x8b\x08rest")
+    with pytest.raises(InputFileError, match="is compressed; found gzip; unpack it first"):
+        chunk(tmp_path / "out", tmp_path / "e.csv.gz")
+    assert not (tmp_path / "out").exists()
+
+
+def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,2\n")
+    (tmp_path / "b.csv").write_text("x,y\n")
+    edges = {"u:r:u": tmp_path / "a.csv", "u:s:u": tmp_path / "b.csv"}
+    assert refusal(tmp_path, edges, map_ids=True, header=False) == (
+        "b.csv, line 1, column '0': integers and strings are mixed among the IDs of one node type; expected "
+        "integers, as in "
+        "a.csv, line 1, column '0' ('1'), found 'x'; --id-type string makes all of them strings"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"node_data": {"user": {"f": "f.npy"}}}, "--node-data: unknown type; expected one of _N, found user"),
+        ({"edge_data": {"a:b:c": {"f": "f.npy"}}}, "--edge-data: unknown type; expected one of _N:_E:_N, found a:b:c"),
+        ({"node_data": {"_N": {"f": "f.npy"}}}, "f.npy: feature 'f' of '_N' has a wrong number of rows; "
+         "expected 4 rows, found 3; "
+         "say --num-nodes _N=3 if some nodes have no edges"),
+        ({"node_data": {"_N": {"f": "f.npy"}}, "num_nodes": {"_N": 9}}, "expected 9 rows, found 3; check --num-nodes"),
+        ({"edge_data": {DEFAULT: {"f": "f.npy"}}}, "has a wrong number of rows; expected 2 rows, found 3; one "
+         "row for each edge"),
+        ({"node_data": {"_N": {"f": "f.npy"}}, **MAPPED}, "expected 4 rows, found 3; rows are taken in the "
+         "order of the sorted IDs"),
+        ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "expected 2 rows, found "
+         "3; rows follow the list"),
+        ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "three.csv"}, **MAPPED}, "three.csv: a '_N' node "
+         "is listed twice; "
+         "expected every ID once, since rows of --node-data follow the list, found 1"),
+        ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "two.csv: a '_N' node of "
+         "the edges is not in the "
+         "list of nodes; expected every ID, since rows of --node-data follow the list, found no 2"),
+        ({"nodes": {"_N": "two.csv"}}, "--nodes: lists of nodes are of use only for IDs that are mapped; use "
+         "--map-ids"),
+        ({"num_nodes": {"_N": 9}, **MAPPED}, "--num-nodes: the number of nodes follows from the IDs when they "
+         "are mapped"),
+        ({"num_nodes": {"_N": -1}}, "impossible number of nodes"),
+        ({"num_nodes": {"a/b": 1}}, "type 'a/b' cannot be used in DGL's files"),
+        ({"name": "a/b"}, "--name: graph name 'a/b' cannot be used in DGL's files"),
+        ({"columns": ("a",)}, "--columns: not two columns"),
+        ({"edge_columns": (2, 2)}, "--edge-columns: a column is named twice"),
+        ({"id_type": "float"}, "--id-type: unknown type of IDs; expected auto or integer or string, found float"),
+        ({"delimiter": "::"}, "--delimiter: bad delimiter"),
+        ({"comment": "//"}, "--comment: not one character"),
+        ({"edge_format": "xml"}, "--edge-format: unknown format of edges"),
+        ({"data_format": "csv"}, "--data-format: unknown format of features"),
+        ({"num_chunks": 0}, "--num-chunks: impossible number of files"),
+    ],
+)  # fmt: skip
+def test_options_that_do_not_fit_are_explained(
+    options: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.csv").write_text("0,1\n2,3\n")
+    (tmp_path / "two.csv").write_text("0\n1\n")
+    (tmp_path / "three.csv").write_text("0\n1\n1\n")
+    np.save(tmp_path / "f.npy", np.zeros(3))
+    np.save(tmp_path / "g.npy", np.zeros(2))
+    assert message in refusal(tmp_path, "e.csv", **options)
+
+
+def test_edge_types_are_checked(tmp_path: Path) -> None:
+    for edges, message in (
+        ({}, "no edges"),
+        ({"a:b": "e.csv"}, "not an edge type; expected SRC:REL:DST, found a:b"),
+        ({"a::c": "e.csv"}, "type '' cannot be used"),
+        ({"a:b:c": []}, "no files"),
+    ):
+        with pytest.raises(OptionError, match=re.escape(message)):
+            chunk(tmp_path / "out", edges)
+
+
+def test_the_output_must_be_empty_or_a_graph_to_replace(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0,1\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    for overwrite in (False, True):
+        with pytest.raises(OutputExistsError, match=r"not empty; found thesis\.tex"):
+            chunk(tmp_path / "other", tmp_path / "e.csv", overwrite=overwrite)
+    with pytest.raises(OutputExistsError, match="not a directory"):
+        chunk(tmp_path / "e.csv", tmp_path / "e.csv")
+    out = chunk(tmp_path / "out", tmp_path / "e.csv")
+    with pytest.raises(OutputExistsError, match="--overwrite"):
+        chunk(out, tmp_path / "e.csv")
+    inside = next((out / "edges").iterdir())
+    with pytest.raises(OutputExistsError, match="holds the input"):
+        chunk(out, inside, overwrite=True)
+    assert inside.exists()
+    chunk(out, tmp_path / "e.csv", overwrite=True, map_ids=True)
+
+
+def test_too_little_memory_is_said_before_work_starts(tmp_path: Path) -> None:
+    from daskgraphpart import chunk_edge_lists, detect_resources
+
+    (tmp_path / "e.csv").write_text("0,1\n")
+    with pytest.raises(ValueError, match="--memory 17MB"):
+        chunk_edge_lists(tmp_path / "out", tmp_path / "e.csv", resources=detect_resources("1MB"))
+    assert not (tmp_path / "out").exists()
+
+
+@given(
+    text=st.lists(st.sampled_from(PIECES_OF_TEXT)).map(b"".join),
+    map_ids=st.booleans(),
+    way=ways,
+)  # fmt: skip
+def test_any_text_is_a_graph_or_one_error_whatever_the_bites(text: bytes, map_ids: bool, way: Way) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        (root / "e.csv").write_bytes(text)
+        outcomes = []
+        for name, how in (("a", Way(Sizes(1 << 20, 1 << 20, 1 << 20))), ("b", way)):
+            try:
+                outcomes.append(file_hashes(chunk(root / name, root / "e.csv", how, map_ids=map_ids)))
+            except GraphPartError:
+                outcomes.append({})
+        assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("form", ["npz", "npz-compressed", "npy", "parquet"])
+@given(
+    places=st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), min_size=1, max_size=3), map_ids=st.booleans()
+)
+def test_damaged_files_are_read_or_refused(form: str, places: list[tuple[int, int]], map_ids: bool) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        path = path_of_form(Path(scratch), form)
+        write_edge_list(path, form, np.arange(40), np.arange(40)[::-1])
+        content = bytearray(path.read_bytes())
+        for place, value in places:
+            content[place % len(content)] = value
+        path.write_bytes(content)
+        with contextlib.suppress(GraphPartError):
+            chunk(Path(scratch) / "out", path, SMALL, map_ids=map_ids)

@@ -1,0 +1,201 @@
+"""Edge lists whose IDs are dense already become chunked graphs, out of any format, in any bites."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from edge_lists import DEFAULT, FORMS, SMALL, Way, chunk, edges_of, path_of_form, ways, write_edge_list
+from graphs import file_hashes, load_real_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from daskgraphpart import chunk_edge_lists, detect_resources, partition, read_chunked, verify
+from daskgraphpart.chunking.edge_lists.options import Sizes
+
+
+def random_edges(num_edges: int, num_nodes: int = 50, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, num_nodes, num_edges), rng.integers(0, num_nodes, num_edges)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_format_gives_the_same_edges(form: str, tmp_path: Path) -> None:
+    src, dst = random_edges(100)
+    path = write_edge_list(path_of_form(tmp_path, form), form, src, dst)
+    found = edges_of(chunk(tmp_path / "out", path))
+    np.testing.assert_array_equal(found, (src, dst))
+
+
+@pytest.mark.parametrize("edge_format", ["csv", "numpy", "parquet"])
+def test_chunks_come_in_every_format_and_number(edge_format: str, tmp_path: Path) -> None:
+    src, dst = random_edges(100)
+    path = write_edge_list(tmp_path / "e.csv", ",", src, dst)
+    out = chunk(tmp_path / "out", path, edge_format=edge_format, num_chunks=3)
+    assert len(list((out / "edges").iterdir())) == 3
+    np.testing.assert_array_equal(edges_of(out), (src, dst))
+
+
+@given(way=ways, num_edges=st.sampled_from((1, 2, 63, 500)), form=st.sampled_from((", ", "parquet", "npz")))
+def test_bytes_do_not_depend_on_bites_or_workers(way: Way, num_edges: int, form: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        src, dst = random_edges(num_edges)
+        path = write_edge_list(path_of_form(root, form), form, src, dst)
+        whole = Way(Sizes(1 << 24, 1 << 24, 1 << 24))
+        assert file_hashes(chunk(root / "a", path, whole)) == file_hashes(chunk(root / "b", path, way))
+
+
+@given(cuts=st.lists(st.integers(0, 200), max_size=4))
+def test_bytes_do_not_depend_on_how_rows_are_cut_into_files(cuts: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        src, dst = random_edges(200)
+        bounds = [0, *sorted(cuts), 200]
+        paths = [
+            write_edge_list(root / f"{i}.csv", ",", src[a:b], dst[a:b])
+            for i, (a, b) in enumerate(itertools.pairwise(bounds))
+            if a < b
+        ]
+        whole = write_edge_list(root / "all.csv", ",", src, dst)
+        assert file_hashes(chunk(root / "a", whole)) == file_hashes(chunk(root / "b", paths))
+
+
+def test_patterns_are_expanded_in_sorted_order(tmp_path: Path) -> None:
+    for i in (2, 0, 1):
+        (tmp_path / f"part-{i}.csv").write_text(f"{i},{i}\n")
+    assert edges_of(chunk(tmp_path / "out", str(tmp_path / "part-*.csv")))[0].tolist() == [0, 1, 2]
+
+
+def test_several_types_share_their_nodes(tmp_path: Path) -> None:
+    (tmp_path / "writes.csv").write_text("author,paper\n0,3\n4,1\n")
+    (tmp_path / "cites.tsv").write_text("# cited\n3\t9\n")
+    edges = {"author:writes:paper": tmp_path / "writes.csv", "paper:cites:paper": [tmp_path / "cites.tsv"]}
+    schema = read_chunked(chunk(tmp_path / "out", edges, num_nodes={"venue": 7})).schema
+    assert {t.name: t.num_nodes for t in schema.node_types} == {"author": 5, "paper": 10, "venue": 7}
+    assert {t.name: t.num_edges for t in schema.edge_types} == {"author:writes:paper": 2, "paper:cites:paper": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("1,2\n3,4\n", {}),
+        ("a,b\n1,2\n3,4\n", {}),
+        ("src;dst\r\n1;2\r\n3;4", {}),
+        ("\ufeffsrc,dst\n1,2\n3,4\n", {}),
+        ("\ufeff1,2\n3,4\n", {}),
+        ("% x\n1 2\n%3 9\n\n  3   4  \n", {"comment": "%"}),
+        ("9,9\n1,2\n3,4\n", {"header": True}),
+        ("w|dst|src\n0|2|1\n0|4|3\n", {"delimiter": "|", "columns": ("src", "dst")}),
+        ("0|2|1\n0|4|3\n", {"delimiter": "|", "columns": (2, 1)}),
+        ('"1","2"\n"3","4"\n', {}),
+        ("+1, 002\n3 ,4\n", {}),
+    ],
+)
+def test_text_is_read_as_it_is_meant(text: str, options: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_bytes(text.encode())
+    for sizes in (Sizes(1, 1, 1), Sizes(1 << 20, 1 << 20, 1 << 20)):
+        found = edges_of(chunk(tmp_path / "out", tmp_path / "e.txt", Way(sizes), overwrite=True, **options))
+        np.testing.assert_array_equal(found, ([1, 3], [2, 4]))
+
+
+def test_a_header_without_rows_is_a_graph_without_edges(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\n")
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", num_nodes={"_N": 3})
+    assert read_chunked(out).schema.node_types[0].num_nodes == 3
+    assert len(edges_of(out)[0]) == 0
+
+
+def test_columns_of_text_become_features(tmp_path: Path) -> None:
+    rows = [(i, i + 1, i / 4 if i == 90 else i, 3 * i) for i in range(100)]
+    (tmp_path / "e.csv").write_text("src,dst,weight,time\n" + "".join(f"{a},{b},{w},{t}\n" for a, b, w, t in rows))
+    data = read_chunked(
+        chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("time", "weight"), data_format="parquet")
+    ).edge_data[DEFAULT]
+    assert data["time"].dtype == np.int64
+    assert data["time"].compute(scheduler="sync").tolist() == [t for *_, t in rows]
+    assert data["weight"].dtype == np.float64
+    assert data["weight"].compute(scheduler="sync").tolist() == [float(w) for *_, w, _ in rows]
+
+
+def test_columns_of_arrays_become_features_of_their_dtype(tmp_path: Path) -> None:
+    src, dst = random_edges(40)
+    feat = np.arange(120, dtype=np.float32).reshape(40, 3)
+    np.savez(tmp_path / "e.npz", feat=feat, src=src, dst=dst)
+    pieces = {"src": src, "dst": dst, "w": np.arange(40, dtype=np.int16)}
+    parquet.write_table(pa.table(pieces), tmp_path / "e.parquet")
+    out = chunk(tmp_path / "npz", tmp_path / "e.npz", edge_columns=("feat",))
+    found = read_chunked(out).edge_data[DEFAULT]["feat"].compute(scheduler="sync")
+    np.testing.assert_array_equal(found, feat, strict=True)
+    out = chunk(tmp_path / "parquet", tmp_path / "e.parquet", edge_columns=("w",))
+    found = read_chunked(out).edge_data[DEFAULT]["w"].compute(scheduler="sync")
+    np.testing.assert_array_equal(found, pieces["w"], strict=True)
+
+
+@given(way=ways, form=st.sampled_from(("numpy", "parquet")), chunks=st.sampled_from((None, 1, 7)))
+def test_features_in_files_are_copied(way: Way, form: str, chunks: int | None) -> None:
+    rng = np.random.default_rng(0)
+    feat = rng.random((50, 4)).astype(np.float16)
+    weight = rng.integers(0, 255, 80).astype(np.uint8)
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        write_edge_list(root / "e.csv", ",", *random_edges(80))
+        np.save(root / "feat-0.npy", feat[:20])
+        np.save(root / "feat-1.npy", feat[20:])
+        parquet.write_table(pa.table({"w": weight}), root / "w.parquet", row_group_size=9)
+        out = chunk(
+            root / "out",
+            root / "e.csv",
+            way,
+            num_nodes={"_N": 50},
+            node_data={"_N": {"feat": str(root / "feat-*.npy")}},
+            edge_data={DEFAULT: {"w": root / "w.parquet"}},
+            data_format=form,
+            num_chunks=chunks,
+        )
+        graph = read_chunked(out)
+        np.testing.assert_array_equal(graph.node_data["_N"]["feat"].compute(scheduler="sync"), feat, strict=True)
+        np.testing.assert_array_equal(graph.edge_data[DEFAULT]["w"].compute(scheduler="sync"), weight, strict=True)
+
+
+def test_processes_and_small_budgets_give_the_same_bytes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"node-{i}" for i in rng.integers(0, 3000, 60_000)]
+    path = write_edge_list(tmp_path / "e.tsv", "\t", names[::2], names[1::2])
+    chunk_edge_lists(tmp_path / "a", path, map_ids=True, resources=detect_resources("1GB", "sync"))
+    chunk_edge_lists(tmp_path / "b", path, map_ids=True, resources=detect_resources("33MB", "processes", 2))
+    assert file_hashes(tmp_path / "a") == file_hashes(tmp_path / "b")
+
+
+def test_the_output_is_partitioned_like_any_graph(tmp_path: Path) -> None:
+    path = write_edge_list(tmp_path / "e.csv", ",", *random_edges(500))
+    out = chunk(tmp_path / "out", path)
+    partition(out, tmp_path / "parts", num_parts=2, method="random")
+    assert not verify(out, tmp_path / "parts").findings
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["cora", "dblp_hetero"])
+def test_a_real_graph_comes_out_as_it_went_in(name: str, tmp_path: Path) -> None:
+    graph = load_real_graph(name)
+    edges = {}
+    for number, (etype, (src, dst)) in enumerate(graph.edges.items()):
+        edges[etype] = write_edge_list(tmp_path / f"{number}.tsv", "\t+header", src.tolist(), dst.tolist())
+    counts = {t.name: t.num_nodes for t in graph.schema.node_types}
+    out = chunk_edge_lists(tmp_path / "out", edges, num_nodes=counts).parent
+    for etype, ends in graph.edges.items():
+        np.testing.assert_array_equal(edges_of(out, etype), ends)
+    assert {t.name: t.num_nodes for t in read_chunked(out).schema.node_types} == counts
+
+
+def test_a_failed_job_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("1,2\n3,x\n")
+    with pytest.raises(ValueError, match="line 2"):
+        chunk(tmp_path / "out", tmp_path / "e.csv", SMALL)
+    assert [path.name for path in tmp_path.iterdir()] == ["e.csv"]

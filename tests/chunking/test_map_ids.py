@@ -1,0 +1,263 @@
+"""String and sparse IDs become dense ones in their order, and every original ID comes back."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from edge_lists import DEFAULT, Way, chunk, edges_of, originals, path_of_form, ways, write_edge_list
+from graphs import file_hashes, load_real_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from daskgraphpart import chunk_edge_lists, detect_resources, read_chunked, read_id_map
+from daskgraphpart.chunking.edge_lists.options import Sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WHOLE = Way(Sizes(1 << 24, 1 << 24, 1 << 24))
+
+# what UTF-8 can hold; a line of text ends at a newline, and files may not hold NUL
+strings = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\n\r"), max_size=6)
+integers = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-3, 3))
+
+
+def lists_of_edges(ids: st.SearchStrategy[Any]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+    """Edges among few IDs, so that IDs repeat, or among many."""
+    few = st.lists(ids, min_size=1, max_size=5).flatmap(
+        lambda chosen: st.lists(st.tuples(st.sampled_from(chosen), st.sampled_from(chosen)), min_size=1, max_size=60)
+    )
+    return few | st.lists(st.tuples(ids, ids), min_size=1, max_size=60)
+
+
+def assert_restored(out: Path, edges: Sequence[tuple[Any, Any]]) -> None:
+    """New IDs follow the order of the original ones, and lead back to them."""
+    known = originals(out)
+    order = {node: node.encode() if isinstance(node, str) else node for edge in edges for node in edge}
+    assert known == sorted(order, key=order.__getitem__)
+    src, dst = edges_of(out)
+    assert [(known[a], known[b]) for a, b in zip(src, dst, strict=True)] == list(edges)
+
+
+@given(edges=lists_of_edges(strings), way=ways)
+def test_any_strings_of_parquet_are_mapped(edges: list[tuple[str, str]], way: Way) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        path = write_edge_list(root / "e.parquet", "parquet", *zip(*edges, strict=True))
+        assert_restored(chunk(root / "out", path, way, map_ids=True), edges)
+
+
+@given(edges=lists_of_edges(words), way=ways, delimiter=st.sampled_from(",\t;| "))
+def test_any_strings_of_quoted_text_are_mapped(edges: list[tuple[str, str]], way: Way, delimiter: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        with (root / "e.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(edges)
+        out = chunk(
+            root / "out", root / "e.csv", way, map_ids=True, id_type="string", delimiter=delimiter, header=False
+        )
+        assert_restored(out, edges)
+
+
+@given(edges=lists_of_edges(integers), way=ways, form=st.sampled_from((",", " ", "parquet", "npz", "npy-fortran")))
+def test_any_sparse_integers_are_mapped(edges: list[tuple[int, int]], way: Way, form: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        src, dst = np.array(edges, np.int64).T
+        path = write_edge_list(path_of_form(root, form), form, src, dst)
+        assert_restored(chunk(root / "out", path, way, map_ids=True), edges)
+
+
+@given(edges=lists_of_edges(words.filter(lambda word: not word.lstrip("-").isdigit())), way=ways)
+def test_bytes_do_not_depend_on_bites_or_workers(edges: list[tuple[str, str]], way: Way) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        path = write_edge_list(root / "e.parquet", "parquet", *zip(*edges, strict=True))
+        whole, cut = chunk(root / "a", path, WHOLE, map_ids=True), chunk(root / "b", path, way, map_ids=True)
+        assert file_hashes(whole) == file_hashes(cut)
+
+
+def test_a_map_of_many_groups_does_not_depend_on_buckets(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    ids = rng.choice(2**40, 300_000)
+    path = write_edge_list(tmp_path / "e.npz", "npz", ids[::2], ids[1::2])
+    whole = chunk(tmp_path / "a", path, WHOLE, map_ids=True)
+    cut = chunk(tmp_path / "b", path, Way(Sizes(500_000, 100_000, 1 << 20), "threads", 2), map_ids=True)
+    assert file_hashes(whole) == file_hashes(cut)
+    assert parquet.read_metadata(cut / "id_map" / "_N.parquet").num_row_groups == 3
+    frame = read_id_map(cut, "_N")
+    assert (
+        frame.loc[200_000:200_002].compute(scheduler="sync")["id"].tolist() == np.unique(ids)[200_000:200_003].tolist()
+    )
+
+
+def test_types_have_maps_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("zoe,10\nann,-5\n")
+    (tmp_path / "c.csv").write_text("10,70\n")
+    edges = {"author:writes:paper": tmp_path / "w.csv", "paper:cites:paper": tmp_path / "c.csv"}
+    out = chunk(tmp_path / "out", edges, map_ids=True)
+    assert originals(out, "author") == ["ann", "zoe"]
+    assert originals(out, "paper") == [-5, 10, 70]
+    assert read_id_map(out, "paper")["id"].dtype == np.int64
+    assert [end.tolist() for end in edges_of(out, "author:writes:paper")] == [[1, 0], [1, 0]]
+    assert [end.tolist() for end in edges_of(out, "paper:cites:paper")] == [[1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("text", "id_type", "expected"),
+    [
+        ("10 9\n", "auto", [9, 10]),
+        ("10 9\n", "string", ["10", "9"]),
+        ("007 07\n", "auto", ["007", "07"]),
+        ("007 07\n", "integer", [7]),
+        ("a -\n", "auto", ["-", "a"]),
+        ("9223372036854775808 x\n", "auto", ["9223372036854775808", "x"]),
+        ("-9223372036854775808 9223372036854775807\n", "auto", [-(2**63), 2**63 - 1]),
+        ('"" b\n', "auto", ["", "b"]),
+        ('"a ""b""" "c d"\n', "auto", ['a "b"', "c d"]),
+    ],
+)
+def test_ids_of_text_are_what_they_look_like(text: str, id_type: str, expected: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text(text)
+    out = chunk(tmp_path / "out", tmp_path / "e.txt", map_ids=True, id_type=id_type, header=False, delimiter="space")
+    assert originals(out) == expected
+
+
+def test_strings_of_arrays_and_dictionaries_are_mapped(tmp_path: Path) -> None:
+    src, dst = ["é", "b", "é"], ["a", "é", "b"]
+    np.savez(tmp_path / "e.npz", src=np.array(src), dst=np.array(dst))
+    table = pa.table({"s": pa.array(src).dictionary_encode(), "d": pa.array(dst, pa.large_string())})
+    parquet.write_table(table, tmp_path / "e.parquet")
+    for name in ("e.npz", "e.parquet"):
+        out = chunk(tmp_path / "out", tmp_path / name, map_ids=True, overwrite=True)
+        assert_restored(out, list(zip(src, dst, strict=True)))
+
+
+def test_lists_of_nodes_add_isolated_ones(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("b,d\n")
+    (tmp_path / "n.csv").write_text("name,id\nx,e\ny,a\nz,b\n")
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True, nodes={"_N": (tmp_path / "n.csv", "id")})
+    assert originals(out) == ["a", "b", "d", "e"]
+    assert read_chunked(out).schema.node_types[0].num_nodes == 4
+
+
+def test_nodes_without_edges_are_a_graph(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst,w\n")
+    (tmp_path / "n.csv").write_text("id\nb\na\n")
+    out = chunk(
+        tmp_path / "out", tmp_path / "e.csv", map_ids=True, nodes={"_N": tmp_path / "n.csv"}, edge_columns=("w",)
+    )
+    assert originals(out) == ["a", "b"]
+    assert read_chunked(out).edge_data[DEFAULT]["w"].shape == (0,)
+    out = chunk(tmp_path / "none", tmp_path / "e.csv", map_ids=True)
+    assert originals(out) == []
+
+
+@given(way=ways, order=st.permutations(range(40)), form=st.sampled_from(("numpy", "parquet")))
+def test_rows_follow_the_list_of_nodes(way: Way, order: list[int], form: str) -> None:
+    names = [f"{i:02}x" for i in order]
+    feat = np.array([[i, 2 * i, 3 * i] for i in order], np.float32)
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        (root / "e.csv").write_text("00x,39x\n05x,01x\n")
+        parquet.write_table(pa.table({"id": names[:13]}), root / "n-0.parquet")
+        parquet.write_table(pa.table({"id": names[13:]}), root / "n-1.parquet")
+        np.save(root / "feat.npy", feat)
+        np.save(root / "label.npy", np.array(order, np.int16))
+        out = chunk(
+            root / "out",
+            root / "e.csv",
+            way,
+            map_ids=True,
+            nodes={"_N": str(root / "n-*.parquet")},
+            node_data={"_N": {"feat": root / "feat.npy", "label": root / "label.npy"}},
+            data_format=form,
+        )
+        data = read_chunked(out).node_data["_N"]
+        expected = np.arange(40)[:, None] * np.array([1, 2, 3], np.float32)
+        np.testing.assert_array_equal(data["feat"].compute(scheduler="sync"), expected)
+        np.testing.assert_array_equal(data["label"].compute(scheduler="sync"), np.arange(40, dtype=np.int16))
+
+
+def test_rows_without_a_list_are_in_the_order_of_ids(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("b,d\na,b\n")
+    np.save(tmp_path / "f.npy", np.arange(3))
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True, node_data={"_N": {"f": tmp_path / "f.npy"}})
+    assert read_chunked(out).node_data["_N"]["f"].compute(scheduler="sync").tolist() == [0, 1, 2]
+
+
+def test_mapped_edges_keep_their_features(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("".join(f"n{i % 7},n{i % 5},{i}\n" for i in range(50)))
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True, edge_columns=("2",))
+    assert read_chunked(out).edge_data[DEFAULT]["2"].compute(scheduler="sync").tolist() == list(range(50))
+
+
+def test_an_id_that_every_block_repeats_is_one_node(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("".join(f"hub,leaf{i}\n" for i in range(300)))
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", Way(Sizes(30, 30, 30)), map_ids=True)
+    assert edges_of(out)[0].tolist() == [0] * 300
+    assert len(originals(out)) == 301
+
+
+def test_lines_longer_than_a_block_are_read_once(tmp_path: Path) -> None:
+    names = [letter * 500 for letter in "abcdef"]
+    edges = list(itertools.pairwise(names))
+    path = write_edge_list(tmp_path / "e.csv", ",", *zip(*edges, strict=True))
+    assert_restored(chunk(tmp_path / "out", path, Way(Sizes(7, 7, 7)), map_ids=True, header=False), edges)
+
+
+@pytest.mark.real
+def test_a_real_graph_of_many_types_keeps_edges_and_features(tmp_path: Path) -> None:
+    graph = load_real_graph("oewn")
+    rng = np.random.default_rng(0)
+    names, lists, data = {}, {}, {}
+    for node_type in graph.schema.node_types:
+        ntype, count = node_type.name, node_type.num_nodes
+        names[ntype] = np.array([f"{ntype}-{i:x}" for i in rng.permutation(count)])
+        order = rng.permutation(count)  # the list of nodes is in an order of its own, and features follow it
+        lists[ntype] = tmp_path / f"{ntype}.parquet"
+        parquet.write_table(pa.table({"id": names[ntype][order]}), lists[ntype])
+        for feature, rows in graph.node_data.get(ntype, {}).items():
+            data.setdefault(ntype, {})[feature] = tmp_path / f"{ntype}-{feature}.npy"
+            np.save(data[ntype][feature], rows[order])
+    edges = {}
+    for number, (etype, (src, dst)) in enumerate(graph.edges.items()):
+        ends = names[etype.split(":")[0]][src], names[etype.split(":")[2]][dst]
+        edges[etype] = write_edge_list(tmp_path / f"{number}.tsv", "\t", *ends)
+    resources = detect_resources("40MB", workers=2)
+    out = chunk_edge_lists(
+        tmp_path / "out", edges, map_ids=True, header=False, nodes=lists, node_data=data, resources=resources
+    ).parent
+    known = {ntype: np.array(originals(out, ntype)) for ntype in names}
+    for etype, (src, dst) in graph.edges.items():
+        found = edges_of(out, etype)
+        np.testing.assert_array_equal(known[etype.split(":")[0]][found[0]], names[etype.split(":")[0]][src])
+        np.testing.assert_array_equal(known[etype.split(":")[2]][found[1]], names[etype.split(":")[2]][dst])
+    chunked = read_chunked(out)
+    for ntype, features in graph.node_data.items():
+        order = np.argsort(names[ntype])
+        for feature, rows in features.items():
+            found = chunked.node_data[ntype][feature].compute(scheduler="sync")
+            np.testing.assert_array_equal(found, rows[order], strict=True)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1"])
+def test_what_is_no_map_is_refused(content: bytes, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="--map-ids"):
+        read_id_map(tmp_path, "_N")
+    (tmp_path / "id_map").mkdir()
+    (tmp_path / "id_map" / "_N.parquet").write_bytes(content)
+    with pytest.raises(ValueError, match="not a readable parquet file"):
+        read_id_map(tmp_path, "_N")
+    parquet.write_table(pa.table({"id": [1]}), tmp_path / "id_map" / "_N.parquet")
+    with pytest.raises(ValueError, match="not a map of IDs"):
+        read_id_map(tmp_path, "_N")
