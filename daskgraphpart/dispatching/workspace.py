@@ -16,7 +16,6 @@ ORIG_EIDS = "orig_eids.dgl"
 SPLIT_NIDS = "split_nids.dgl"
 PART_FILES = (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)
 
-MANIFEST_FORMAT = "daskgraphpart partitions"
 WORKSPACE_NAME = ".daskgraphpart-work"
 
 
