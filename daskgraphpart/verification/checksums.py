@@ -33,14 +33,14 @@ class Checked:
 
 
 def manifest_of(config: Path, graph_name: str | None) -> Manifest | None:
-    """Manifest beside a config, or None where DGL wrote the partitions.
+    """Manifest beside a config (or in a directory, if the config is damaged); None where DGL wrote the partitions.
 
     Raises
     ------
     LayoutError
         If there is one that cannot be read.
     """
-    path = find_manifest(config.parent, graph_name)
+    path = find_manifest(config if config.is_dir() else config.parent, graph_name)
     return None if path is None else read_manifest(path)
 
 

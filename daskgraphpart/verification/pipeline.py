@@ -128,7 +128,7 @@ def verify_checksums(
         If there are no partitions at that path, or they have no checksums: DGL's own tools write none.
     """
     config = _existing(out_dir)
-    name = None if config.suffix != ".json" else _graph_name(config)
+    name = None if config.is_dir() else _graph_name(config)
     manifest = require_checksums(manifest_of(config, name), str(out_dir))
     findings = size_findings(manifest)
     with _runner(resources, progress) as runner:
