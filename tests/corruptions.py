@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from daskgraphpart.storage.atomic import publish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region
@@ -55,8 +55,9 @@ class Damaged:
         arrays |= {f"node/{key}": region.read() for key, region in graph.node_arrays.items()}
         arrays |= {f"edge/{key}": region.read() for key, region in graph.edge_arrays.items()}
         change(arrays)
-        num_nodes = len(arrays["node/_TYPE"])
-        num_edges = len(arrays["edge/inner_edge"])
+        num_nodes, num_edges = (
+            max(len(rows) for key, rows in arrays.items() if key.startswith(f"{kind}/")) for kind in ("node", "edge")
+        )
         specs = {
             kind: [
                 ArraySpec(key.removeprefix(f"{kind}/"), rows.dtype, rows.shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import corruptions as c
@@ -18,6 +17,7 @@ from daskgraphpart.verification.pipeline import verify, verify_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 ETYPES = ("a:r:b", "b:r:a", "a:s:a")
 RESOURCES = Resources(1 << 30, "threads", 2)
