@@ -1,7 +1,7 @@
 """Runs in an environment with real DGL: partitions a graph by `partition_graph`, with and without original IDs.
 
 Usage: python partition_for_verify.py GRAPH_DIR OUT_DIR. GRAPH_DIR is as `judges.save_for_judge` writes it. DGL returns
-the original IDs and saves none; `saved` has them in the files in which DGL's `dispatch_data --save-orig-nids` keeps them.
+the original IDs and saves none; `...-saved` has them in the files of DGL's `dispatch_data --save-orig-nids`.
 """
 
 import json
