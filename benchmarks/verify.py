@@ -1,7 +1,8 @@
 """How long does it take to prove a partition? Verifying against dispatching, side by side.
 
-`verify` compares every node, edge and row of features with the input, and all checksums; `contents` leaves the checksums
-out, `checksums` does nothing else, `quick` reads headers. The bar: `verify` takes at most twice as long as `dispatch`.
+`verify` compares every node, edge and row of features with the input, and all checksums; `contents` leaves the
+checksums out, `checksums` does nothing else, `quick` reads headers. The bar: `verify` takes at most twice as long as
+`dispatch`.
 """
 
 from __future__ import annotations

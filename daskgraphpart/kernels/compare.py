@@ -147,7 +147,7 @@ def sum_edges(src, dst, eids, shift, sums):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     src, dst, eids : int64 array (edges,)
-        Local ends and edge IDs.
+        Local ends and edge IDs; ends may be uint64 as well.
     shift : int
         Edges ``[i << shift, (i + 1) << shift)`` are summed in ``sums[i]``.
     sums : uint64 array
@@ -161,7 +161,7 @@ def sum_edges(src, dst, eids, shift, sums):  # type: ignore[no-untyped-def]
     for i in range(eids.size):
         if eids[i] < 0 or (eids[i] >> shift) >= sums.size:
             return i
-        word = splitmix64(splitmix64(splitmix64(uint64(eids[i])) + uint64(src[i])) + uint64(dst[i]))
+        word = splitmix64(splitmix64(splitmix64(uint64(eids[i]) + uint64(1)) + uint64(src[i])) + uint64(dst[i]))
         sums[eids[i] >> shift] += word
     return -1
 
@@ -237,3 +237,43 @@ def hash_rows(rows, key, hashes):  # type: ignore[no-untyped-def]
                 piece = (piece << uint64(8)) | uint64(rows[i, j])
             word = splitmix64(word + piece)
         hashes[i] += word
+
+
+@njit(cache=True, nogil=True)
+def add_counts(ids, counts):  # type: ignore[no-untyped-def]
+    """Count how often each ID is there.
+
+    Parameters
+    ----------
+    ids : int64 array (n,)
+    counts : uint32 array
+        Added to.
+
+    Returns
+    -------
+    int
+        The first ID out of range, by place, or -1.
+    """
+    for i in range(ids.size):
+        if ids[i] < 0 or ids[i] >= counts.size:
+            return i
+        counts[ids[i]] += np.uint32(1)
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def sum_hashes(words):  # type: ignore[no-untyped-def]
+    """Sum of scrambled words, modulo 2^64.
+
+    Parameters
+    ----------
+    words : uint64 array (n,)
+
+    Returns
+    -------
+    uint64
+    """
+    total = uint64(0)
+    for i in range(words.size):
+        total += splitmix64(words[i] + uint64(0x9E3779B97F4A7C15))
+    return total

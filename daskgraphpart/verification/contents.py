@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +22,13 @@ from daskgraphpart.verification import edge_pieces, extra_edges, nodes, trace
 from daskgraphpart.verification.edges import EdgeCheck, slices_of_blocks, verify_edges
 from daskgraphpart.verification.opened import Run
 from daskgraphpart.verification.rows import RowCheck, RowConfig, sampled, verify_rows
+from daskgraphpart.verification.set_contents import verify_sets, verify_structure
 from daskgraphpart.verification.splits import verify_splits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from daskgraphpart.chunked.blocks import InputFile
+    from daskgraphpart.chunked.blocks import Block, InputFile
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.partitioned.graph import PartitionedGraph
@@ -84,15 +87,19 @@ def verify_contents(contents: Contents, runner: Runner, sample: float) -> tuple[
     num_rows : int
         Rows of features that were compared.
     """
-    with _scratch(runner.resources.workspace) as scratch:
+    with _scratch(contents.parts.path.parent, runner.resources.workspace) as scratch:
         return _Passes.create(contents, runner, scratch).run(sample)
 
 
 @contextmanager
-def _scratch(workspace: str | None) -> Iterator[Path]:
+def _scratch(out: Path, workspace: str | None) -> Iterator[Path]:
+    """Directory for temporary files: beside the partitions, or in the system's if that is read-only."""
     if workspace is not None:
         Path(workspace).mkdir(parents=True, exist_ok=True)
-    path = Path(tempfile.mkdtemp(prefix="daskgraphpart-verify-", dir=workspace))
+    elif os.access(out, os.W_OK):
+        workspace = str(out)
+    path = Path(tempfile.mkdtemp(prefix=".daskgraphpart-verify-", dir=workspace))
+    (path / "runs").mkdir()
     try:
         yield path
     finally:
@@ -119,8 +126,11 @@ class _Passes:
         if findings:
             return findings, 0  # edges and rows are looked up by these IDs
         findings += self.edges()
-        wrong, num_rows = self.rows(sample, edges_too=not findings)
-        return findings + wrong, num_rows
+        if self.contents.has_originals:
+            wrong, num_rows = self.rows(sample, edges_too=not findings)
+        else:
+            wrong, num_rows = self.sets(edges_too=not findings)
+        return findings + wrong + self.splits(), num_rows
 
     def nodes(self) -> list[Finding]:
         run, parts = self.run_, self.contents.parts
@@ -155,7 +165,7 @@ class _Passes:
         findings += self.formats(rows)
         if findings:
             return findings
-        blocks = self._blocks()
+        blocks = self._blocks() if self.contents.has_originals else []
         traced = self.runner.run(Pass("trace-edges", trace.trace_stripe, stripes, self._trace_config(blocks), sizes))
         findings = [finding for found in traced for finding in found.findings]
         if findings:
@@ -164,16 +174,20 @@ class _Passes:
         halo = [trace.HaloUnit(part, count) for part, count in enumerate(numbers)]
         findings = self._run(Pass("verify-halo", trace.verify_halo, halo, run, [1] * len(halo)))
         findings += self.extra(stripes, traced)
-        return findings + self._compare(blocks, traced)
+        if not self.contents.has_originals:
+            return findings
+        findings += self._compare(blocks, traced)
+        shutil.rmtree(run.runs)
+        return findings
 
     def _trace_config(self, blocks: Sequence[EdgeCheck]) -> trace.TraceConfig:
         starts = [self.run_.first_edges[unit.type_id] + unit.block.first_row for unit in blocks]
-        return trace.TraceConfig(self.run_, np.array(starts, np.int64), self.contents.has_originals)
+        has_data = any(edge_type.data for edge_type in self.contents.graph.schema.edge_types)
+        num_columns = 3 + has_data if self.contents.has_originals else 0
+        return trace.TraceConfig(self.run_, np.array(starts, np.int64), num_columns)
 
     def _blocks(self) -> list[EdgeCheck]:
         """Cut the edges of the input; blocks come in the order of original homogeneous IDs."""
-        if not self.contents.has_originals:
-            return []
         schema, sizes = self.contents.graph.schema, choose_sizes(self.runner.resources)
         rows = min(max(sizes.edge_block_rows, schema.num_edges // MOST_PIECES), self.runner.resources.task_memory // 96)
         found = edge_blocks(self.contents.graph, max(1, rows), sizes.csv_block_bytes, self.runner)
@@ -219,8 +233,6 @@ class _Passes:
         return [*extra_edges.extra_edge_findings(counts, self.contents.out_edges)]
 
     def rows(self, sample: float, *, edges_too: bool) -> tuple[list[Finding], int]:
-        if not self.contents.has_originals:
-            return [], 0
         graph, resources = self.contents.graph, self.runner.resources
         kinds: list[tuple[str, Sequence[RowType], FeatureFiles]] = [("node", graph.schema.node_types, graph.node_files)]
         if edges_too:
@@ -236,9 +248,25 @@ class _Passes:
         sizes = [2 * unit.block.num_rows * unit.spec.row_nbytes for unit in units]
         config = RowConfig(self.run_, resources.task_memory // 4)
         findings = self._run(Pass("verify-rows", verify_rows, units, config, sizes))
-        numbers = [part.part_id for part in self.contents.parts.parts if part.split_nids]
-        findings += self._run(Pass("verify-splits", verify_splits, numbers, self.run_, [1] * len(numbers)))
         return findings, sum(unit.block.num_rows for unit in units)
+
+    def sets(self, *, edges_too: bool) -> tuple[list[Finding], int]:
+        """Compare without original IDs."""
+        graph, parts = self.contents.graph, self.contents.parts
+        most = choose_sizes(self.runner.resources).row_block_bytes
+        findings, num_rows = verify_sets(graph, parts, self.run_, self.runner, most)
+        if edges_too and not findings:
+            blocks: dict[int, list[Block]] = defaultdict(list)
+            for unit in self._blocks():
+                blocks[unit.type_id].append(unit.block)
+            rows = PIECES_PER_STRIPE * self.run_.piece_rows
+            stripes = edge_pieces.edge_stripes(parts, rows, lambda graph: [edge_pieces.main_format(graph)])
+            findings += verify_structure(blocks, stripes, parts, self.run_, self.runner)
+        return findings, num_rows
+
+    def splits(self) -> list[Finding]:
+        numbers = [part.part_id for part in self.contents.parts.parts if part.split_nids]
+        return self._run(Pass("verify-splits", verify_splits, numbers, self.run_, [1] * len(numbers)))
 
     def _run(self, pass_: Pass) -> list[Finding]:  # type: ignore[type-arg]
         return [finding for found in self.runner.run(pass_) for finding in found]

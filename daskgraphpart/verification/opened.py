@@ -60,6 +60,11 @@ class Run:
         return np.concatenate([[0], np.cumsum(self.num_edges, dtype=np.int64)]).astype(np.int64)
 
     @property
+    def runs(self) -> str:
+        """Directory of the traced edges, which are not needed for long."""
+        return f"{self.scratch}/runs"
+
+    @property
     def originals(self) -> str:
         """Original homogeneous ID of every new node ID."""
         return f"{self.scratch}/originals.npy"
@@ -78,7 +83,7 @@ class Run:
 
     def traced(self, part: int, stripe: int, piece: int, kind: str) -> str:
         """Edges by original IDs, grouped by block of the input."""
-        return f"{self.scratch}/{kind}-{part}-{stripe}-{piece}.npy"
+        return f"{self.runs}/{kind}-{part}-{stripe}-{piece}.npy"
 
     def new_eids(self, etype_id: int) -> str:
         """New ID of every edge of a type, by original ID."""

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 NO_CHECKSUMS = "no checksums: there is no manifest that has them"
 NO_ORIGINALS = (
-    "original IDs were not saved: nodes and edges could not be compared with the input one by one, "
-    "only the partitions with themselves, and the rows of features as a set"
+    "original IDs were not saved: the partitions were compared with themselves, and with the input as sets of rows, of "
+    "nodes with their rows and degrees, and of edges with their ends"
 )
 
 

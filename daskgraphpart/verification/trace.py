@@ -26,17 +26,26 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.part import Part
 
 OWNED, EXTRA = "owned", "extra"
-TRACED_ROWS = 4
-"""Rows of a run: row in the block, original source, original destination, new edge ID."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TraceConfig:
-    """The run, first original homogeneous edge ID of every block of the input, and whether there are original IDs."""
+    """What all stripes share.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    starts : int64 array (blocks,)
+        First original homogeneous edge ID of every block of the input.
+    num_columns : int
+        Columns of the traced edges: row in the block, original source, original destination and, if edges have data,
+        new edge ID; 0 if there are no original IDs.
+    """
 
     run: Run
     starts: np.ndarray
-    has_originals: bool
+    num_columns: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +99,7 @@ def trace_stripe(unit: EdgeStripe, config: TraceConfig) -> Traced:
         owned = eids < part.num_inner_edges
         traced.findings += _fault_of_owner(part, src, dst, eids, owned)
         _count_sources(parts, part, src, owned, traced)
-        if not config.has_originals:
+        if not config.num_columns:
             continue
         for kind, mine in ((OWNED, owned), (EXTRA, ~owned)):
             if mine.all():
@@ -167,7 +176,7 @@ def _write_traced(
         return
     blocks, counts = np.empty(ids.size, np.int32), np.zeros(config.starts.size, np.int64)
     find_blocks(ids, config.starts, int(run.first_edges[-1]), blocks, counts)
-    columns = np.empty((TRACED_ROWS, ids.size), run.eid_dtype)
+    columns = np.empty((config.num_columns, ids.size), run.eid_dtype)
     local = open_npy(run.local(part.part_id)).memmap()
     trace_edges((src, dst), ids, new, local, config.starts, blocks, group_starts(counts)[:-1], columns)
     create_npy(path, columns.dtype, columns.shape).write(columns, 0)

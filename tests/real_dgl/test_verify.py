@@ -112,3 +112,27 @@ def test_faults_in_partitions_of_dgl_are_found(fault: str, variant: str, made: P
     shutil.copytree(made / f"{variant}-saved", tmp_path / "out")
     FAULTS[fault](c.Damaged(tmp_path / "out"))
     assert not verify(made / "in", tmp_path / "out", resources=RESOURCES).ok
+
+
+UNORDERED_FAULTS: dict[str, Callable[[c.Damaged], None]] = {
+    "source": c.coo("row", lambda _, n: n ^ 1),
+    "destination": c.coo("col", lambda _, n: n ^ 1),
+    "turned edge": c.turn_edge,
+    "rows": swap_rows,
+    "flipped bit": lambda d: d.tensors(1, "edge_feat.dgl", lambda arrays: flip_last(arrays)),
+    "HALO node": c.node_array("inner_node", lambda part: part.num_inner_nodes, lambda _: 1),
+    "missing edge": c.extra(c.drop_extra),
+    "other edge": c.extra(c.redirect_extra),
+}
+
+
+def flip_last(arrays: dict[str, np.ndarray]) -> None:
+    key = next(iter(arrays))
+    arrays[key] = c.last_bit(arrays[key])
+
+
+@pytest.mark.parametrize("fault", UNORDERED_FAULTS)
+def test_faults_are_found_without_original_ids(fault: str, made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "plain", tmp_path / "out")
+    UNORDERED_FAULTS[fault](c.Damaged(tmp_path / "out"))
+    assert not verify(made / "in", tmp_path / "out", resources=RESOURCES).ok
