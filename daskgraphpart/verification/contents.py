@@ -20,7 +20,7 @@ from daskgraphpart.engine.plan import Pass
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.verification import edge_pieces, extra_edges, nodes, trace
 from daskgraphpart.verification.edges import EdgeCheck, slices_of_blocks, verify_edges
-from daskgraphpart.verification.opened import Run
+from daskgraphpart.verification.opened import Opening, Run
 from daskgraphpart.verification.rows import RowCheck, RowConfig, sampled, verify_rows
 from daskgraphpart.verification.set_contents import verify_sets, verify_structure
 from daskgraphpart.verification.splits import verify_splits
@@ -56,6 +56,8 @@ class Contents:
         The input, with the types of the partitions.
     parts : PartitionedGraph
         The partitions; their headers are as they should be.
+    opening : Opening
+        The same, for tasks.
     has_originals : bool
         Whether they have original IDs.
     out_edges : bool or None
@@ -64,6 +66,7 @@ class Contents:
 
     graph: ChunkedGraph
     parts: PartitionedGraph
+    opening: Opening
     has_originals: bool
     out_edges: bool | None
 
@@ -118,7 +121,7 @@ class _Passes:
         most = max(1024, runner.resources.task_memory // PIECE_NBYTES)
         rows = min(most, max(1 << 18, schema.num_edges // MOST_PIECES))
         num_nodes, num_edges = (tuple(t.num_rows for t in types) for types in (schema.node_types, schema.edge_types))
-        return cls(contents, runner, Run(str(contents.parts.path), str(scratch), num_nodes, num_edges, rows))
+        return cls(contents, runner, Run(contents.opening, str(scratch), num_nodes, num_edges, rows))
 
     def run(self, sample: float) -> tuple[list[Finding], int]:
         findings = self.nodes()

@@ -82,7 +82,7 @@ def edge_pieces(
 
 def verify_row_starts(number: int, run: Run) -> list[Finding]:
     """Task of the pass `verify-row-starts`: whether the row starts of CSR and CSC ascend from 0 to the edges."""
-    graph = opened(run.config_path).part(number).graph
+    graph = opened(run.opening).part(number).graph
     findings = []
     for name in graph.formats.keys() - {"coo"}:
         starts, last = graph.formats[name]["indptr"], 0
@@ -111,7 +111,7 @@ class FormatSums:
 
 def sum_formats(unit: EdgeStripe, run: Run) -> FormatSums:
     """Task of the pass `verify-formats`: sum up hashes of edges, and check what is claimed to be sorted."""
-    graph = opened(run.config_path).part(unit.part).graph
+    graph = opened(run.opening).part(unit.part).graph
     sums = np.zeros((graph.num_edges >> SUM_SHIFT) + 1, np.uint64)
     findings: list[Finding] = []
     for first, src, dst, eids in edge_pieces(graph, unit.format, (unit.first, unit.stop), run.piece_rows):
@@ -133,7 +133,7 @@ def sum_formats(unit: EdgeStripe, run: Run) -> FormatSums:
 
 def claim_findings(unit: EdgeStripe, run: Run) -> list[Finding]:
     """Task of the pass `verify-claims`: whether edges that a file calls sorted are; DGL crashes if they are not."""
-    graph = opened(run.config_path).part(unit.part).graph
+    graph = opened(run.opening).part(unit.part).graph
     claims = graph.claims[unit.format]
     last = (-1, -1)
     # one edge earlier: the last of the stripe before
@@ -162,7 +162,7 @@ def compare_sums(units: Sequence[EdgeStripe], results: Sequence[FormatSums], run
         key = (unit.part, unit.format)
         totals[key] = totals[key] + result.sums if key in totals else result.sums.copy()
     for (number, name), sums in totals.items():
-        graph = opened(run.config_path).part(number).graph
+        graph = opened(run.opening).part(number).graph
         main = main_format(graph)
         differ = np.flatnonzero(sums != totals[number, main])
         if differ.size:

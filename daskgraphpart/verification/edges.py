@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.read_block import read_edges
+from daskgraphpart.book import canonical_tuple
+from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.kernels.compare import compare_edges
 from daskgraphpart.kernels.owner_sort import group_starts
+from daskgraphpart.schema import EdgeType
 from daskgraphpart.storage.region import Region, open_npy
 from daskgraphpart.storage.runs import HEADER_NBYTES
 from daskgraphpart.verification.findings import Finding
@@ -64,7 +66,7 @@ def slices_of_blocks(runs: Sequence[TracedRun], num_blocks: int) -> list[list[Sl
 
 def verify_edges(unit: EdgeCheck, run: Run) -> list[Finding]:
     """Compare one block with what the parts say of its edges."""
-    etype = opened(run.config_path).etypes[unit.type_id]
+    etype = opened(run.opening).etypes[unit.type_id]
     expected = _expected(unit, run)
     findings: list[Finding] = []
     times = np.zeros(unit.block.num_rows, np.uint8)
@@ -102,9 +104,11 @@ def verify_edges(unit: EdgeCheck, run: Run) -> list[Finding]:
 def _expected(unit: EdgeCheck, run: Run) -> tuple[np.ndarray, np.ndarray]:
     """Original homogeneous ends of the edges of a block."""
     src, dst = read_edges(unit.block)
-    src_type, _, dst_type = opened(run.config_path).etypes[unit.type_id].split(":")
-    ntypes = opened(run.config_path).ntypes
-    return src + run.first_nodes[ntypes.index(src_type)], dst + run.first_nodes[ntypes.index(dst_type)]
+    parts = opened(run.opening)
+    edge_type = EdgeType(*canonical_tuple(parts.etypes[unit.type_id]), run.num_edges[unit.type_id])
+    of_src, of_dst = (parts.ntypes.index(ntype) for ntype in (edge_type.src, edge_type.dst))
+    check_ids(src, dst, run.num_nodes[of_src], run.num_nodes[of_dst], unit.block, edge_type)
+    return src + run.first_nodes[of_src], dst + run.first_nodes[of_dst]
 
 
 def _extra(
@@ -135,7 +139,7 @@ def _differences(
     expected, times = against
     first, count = compare_edges(columns, expected, times)
     if first >= 0:
-        parts = opened(run.config_path)
+        parts = opened(run.opening)
         row = int(columns[0][first])
         ends = [
             " to ".join(_named(int(ids[i]), parts.ntypes, run) for ids in found)

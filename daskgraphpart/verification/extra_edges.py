@@ -94,7 +94,7 @@ def count_extra_edges(numbers: tuple[int, ...], config: HopConfig) -> list[Extra
 
     Two bitmaps over all nodes for each part of the group, N / 8 bytes each.
     """
-    parts = opened(config.run.config_path)
+    parts = opened(config.run.opening)
     ranges = [tuple(parts.book.node_ranges[number, (0, -1), (0, 1)].tolist()) for number in numbers]
     members = [empty_bitmap(sum(config.run.num_nodes)) for _ in numbers]
     for number, (low, high), words in zip(numbers, ranges, members, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from daskgraphpart.dgl_layout.graph_file import FORMAT_BITS
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.opened import opened
+from daskgraphpart.verification.opened import Opening, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ TRAINERS = "trainer_id"
 class HeaderConfig:
     """The partitions, and the input with their types."""
 
-    config_path: str
+    opening: Opening
     schema: GraphSchema
     needs_originals: bool
 
@@ -66,7 +66,7 @@ def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Fi
 
 def verify_headers(number: int, config: HeaderConfig) -> list[Finding]:
     """Check the headers of all files of one part; a file that is damaged is one finding."""
-    parts = opened(config.config_path)
+    parts = opened(config.opening)
     part = parts.part(number)
     checks: tuple[Callable[[], Iterator[Finding]], ...] = (
         lambda: _graph(part, f"part{number}/graph.dgl"),

@@ -65,7 +65,7 @@ def node_stripes(parts: PartitionedGraph, rows: int) -> list[NodeStripe]:
 
 def verify_nodes(unit: NodeStripe, config: NodeConfig) -> list[Finding]:
     """Check the arrays of local nodes, and write where inner nodes come from."""
-    parts = opened(config.run.config_path)
+    parts = opened(config.run.opening)
     part = parts.part(unit.part)
     findings = [*_arrays(part, unit, config.run)]
     if not findings and not unit.is_inner:
@@ -163,7 +163,7 @@ def _keep_originals(part: Part, unit: NodeStripe, run: Run) -> Iterator[Finding]
 def map_nodes(unit: NodeStripe, config: NodeConfig) -> list[Finding]:
     """Find inner nodes whose original ID another node has too; write the original IDs of HALO nodes."""
     run = config.run
-    part = opened(run.config_path).part(unit.part)
+    part = opened(run.opening).part(unit.part)
     if unit.is_inner:
         return [*_taken_twice(part, unit, run)]
     originals, local = open_npy(run.originals).memmap(), open_npy(run.local(unit.part))
@@ -200,7 +200,7 @@ class OnceStripe:
 def verify_once(unit: OnceStripe, config: NodeConfig) -> list[Finding]:
     """Find nodes of the input that no part owns."""
     run = config.run
-    ntype = opened(run.config_path).ntypes[unit.type_id]
+    ntype = opened(run.opening).ntypes[unit.type_id]
     for first, places in read_pieces(open_npy(run.places(unit.type_id)), unit.first, unit.stop, run.piece_rows):
         missing = np.flatnonzero(places == 0)
         if missing.size:

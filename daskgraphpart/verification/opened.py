@@ -18,13 +18,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Opening:
+    """A partition config, opened by one run: a token tells runs apart, between which files may change."""
+
+    config_path: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run of `verify`; the types are those of the partitions, in their order.
 
     Parameters
     ----------
-    config_path : str
-        Partition config.
+    opening : Opening
+        The partitions.
     scratch : str
         Directory for temporary files, which no other run has.
     num_nodes, num_edges : tuple of int
@@ -33,7 +41,7 @@ class Run:
         Rows of a part that a task reads at one time.
     """
 
-    config_path: str
+    opening: Opening
     scratch: str
     num_nodes: tuple[int, ...]
     num_edges: tuple[int, ...]
@@ -91,9 +99,9 @@ class Run:
 
 
 @lru_cache(maxsize=1)
-def opened(config_path: str) -> PartitionedGraph:
+def opened(opening: Opening) -> PartitionedGraph:
     """Return the partitions of a run: the config of a thousand parts is long."""
-    return open_partitions(config_path)
+    return open_partitions(opening.config_path)
 
 
 def read_pieces(region: Region, first: int, stop: int, rows: int) -> Iterator[tuple[int, np.ndarray]]:

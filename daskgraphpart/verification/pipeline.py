@@ -7,6 +7,7 @@ does not matter: ours ascends by original ID, that of DGL's tools does not.
 from __future__ import annotations
 
 import json
+import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.dgl_layout.config import find_config
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
@@ -30,7 +33,7 @@ from daskgraphpart.verification.checksums import (
 from daskgraphpart.verification.contents import Contents, verify_contents
 from daskgraphpart.verification.findings import Finding, Report
 from daskgraphpart.verification.headers import HeaderConfig, config_findings, has_originals, verify_headers
-from daskgraphpart.verification.opened import opened
+from daskgraphpart.verification.opened import Opening
 
 if TYPE_CHECKING:
     import os
@@ -89,13 +92,16 @@ def verify(
         If `sample` is not a share.
     MetadataError, InputFileError
         If the input cannot be read.
+    PlanError
+        If the memory does not suffice.
     """
     if not 0 < sample <= 1:
         raise OptionError("not a share", place="--sample", expected="more than 0, at most 1", found=sample)
     config = _existing(out_dir)
     graph = graph if isinstance(graph, ChunkedGraph) else read_chunked(graph)
-    opened.cache_clear()  # files may have changed since an earlier run
-    with _runner(resources, progress) as runner:
+    # two bitmaps over the nodes, as where hops are followed
+    smallest = smallest_task_memory(graph.schema, DispatchOptions(num_hops=2))
+    with _runner(resources, progress, smallest) as runner:
         try:
             parts = open_partitions(config)
             manifest = manifest_of(config, parts.name)
@@ -171,7 +177,8 @@ class _Verification:
         graph = aligned(self.graph, self.parts)
         findings += config_findings(graph.schema, self.parts)
         originals = self.manifest is not None or has_originals(self.parts)
-        config = HeaderConfig(str(self.parts.path), graph.schema, originals)
+        opening = Opening(str(self.parts.path), uuid.uuid4().hex)
+        config = HeaderConfig(opening, graph.schema, originals)
         numbers = list(range(self.parts.num_parts))
         for found in self.runner.run(Pass("verify-headers", verify_headers, numbers, config, [1] * len(numbers))):
             findings += found
@@ -182,7 +189,7 @@ class _Verification:
             num_halo = [part.num_halo_nodes for part in self.parts.parts]
             findings = option_findings(self.manifest, self.parts.config.halo_hops, num_halo)
             out_edges = self.manifest.content.get("out_edges")
-        return Contents(graph, self.parts, originals, out_edges), findings
+        return Contents(graph, self.parts, opening, originals, out_edges), findings
 
 
 def _existing(out_dir: str | os.PathLike[str]) -> Path:
@@ -206,7 +213,9 @@ def _graph_name(config: Path) -> str | None:
 
 
 @contextmanager
-def _runner(resources: Resources | None, progress: Progress | None) -> Iterator[Runner]:
-    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+def _runner(
+    resources: Resources | None, progress: Progress | None, smallest: int = SMALLEST_TASK_MEMORY
+) -> Iterator[Runner]:
+    resources = (resources or detect_resources()).limited(smallest)
     with open_runner(resources, progress) as runner:
         yield runner

@@ -59,7 +59,7 @@ def sampled(block: Block, fraction: float, feature: str) -> Block:
 
 def verify_rows(unit: RowCheck, config: RowConfig) -> list[Finding]:
     """Compare one block with the rows of all parts."""
-    run, book = config.run, opened(config.run.config_path).book
+    run, book = config.run, opened(config.run.opening).book
     low, high = unit.block.first_row, unit.block.first_row + unit.block.num_rows
     expected = read_rows(unit.block, unit.spec).astype(unit.spec.stored_dtype, copy=False)
     if unit.kind == "node":
@@ -72,7 +72,7 @@ def verify_rows(unit: RowCheck, config: RowConfig) -> list[Finding]:
     findings = []
     for number in np.unique(owners).tolist():
         mine = np.flatnonzero(owners == number)
-        part = opened(run.config_path).part(number)
+        part = opened(run.opening).part(number)
         region = (part.node_regions if unit.kind == "node" else part.edge_regions)[name][unit.spec.name]
         rows = new[mine] - ranges[number, unit.type_id, 0]
         found = _read(region, rows, config.mapped_nbytes)

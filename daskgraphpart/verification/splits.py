@@ -10,7 +10,7 @@ from daskgraphpart.verification.opened import Run, opened, read_pieces
 
 def verify_splits(number: int, run: Run) -> list[Finding]:
     """Compare all lists of one part with its masks, which `verify-rows` compares with the input."""
-    part = opened(run.config_path).part(number)
+    part = opened(run.opening).part(number)
     findings = []
     for key, ids in part.split_nids.items():
         ntype, _, mask = key.rpartition("/")

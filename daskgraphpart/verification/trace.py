@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.kernels.bitmap import empty_bitmap
+from daskgraphpart.kernels.bitmap import empty_bitmap, rank_words
 from daskgraphpart.kernels.compare import find_blocks, mark_ends, trace_edges
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import create_npy, open_npy
@@ -85,7 +85,7 @@ class Traced:
 def trace_stripe(unit: EdgeStripe, config: TraceConfig) -> Traced:
     """Check and trace one stripe."""
     run = config.run
-    parts = opened(run.config_path)
+    parts = opened(run.opening)
     part = parts.part(unit.part)
     traced = Traced(np.zeros(parts.num_parts, np.int64))
     words = empty_bitmap(part.num_halo_nodes)
@@ -238,7 +238,7 @@ def _ids_in_part(part: Part, new: np.ndarray, run: Run) -> tuple[np.ndarray, Fin
 
 def verify_edge_arrays(unit: EdgeStripe, run: Run) -> list[Finding]:
     """Task of the pass `verify-edge-arrays`: IDs, flags and types of local edges."""
-    part = opened(run.config_path).part(unit.part)
+    part = opened(run.opening).part(unit.part)
     findings: list[Finding] = []
     for first in range(unit.first, unit.stop, run.piece_rows):
         findings += _arrays(part, first, min(first + run.piece_rows, unit.stop))
@@ -286,14 +286,19 @@ class HaloUnit:
 
 def verify_halo(unit: HaloUnit, run: Run) -> list[Finding]:
     """Task of the pass `verify-halo`: whether every HALO node is an end of an edge of the part."""
-    part = opened(run.config_path).part(unit.part)
+    part = opened(run.opening).part(unit.part)
     words = empty_bitmap(part.num_halo_nodes)
     for stripe in range(unit.num_stripes):
         words |= open_npy(run.halo(unit.part, stripe)).read()
-    alone = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")[: part.num_halo_nodes] == 0)
-    if not alone.size:
+    missing = part.num_halo_nodes - int(rank_words(words, np.empty(words.size, np.int64)))
+    if not missing:
         return []
-    row = part.num_inner_nodes + int(alone[0])
+    word = int(np.argmax(words != ~np.uint64(0)))
+    row = (
+        part.num_inner_nodes
+        + 64 * word
+        + int(np.argmin(np.unpackbits(words[word : word + 1].view(np.uint8), bitorder="little")))
+    )
     what = f"HALO node {row:,}, new ID {int(part.graph.node_arrays['_ID'].read(row, row + 1)[0]):,}"
     return [
         Finding(
@@ -304,6 +309,6 @@ def verify_halo(unit: HaloUnit, run: Run) -> list[Finding]:
             row=row,
             expected="an end of an edge of the part",
             found="no such edge",
-            count=alone.size,
+            count=missing,
         )
     ]

@@ -79,7 +79,7 @@ def hash_feature(unit: RowUnit, run: Run) -> int:
     if unit.block is not None:
         rows = read_rows(unit.block, unit.spec).astype(unit.spec.stored_dtype, copy=False)
         return _add(rows, key, colors(run, INPUT, unit.kind, unit.type_id), unit.block.first_row)
-    part = opened(run.config_path).part(unit.part)
+    part = opened(run.opening).part(unit.part)
     name = (part.book.ntypes if unit.kind == "node" else part.book.etypes)[unit.type_id]
     region = (part.node_regions if unit.kind == "node" else part.edge_regions)[name][unit.spec.name]
     begin = part.book.part_range(unit.part, name)[0]
@@ -117,7 +117,7 @@ def count_degrees(unit: DegreeUnit, run: Run) -> list[Finding]:
             if bad >= 0:
                 return [Finding("input", block.path, f"edge {block.first_row + bad:,} ends in no node")]
         return []
-    parts = opened(run.config_path)
+    parts = opened(run.opening)
     wanted = end_types(parts, unit.etype_id)[unit.end]
     for part in parts.parts:
         for ends in _typed_ends(parts, part, unit.etype_id, run):
@@ -151,7 +151,7 @@ def _typed_ends(
 
 def mix_degrees(type_id: int, run: Run) -> list[Finding]:
     """Task of the pass `hash-nodes`: add hashes of the degrees to the colors of a node type, and compare the sums."""
-    parts = opened(run.config_path)
+    parts = opened(run.opening)
     sums = []
     for side in (INPUT, PARTS):
         region, total = open_npy(colors(run, side, "node", type_id)), 0
@@ -181,7 +181,7 @@ class EdgeUnit:
 
 def sum_input_edges(unit: EdgeUnit, run: Run) -> int:
     """Task of the pass `sum-input-edges`: sum of hashes of a block's edges."""
-    parts = opened(run.config_path)
+    parts = opened(run.opening)
     own = open_npy(colors(run, INPUT, "edge", unit.etype_id))
     rows = own.read(unit.block.first_row, unit.block.first_row + unit.block.num_rows)
     ends = [
@@ -196,7 +196,7 @@ def sum_part_edges(unit: EdgeStripe, run: Run) -> list[int]:
 
     Two more sums follow: of hashes of all local edge IDs, and of the places, which must have the same.
     """
-    parts = opened(run.config_path)
+    parts = opened(run.opening)
     part = parts.part(unit.part)
     ids, sums = part.graph.node_arrays["_ID"].memmap(), [0] * (len(parts.etypes) + 2)
     ranges = parts.book.edge_ranges[unit.part]
@@ -226,7 +226,7 @@ def _sum(src: np.ndarray, dst: np.ndarray, rows: np.ndarray) -> int:
 
 def extra_ends(unit: EdgeStripe, run: Run) -> list[Finding]:
     """Task of the pass `verify-extra`: edges that a part holds without owning them, against those of their owners."""
-    parts = opened(run.config_path)
+    parts = opened(run.opening)
     part = parts.part(unit.part)
     ids, new = part.graph.node_arrays["_ID"].memmap(), part.graph.edge_arrays["_ID"].memmap()
     for _, src, dst, eids in edge_pieces(part.graph, unit.format, (unit.first, unit.stop), run.piece_rows):
