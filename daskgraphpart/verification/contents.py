@@ -19,7 +19,9 @@ from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.verification import edge_pieces, extra_edges, nodes, trace
+from daskgraphpart.verification.edge_arrays import verify_edge_arrays
 from daskgraphpart.verification.edges import EdgeCheck, slices_of_blocks, verify_edges
+from daskgraphpart.verification.halo import HaloUnit, verify_halo
 from daskgraphpart.verification.opened import Opening, Run
 from daskgraphpart.verification.rows import RowCheck, RowConfig, sampled, verify_rows
 from daskgraphpart.verification.set_contents import verify_sets, verify_structure
@@ -164,7 +166,7 @@ class _Passes:
         rows = PIECES_PER_STRIPE * run.piece_rows
         stripes = edge_pieces.edge_stripes(parts, rows, lambda graph: [edge_pieces.main_format(graph)])
         sizes = [37 * (unit.stop - unit.first) for unit in stripes]
-        findings = self._run(Pass("verify-edge-arrays", trace.verify_edge_arrays, stripes, run, sizes))
+        findings = self._run(Pass("verify-edge-arrays", verify_edge_arrays, stripes, run, sizes))
         findings += self.formats(rows)
         if findings:
             return findings
@@ -174,8 +176,8 @@ class _Passes:
         if findings:
             return findings
         numbers = np.bincount([unit.part for unit in stripes], minlength=parts.num_parts).tolist()
-        halo = [trace.HaloUnit(part, count) for part, count in enumerate(numbers)]
-        findings = self._run(Pass("verify-halo", trace.verify_halo, halo, run, [1] * len(halo)))
+        halo = [HaloUnit(part, count) for part, count in enumerate(numbers)]
+        findings = self._run(Pass("verify-halo", verify_halo, halo, run, [1] * len(halo)))
         findings += self.extra(stripes, traced)
         if not self.contents.has_originals:
             return findings

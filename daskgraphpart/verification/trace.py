@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.kernels.bitmap import empty_bitmap, rank_words
+from daskgraphpart.kernels.bitmap import empty_bitmap
 from daskgraphpart.kernels.compare import find_blocks, mark_ends, trace_edges
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import create_npy, open_npy
@@ -234,81 +234,3 @@ def _ids_in_part(part: Part, new: np.ndarray, run: Run) -> tuple[np.ndarray, Fin
             return ids, fault
         ids[where] = found + run.first_edges[type_id]
     return ids, None
-
-
-def verify_edge_arrays(unit: EdgeStripe, run: Run) -> list[Finding]:
-    """Task of the pass `verify-edge-arrays`: IDs, flags and types of local edges."""
-    part = opened(run.opening).part(unit.part)
-    findings: list[Finding] = []
-    for first in range(unit.first, unit.stop, run.piece_rows):
-        findings += _arrays(part, first, min(first + run.piece_rows, unit.stop))
-        if findings:
-            break
-    return findings
-
-
-def _arrays(part: Part, first: int, stop: int) -> Iterator[Finding]:
-    book, arrays, file = part.book, part.graph.edge_arrays, f"part{part.part_id}/graph.dgl"
-    low, high = int(book.edge_ranges[part.part_id, 0, 0]), int(book.edge_ranges[part.part_id, -1, 1])
-    ids, local = arrays["_ID"].read(first, stop), np.arange(first, stop)
-    inner = local < high - low
-    wrong = np.where(inner, ids != low + local, (ids < 0) | (ids >= book.edge_ranges[-1, -1, 1]))
-    wrong |= ~inner & (ids >= low) & (ids < high)
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        yield Finding(
-            "edge arrays", file, f"ID of local edge {first + i:,}", part.part_id, row=first + i,
-            expected=f"{low + first + i:,}" if inner[i] else "an edge of another part", found=f"{ids[i]:,}",
-            count=int(wrong.sum()),
-        )  # fmt: skip
-        return
-    columns: dict[str, np.ndarray] = {"inner_edge": inner.astype(np.int64)}
-    if "_TYPE" in arrays:
-        columns["_TYPE"] = book.map_to_per_etype(ids)[0]
-    for name, values in columns.items():
-        given = arrays[name].read(first, stop)
-        differ = np.flatnonzero(given != values)
-        if differ.size:
-            i = int(differ[0])
-            yield Finding(
-                "edge arrays", file, f"{name} of local edge {first + i:,}", part.part_id, row=first + i,
-                expected=str(values[i]), found=str(given[i]), count=differ.size,
-            )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class HaloUnit:
-    """One part, and how many stripes its edges were cut into."""
-
-    part: int
-    num_stripes: int
-
-
-def verify_halo(unit: HaloUnit, run: Run) -> list[Finding]:
-    """Task of the pass `verify-halo`: whether every HALO node is an end of an edge of the part."""
-    part = opened(run.opening).part(unit.part)
-    words = empty_bitmap(part.num_halo_nodes)
-    for stripe in range(unit.num_stripes):
-        words |= open_npy(run.halo(unit.part, stripe)).read()
-    missing = part.num_halo_nodes - int(rank_words(words, np.empty(words.size, np.int64)))
-    if not missing:
-        return []
-    word = int(np.argmax(words != ~np.uint64(0)))
-    row = (
-        part.num_inner_nodes
-        + 64 * word
-        + int(np.argmin(np.unpackbits(words[word : word + 1].view(np.uint8), bitorder="little")))
-    )
-    what = f"HALO node {row:,}, new ID {int(part.graph.node_arrays['_ID'].read(row, row + 1)[0]):,}"
-    return [
-        Finding(
-            "HALO nodes",
-            f"part{unit.part}/graph.dgl",
-            what,
-            unit.part,
-            row=row,
-            expected="an end of an edge of the part",
-            found="no such edge",
-            count=missing,
-        )
-    ]

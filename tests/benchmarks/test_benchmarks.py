@@ -43,6 +43,12 @@ def test_memory_vs_scale(scripts: Path, tmp_path: Path) -> None:
     assert len(table.splitlines()) == 4
 
 
+def test_verify(scripts: Path, tmp_path: Path) -> None:
+    table = run(scripts / "verify.py", *TOY, "--directory", str(tmp_path))
+    found = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+    assert found == ["dispatch", "verify", "contents", "checksums", "quick"]
+
+
 def test_kernels(scripts: Path) -> None:
     assert "parse_edges" in run(scripts / "kernels.py", "--rows", "1e4", "--nodes", "1e4")
 
