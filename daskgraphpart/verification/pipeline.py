@@ -106,8 +106,7 @@ def verify(
             parts = open_partitions(config)
             manifest = manifest_of(config, parts.name)
         except LayoutError as error:
-            file = Path(error.file or config).name
-            return Report((Finding("layout", file, str(error)),), 0, 0, 0)
+            return Report((_layout_finding(error, config), *_missing_files(config)), 0, 0, 0)
         return _Verification(graph, parts, manifest, runner).run(quick=quick, sample=sample, checksums=checksums)
 
 
@@ -201,6 +200,24 @@ def _existing(out_dir: str | os.PathLike[str]) -> Path:
         if not damaged:
             raise
         return Path(out_dir)
+
+
+def _layout_finding(error: LayoutError, config: Path) -> Finding:
+    place = f"{error.place}: " if error.place else ""
+    return Finding(
+        "layout", Path(error.file or config).name, place + error.what,
+        expected=None if error.expected is None else str(error.expected),
+        found=None if error.found is None else str(error.found),
+    )  # fmt: skip
+
+
+def _missing_files(config: Path) -> list[Finding]:
+    """Files that the manifest lists and that are not as they were, where the config cannot be used."""
+    try:
+        manifest = manifest_of(config, None if config.is_dir() else _graph_name(config))
+    except LayoutError:
+        return []
+    return size_findings(manifest) if manifest else []
 
 
 def _graph_name(config: Path) -> str | None:

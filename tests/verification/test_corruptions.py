@@ -270,6 +270,14 @@ def test_checksums_find_files_that_are_missing_cut_or_exchanged(whole: Path, tmp
     assert ("part2/edge_feat.dgl", "file is missing") in found
 
 
+def test_all_files_that_a_copy_lacks_are_listed(whole: Path, tmp_path: Path) -> None:
+    out = damaged(whole, "coo", tmp_path / "out", keep_manifest=True)
+    shutil.rmtree(out.root / "part1")
+    (out.root / "part2" / "orig_eids.dgl").unlink()
+    findings = verify(whole / "in", out.root, quick=True, resources=RESOURCES).findings
+    assert {f"part1/{name}" for name in FILES} | {"part2/orig_eids.dgl"} < {finding.file for finding in findings}
+
+
 def test_findings_name_part_type_row_and_values(whole: Path, tmp_path: Path) -> None:
     out = damaged(whole, "coo", tmp_path / "out")
     region = out.part(1).node_regions["b"]["y"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,6 +197,29 @@ def test_a_manifest_that_is_wrong_is_a_finding(change: Any, says: str, made: Pat
     path.write_text(json.dumps(content))
     findings = verify(made / "in", tmp_path / "out", resources=RESOURCES).findings
     assert any(says in str(finding) for finding in findings), findings
+
+
+PROGRAM = """
+import sys
+import daskgraphpart as dgp
+assert dgp.verify(sys.argv[1], sys.argv[2], resources=dgp.detect_resources("64MB", workers=2)).ok
+# not getrusage, whose peak is inherited from the process that started this one
+print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.memory
+def test_peak_memory_does_not_grow_with_edges(tmp_path: Path) -> None:
+    peaks = []
+    for edges in ("2e5", "4e6"):
+        graph, out = tmp_path / edges, tmp_path / f"out-{edges}"
+        assert call("generate", graph, "--nodes", "5e4", "--edges", edges, "--features", "8", "--quiet") == 0
+        assert call("partition", graph, out, "--num-parts", "4", "--method", "random", "--quiet") == 0
+        command = [sys.executable, "-c", PROGRAM, str(graph), str(out)]
+        if not peaks:
+            subprocess.run(command, check=True, capture_output=True)  # compiles the kernels
+        peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+    assert peaks[1] - peaks[0] < 64_000_000, peaks
 
 
 def test_verify_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
