@@ -1,4 +1,7 @@
-"""Compare the data of partitions with those of the input: the passes, one after another."""
+"""Compare the data of partitions with those of the input: the passes, one after another.
+
+Temporary files take 12 bytes per edge (16 where edges have data, twice that from 2^31 edges on) and 12 per local node.
+"""
 
 from __future__ import annotations
 
@@ -195,7 +198,8 @@ class _Passes:
         """Cut the edges of the input; blocks come in the order of original homogeneous IDs."""
         schema, sizes = self.contents.graph.schema, choose_sizes(self.runner.resources)
         rows = min(max(sizes.edge_block_rows, schema.num_edges // MOST_PIECES), self.runner.resources.task_memory // 96)
-        found = edge_blocks(self.contents.graph, max(1, rows), sizes.csv_block_bytes, self.runner)
+        text = 2 * sizes.csv_block_bytes // 3  # beside the edges of a block there are those that parts hold of it
+        found = edge_blocks(self.contents.graph, max(1, rows), max(1, text), self.runner)
         return [
             EdgeCheck(type_id, block, (), bool(edge_type.data))
             for type_id, edge_type in enumerate(schema.edge_types)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dgl_layout.graph_file import GraphFile
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
-SUM_SHIFT = 18
+SUM_SHIFT = 20
 """Sums are kept for windows of so many bits of edge IDs, to tell where formats differ."""
 
 
