@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.load import LocalGraph, load_partition, load_partition_book, load_partition_feats
     from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
     from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
-    from daskgraphpart.verification.pipeline import verify
+    from daskgraphpart.verification.pipeline import verify, verify_checksums
 
 __version__ = "0.1.0"
 
@@ -74,6 +74,7 @@ _HOMES = {
     "read_id_map": "api.edge_lists",
     "read_parmetis": "api.parmetis",
     "verify": "verification.pipeline",
+    "verify_checksums": "verification.pipeline",
     "write_chunked": "chunked.write",
     "write_parmetis": "api.parmetis",
 }
@@ -116,6 +117,7 @@ __all__ = [
     "read_id_map",
     "read_parmetis",
     "verify",
+    "verify_checksums",
     "write_chunked",
     "write_parmetis",
 ]

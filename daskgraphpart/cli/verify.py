@@ -4,40 +4,79 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
 
+if TYPE_CHECKING:
+    from daskgraphpart.verification.findings import Report
+
 MOST_FINDINGS_SHOWN = 20
 
 
 @click.command("verify")
-@click.argument("in_dir", type=click.Path())
-@click.argument("out_dir", type=click.Path())
+@click.argument("directories", nargs=-1, required=True, type=click.Path(), metavar="[IN_DIR] OUT_DIR")
+@click.option("--quick", is_flag=True, help="Read headers and small files only: seconds, whatever the size.")
+@click.option(
+    "--sample", type=float, default=1.0, metavar="FRACTION", help="Share of the rows of features that is compared."
+)
+@click.option(
+    "--checksums/--no-checksums",
+    default=None,
+    help="Compare checksums with the manifest (default, if there is one); --checksums without IN_DIR does just that.",
+)
 @with_options(RESOURCE_OPTIONS)
 def command(**values: Any) -> None:
     """Compare the partitions in OUT_DIR with the graph in IN_DIR they were made from.
 
-    Checks counts and ranges, that every node and edge is there once, in the part that owns it, and every row of every
-    feature. Ends with exit code 1 if anything is wrong.
+    Checks counts and ranges, that every node and edge is there once, in the part that owns it, HALO nodes, every row of
+    every feature, and checksums. OUT_DIR may have been written by DGL's own tools. Ends with exit code 1 if anything is
+    wrong.
 
     \b
     daskgraphpart verify graph partitions
+    daskgraphpart verify copy-of-partitions --checksums
     """
-    from daskgraphpart.display.units import format_count, format_seconds
-    from daskgraphpart.verification.pipeline import verify
-
+    directories = values["directories"]
+    if len(directories) > 2:
+        raise click.UsageError("Give IN_DIR and OUT_DIR, or OUT_DIR and --checksums.")
+    if len(directories) == 1 and not values["checksums"]:
+        raise click.UsageError("Missing IN_DIR; without it, give --checksums.")
     started = time.monotonic()
     with progress_of(values) as progress:
-        report = verify(values["in_dir"], values["out_dir"], resources=resources_of(values), progress=progress)
+        how = {"resources": resources_of(values), "progress": progress}
+        report = _verify(directories, values, how)
+    _show(report, time.monotonic() - started, values)
+
+
+def _verify(directories: tuple[str, ...], values: dict[str, Any], how: dict[str, Any]) -> Report:
+    from daskgraphpart.verification.pipeline import verify, verify_checksums
+
+    if len(directories) == 1:
+        return verify_checksums(directories[0], **how)
+    return verify(
+        *directories, quick=values["quick"], sample=values["sample"], checksums=values["checksums"] is not False, **how
+    )
+
+
+def _show(report: Report, seconds: float, values: dict[str, Any]) -> None:
+    from daskgraphpart.display.units import format_count, format_seconds
+
     for finding in report.findings[:MOST_FINDINGS_SHOWN]:
         click.echo(str(finding))
     if not report.ok:
         click.echo(f"{len(report.findings)} things are wrong")
         sys.exit(1)
-    if not values["quiet"]:
-        counted = f"{format_count(report.num_nodes)} nodes, {format_count(report.num_edges)} edges"
-        rows = f"{format_count(report.num_rows)} rows of features"
-        click.echo(f"all is well: {counted}, {rows} compared in {format_seconds(time.monotonic() - started)}")
+    if values["quiet"]:
+        return
+    for note in report.notes:
+        click.echo(note)
+    took = format_seconds(seconds)
+    files = f"{format_count(report.num_files)} checksums"
+    if report.num_nodes == 0 and report.num_edges == 0:
+        click.echo(f"all is well: {files} compared in {took}" + ("; headers only" if values["quick"] else ""))
+        return
+    counted = f"{format_count(report.num_nodes)} nodes, {format_count(report.num_edges)} edges"
+    click.echo(f"all is well: {counted}, {format_count(report.num_rows)} rows of features, {files} compared in {took}")

@@ -67,6 +67,11 @@ class PartitionConfig:
 
 def write_config(path: Path, config: PartitionConfig) -> None:
     """Write a config atomically; the last thing that is written of a partition."""
+    write_bytes(path, config_bytes(config))
+
+
+def config_bytes(config: PartitionConfig) -> bytes:
+    """Content of the file of a config."""
     book = config.book
     content: dict[str, Any] = {
         "graph_name": config.graph_name,
@@ -88,7 +93,7 @@ def write_config(path: Path, config: PartitionConfig) -> None:
             "edge_feats": part.edge_feats,
             "part_graph": part.part_graph,
         }
-    write_bytes(path, (json.dumps(content) + "\n").encode())
+    return (json.dumps(content) + "\n").encode()
 
 
 def find_config(path: str | os.PathLike[str]) -> Path:

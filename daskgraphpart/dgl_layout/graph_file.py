@@ -130,6 +130,11 @@ class GraphFile:
         ``coo`` with ``row`` and ``col``; ``csr`` and ``csc`` with ``indptr``, ``indices`` and ``data``.
     node_arrays, edge_arrays : mapping of str to Region
         Data of nodes and edges.
+    claims : mapping of str to tuple of bool
+        What the file says is sorted: for ``coo`` the rows, and the columns of each row; for ``csr`` and ``csc`` the
+        columns of each row. DGL believes it.
+    may_make : int
+        Formats that DGL may make, bits as in `FORMAT_BITS`; all of them in files of DGL 0.9.
     """
 
     num_nodes: int
@@ -137,6 +142,8 @@ class GraphFile:
     formats: Mapping[str, Mapping[str, Region]]
     node_arrays: Mapping[str, Region]
     edge_arrays: Mapping[str, Region]
+    claims: Mapping[str, tuple[bool, ...]]
+    may_make: int
 
     def ends(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Read the local sources and destinations of edges ``[start, stop)``.
@@ -201,9 +208,10 @@ def _read_graph(reader: FileReader) -> GraphFile:
     _expect_one(reader, "relations")
     reader.magic(MAGIC_RELATION, "relation")
     stored = reader.i64()
-    reader.i64()  # formats that may be made
+    allowed = reader.i64()
     shapes: list[tuple[str, int, int]] = []
-    formats = {name: _read_format(reader, name, shapes) for name in _format_names(reader, stored)}
+    claims: dict[str, tuple[bool, ...]] = {}
+    formats = {name: _read_format(reader, name, shapes, claims) for name in _format_names(reader, stored)}
     _expect_one(reader, "node types")
     num_nodes = reader.i64()
     num_edges = next((edges for _, _, edges in shapes), 0)
@@ -223,7 +231,8 @@ def _read_graph(reader: FileReader) -> GraphFile:
         reader.text()
     reader.take(reader.u64())  # DGL seeks it from the end of the file: a check that all is there
     reader.u64()
-    return GraphFile(num_nodes, num_edges, formats, node_arrays, edge_arrays)
+    may_make = allowed & ALL_FORMATS if allowed >> 32 else ALL_FORMATS
+    return GraphFile(num_nodes, num_edges, formats, node_arrays, edge_arrays, claims, may_make)
 
 
 def _format_names(reader: FileReader, stored: int) -> tuple[str, ...]:
@@ -235,12 +244,14 @@ def _format_names(reader: FileReader, stored: int) -> tuple[str, ...]:
     return names
 
 
-def _read_format(reader: FileReader, name: str, shapes: list[tuple[str, int, int]]) -> dict[str, Region]:
+def _read_format(
+    reader: FileReader, name: str, shapes: list[tuple[str, int, int]], claims: dict[str, tuple[bool, ...]]
+) -> dict[str, Region]:
     _read_metagraph(reader)
     reader.magic(MAGIC_COO if name == "coo" else MAGIC_CSR, f"{name.upper()} matrix")
     num_columns, num_rows = reader.i64(), reader.i64()
     first, second, edge_ids = reader.array(), reader.array(), reader.array()
-    reader.take(2 if name == "coo" else 1)  # whether it is sorted
+    claims[name] = tuple(map(bool, reader.take(2 if name == "coo" else 1)))
     wrong_ids = {str(region.dtype) for region in (first, second)} - {"int64", "int32"}
     lengths = (second.shape, second.shape) if name == "coo" else ((num_rows + 1,), second.shape)
     if wrong_ids or first.shape != lengths[0] or len(second.shape) != 1 or num_rows != num_columns:
@@ -251,6 +262,8 @@ def _read_format(reader: FileReader, name: str, shapes: list[tuple[str, int, int
         )
     shapes.append((name, num_rows, second.num_rows))
     if name == "coo":
+        if edge_ids.num_rows:
+            raise reader.fault("COO matrix with edge IDs, which DGL ignores", found=f"{edge_ids.num_rows:,} IDs")
         return {"row": first, "col": second}
     if edge_ids.shape not in (second.shape, (0,)):
         raise reader.fault("wrong number of edge IDs", expected=second.shape, found=edge_ids.shape)

@@ -9,18 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dgl_layout.config import PartitionConfig, PartPaths, write_config
+from daskgraphpart.dgl_layout.config import PartitionConfig, PartPaths, config_bytes, write_config
+from daskgraphpart.dgl_layout.manifest import SUFFIX, write_manifest
 from daskgraphpart.dispatching.workspace import (
     EDGE_FEAT,
+    EDGE_MAP,
     GRAPH,
-    MANIFEST_FORMAT,
     NODE_FEAT,
+    NODE_MAP,
     ORIG_EIDS,
     ORIG_NIDS,
     SPLIT_NIDS,
     part_file,
 )
-from daskgraphpart.storage.atomic import publish, write_json
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.storage.atomic import publish
+from daskgraphpart.storage.checksums import FileChecksum, hash_bytes, hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,14 +57,13 @@ class Outcome:
 def finish(
     job: Job, book: PartitionBook, quality: Quality, has_splits: bool, id_maps: tuple[str, str] | None
 ) -> Outcome:
-    """Name the files, write the manifest and then the config."""
+    """Name the files, write the manifest with their checksums, and then the config."""
     names = [GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, *([SPLIT_NIDS] if has_splits else [])]
     for part in range(job.num_parts):
         for name in names:
             publish(part_file(job.out, part, name))
     schema = job.graph.schema
     config_path = Path(job.out) / (job.options.config_name or f"{schema.name}.json")
-    write_json(config_path.with_name(f"{schema.name}.manifest.json"), _manifest(job, quality))
     config = PartitionConfig(
         graph_name=schema.name,
         num_parts=job.num_parts,
@@ -76,16 +79,26 @@ def finish(
         ),
         id_maps=id_maps,
     )
+    files = [f"part{part}/{name}" for part in range(job.num_parts) for name in names]
+    files += [] if id_maps is None else [NODE_MAP, EDGE_MAP]
+    checksums = {**_checksums(job, files), config_path.name: hash_bytes(config_bytes(config))}
+    write_manifest(config_path.with_name(schema.name + SUFFIX), _manifest(job, quality), checksums)
     write_config(config_path, config)
     return Outcome(config_path, book, quality)
+
+
+def _checksums(job: Job, files: Sequence[str]) -> dict[str, FileChecksum]:
+    """Checksums of finished files, which are mostly in the page cache still."""
+    paths = [f"{job.out}/{name}" for name in files]
+    sizes = [Path(path).stat().st_size for path in paths]
+    found = job.runner.run(Pass("hash-files", hash_file, paths, None, sizes))
+    return dict(zip(files, found, strict=True))
 
 
 def _manifest(job: Job, quality: Quality) -> dict[str, Any]:
     """What DGL's config has no place for: original dtypes, the method's own name, the options, the quality."""
     schema, options = job.graph.schema, job.options
     return {
-        "format": MANIFEST_FORMAT,
-        "version": 1,
         "graph_name": schema.name,
         "num_parts": job.num_parts,
         "method": job.assignment.method,

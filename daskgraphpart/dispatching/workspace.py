@@ -18,7 +18,6 @@ NODE_MAP = "node_map.npy"
 EDGE_MAP = "edge_map.npy"
 PART_FILES = (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)
 
-MANIFEST_FORMAT = "daskgraphpart partitions"
 WORKSPACE_NAME = ".daskgraphpart-work"
 
 

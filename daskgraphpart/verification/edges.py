@@ -2,97 +2,157 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.read_block import read_edges
+from daskgraphpart.book import canonical_tuple
+from daskgraphpart.chunked.read_block import check_ids, read_edges
+from daskgraphpart.kernels.compare import compare_edges
+from daskgraphpart.kernels.owner_sort import group_starts
+from daskgraphpart.schema import EdgeType
+from daskgraphpart.storage.region import Region, open_npy
+from daskgraphpart.storage.runs import HEADER_NBYTES
 from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.formats import coo_regions
 from daskgraphpart.verification.opened import Run, opened
+from daskgraphpart.verification.trace import EXTRA, OWNED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from daskgraphpart.chunked.blocks import Block
-    from daskgraphpart.partitioned.graph import PartitionedGraph
-    from daskgraphpart.schema import EdgeType
-    from daskgraphpart.storage.region import Region
+    from daskgraphpart.verification.trace import TracedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Edges ``[start, start + count)`` of a run of `num_rows` traced edges."""
+
+    part: int
+    path: str
+    kind: str
+    num_rows: int
+    start: int
+    count: int
+
+    def columns(self, dtype: np.dtype, number: int) -> tuple[np.ndarray, ...]:
+        """Read the first `number` columns."""
+        size = self.num_rows * dtype.itemsize
+        regions = (Region(self.path, HEADER_NBYTES + i * size, dtype, (self.num_rows,)) for i in range(number))
+        return tuple(region.read(self.start, self.start + self.count) for region in regions)
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeCheck:
-    """One block of the input."""
+    """One block of the input, and what parts hold of it; edges with data have their new IDs kept."""
 
-    edge_type: EdgeType
+    type_id: int
     block: Block
+    slices: tuple[Slice, ...]
+    has_data: bool
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeConfig:
-    """The run, and the original ID of every new node ID."""
+def slices_of_blocks(runs: Sequence[TracedRun], num_blocks: int) -> list[list[Slice]]:
+    """List for each block the slices of all runs."""
+    found: list[list[Slice]] = [[] for _ in range(num_blocks)]
+    for run in runs:
+        starts = group_starts(run.counts)
+        for block, start, count in zip(run.blocks.tolist(), starts.tolist(), run.counts.tolist(), strict=False):
+            found[block].append(Slice(run.part, run.path, run.kind, int(starts[-1]), start, count))
+    return found
 
-    run: Run
-    originals: Region
 
-
-def verify_edges(unit: EdgeCheck, config: EdgeConfig) -> list[Finding]:
+def verify_edges(unit: EdgeCheck, run: Run) -> list[Finding]:
     """Compare one block with what the parts say of its edges."""
-    parts = opened(config.run)
-    src, dst = read_edges(unit.block)
-    times = np.zeros(src.size, np.int64)
-    originals = config.originals.memmap()
-    for number in range(parts.num_parts):
-        orig_eids = parts.part(number).orig_eid_regions[unit.edge_type.name]
-        first, stop = rows_between(orig_eids, unit.block.first_row, unit.block.first_row + src.size)
-        if first == stop:
-            continue
-        rows = orig_eids.read(first, stop) - unit.block.first_row
-        if rows.min() < 0 or rows.max() >= src.size:
-            return [Finding("original IDs", f"part{number}/orig_eids.dgl", f"{unit.edge_type.name}: IDs do not ascend")]
-        times += np.bincount(rows, minlength=src.size)
-        found_src, found_dst, owned = _original_ends(parts, number, unit.edge_type, (first, stop), config, originals)
-        wrong = np.flatnonzero((found_src != src[rows]) | (found_dst != dst[rows]) | ~owned)
-        if wrong.size:
-            row, i = int(rows[wrong[0]]), int(wrong[0])
-            what = (
-                f"{unit.edge_type.name}, edge {unit.block.first_row + row:,}: expected {src[row]:,} to {dst[row]:,}, "
-                f"found {found_src[i]:,} to {found_dst[i]:,}{'' if owned[i] else ', owned elsewhere'}"
+    etype = opened(run.opening).etypes[unit.type_id]
+    expected = _expected(unit, run)
+    findings: list[Finding] = []
+    times = np.zeros(unit.block.num_rows, np.uint8)
+    new_eids = np.zeros(unit.block.num_rows if unit.has_data else 0, run.eid_dtype)
+    of_kind: dict[str, list[Slice]] = {OWNED: [], EXTRA: []}
+    for piece in unit.slices:
+        of_kind[piece.kind].append(piece)
+    for piece in of_kind[OWNED]:
+        columns = piece.columns(run.eid_dtype, 4 if unit.has_data else 3)
+        findings += _differences(unit, run, piece, columns[:3], (expected, times))
+        if unit.has_data:
+            new_eids[columns[0]] = columns[3]
+    wrong = np.flatnonzero(times != 1)
+    if wrong.size:
+        row = unit.block.first_row + int(wrong[0])
+        what = f"{etype}: edge {row:,} of the input"
+        findings.append(
+            Finding(
+                "every edge once",
+                "orig_eids.dgl",
+                what,
+                kind=etype,
+                row=row,
+                expected="owned once",
+                found=f"{times[wrong[0]]} times",
+                count=wrong.size,
             )
-            return [Finding("edges", f"part{number}/graph.dgl", what)]
-    missing = np.flatnonzero(times != 1)
-    if missing.size:
-        row = unit.block.first_row + int(missing[0])
-        what = f"{unit.edge_type.name}, edge {row:,} is in {times[missing[0]]} parts"
-        return [Finding("every edge once", "orig_eids.dgl", what)]
-    return []
+        )
+    findings += _extra(unit, run, of_kind[EXTRA], expected)
+    if unit.has_data:
+        open_npy(run.new_eids(unit.type_id)).write(new_eids, unit.block.first_row)
+    return findings
 
 
-def _original_ends(
-    parts: PartitionedGraph,
-    number: int,
-    edge_type: EdgeType,
-    rows: tuple[int, int],
-    config: EdgeConfig,
-    originals: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Original type-wise ends of some edges of a part (-1 where the type is wrong), and whether the part owns them."""
-    part, book = parts.part(number), parts.book
-    type_id = book.etypes.index(edge_type.name)
-    first_local = int(book.edge_ranges[number, type_id, 0] - book.edge_ranges[number, 0, 0])
-    new_nids = part.graph.node_arrays["_ID"].memmap()
-    ends = []
-    for region, ntype in zip(
-        coo_regions(part, number, config.run.scratch), (edge_type.src, edge_type.dst), strict=True
-    ):
-        new = new_nids[region.read(first_local + rows[0], first_local + rows[1])]
-        type_ids, _ = book.map_to_per_ntype(new)
-        ends.append((np.where(type_ids == book.ntypes.index(ntype), originals[new], -1), new))
-    (src, _), (dst, new_dst) = ends
-    low, high = book.node_ranges[number, 0, 0], book.node_ranges[number, -1, 1]
-    return src, dst, (new_dst >= low) & (new_dst < high)
+def _expected(unit: EdgeCheck, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Original homogeneous ends of the edges of a block."""
+    src, dst = read_edges(unit.block)
+    parts = opened(run.opening)
+    edge_type = EdgeType(*canonical_tuple(parts.etypes[unit.type_id]), run.num_edges[unit.type_id])
+    of_src, of_dst = (parts.ntypes.index(ntype) for ntype in (edge_type.src, edge_type.dst))
+    check_ids(src, dst, run.num_nodes[of_src], run.num_nodes[of_dst], unit.block, edge_type)
+    return src + run.first_nodes[of_src], dst + run.first_nodes[of_dst]
 
 
-def rows_between(orig_ids: Region, low: int, high: int) -> tuple[int, int]:
-    """Rows of ascending original IDs that lie in ``[low, high)``."""
-    first, stop = np.searchsorted(orig_ids.memmap(), (low, high))
-    return int(first), int(stop)
+def _extra(
+    unit: EdgeCheck, run: Run, slices: Sequence[Slice], expected: tuple[np.ndarray, np.ndarray]
+) -> Iterator[Finding]:
+    """Compare edges that parts hold without owning them; no part may hold one twice."""
+    of_part = defaultdict(list)
+    for piece in slices:
+        of_part[piece.part].append(piece)
+    for part, pieces in of_part.items():
+        times = np.zeros(unit.block.num_rows, np.uint8)
+        for piece in pieces:
+            yield from _differences(unit, run, piece, piece.columns(run.eid_dtype, 3), (expected, times))
+        twice = np.flatnonzero(times > 1)
+        if twice.size:
+            row = unit.block.first_row + int(twice[0])
+            what = f"edge {row:,} of the input is there {times[twice[0]]} times"
+            yield Finding("extra edges", f"part{part}/graph.dgl", what, part, row=row, count=twice.size)
+
+
+def _differences(
+    unit: EdgeCheck,
+    run: Run,
+    piece: Slice,
+    columns: tuple[np.ndarray, ...],
+    against: tuple[tuple[np.ndarray, np.ndarray], np.ndarray],
+) -> Iterator[Finding]:
+    expected, times = against
+    first, count = compare_edges(columns, expected, times)
+    if first >= 0:
+        parts = opened(run.opening)
+        row = int(columns[0][first])
+        ends = [
+            " to ".join(_named(int(ids[i]), parts.ntypes, run) for ids in found)
+            for found, i in ((expected, row), (columns[1:], first))
+        ]
+        number = unit.block.first_row + row
+        yield Finding(
+            "edges", f"part{piece.part}/graph.dgl", f"{parts.etypes[unit.type_id]}: edge {number:,} of the input",
+            piece.part, parts.etypes[unit.type_id], number, ends[0], ends[1], int(count),
+        )  # fmt: skip
+
+
+def _named(node: int, ntypes: Sequence[str], run: Run) -> str:
+    """Original homogeneous ID as the user knows it."""
+    type_id = int(np.searchsorted(run.first_nodes, node, side="right")) - 1
+    return f"{ntypes[type_id]} {node - int(run.first_nodes[type_id]):,}"

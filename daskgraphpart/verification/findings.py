@@ -14,17 +14,38 @@ class Finding:
     check : str
         Name of the check.
     file : str
-        File it was found in.
+        File it was found in, relative to the partition config.
     what : str
-        What is wrong, with an example row, expected and found.
+        What is wrong, with an example row or ID.
+    part : int or None
+        Part it was found in.
+    kind : str or None
+        Node or edge type.
+    row : int or None
+        Row or ID of the example: local in the part's arrays, or original where no part is given.
+    expected, found : str or None
+        What should be there, and what is.
+    count : int
+        How many rows are wrong like the example, as far as they were counted.
     """
 
     check: str
     file: str
     what: str
+    part: int | None = None
+    kind: str | None = None
+    row: int | None = None
+    expected: str | None = None
+    found: str | None = None
+    count: int = 1
 
     def __str__(self) -> str:
-        return f"{self.check}: {self.file}: {self.what}"
+        text = f"{self.check}: {self.file}: {self.what}"
+        if self.expected is not None:
+            text += f"; expected {self.expected}"
+        if self.found is not None:
+            text += f"{'; found' if self.expected is None else ', found'} {self.found}"
+        return text + (f" (and {self.count - 1:,} more like it)" if self.count > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +58,18 @@ class Report:
         Everything that is wrong.
     num_nodes, num_edges, num_rows : int
         Nodes, edges and rows of features that were compared with the input.
+    notes : tuple of str
+        What could not be checked, and why.
+    num_files : int
+        Files whose checksums were compared.
     """
 
     findings: tuple[Finding, ...]
     num_nodes: int
     num_edges: int
     num_rows: int
+    notes: tuple[str, ...] = ()
+    num_files: int = 0
 
     @property
     def ok(self) -> bool:

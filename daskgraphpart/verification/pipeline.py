@@ -1,47 +1,62 @@
-"""Compare partitions with the graph they were made from: counts, ranges, every node, every edge, every row.
+"""Compare partitions with the graph they were made from, out of core and in parallel.
 
-Out of core and in parallel: nodes by part, edges and rows by block of the input. It relies on one promise of ours, that
-original IDs ascend inside (part, type), and reports where it is not kept.
+Nodes are compared by part, edges and rows by block of the input. The order of nodes and edges inside a (part, type)
+does not matter: ours ascends by original ID, that of DGL's tools does not.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
+import json
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from daskgraphpart.chunked.blocks import cut_rows
-from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.dgl_layout.config import find_config
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.engine.resources import Resources, detect_resources
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import LayoutError
+from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
-from daskgraphpart.storage.region import create_npy
-from daskgraphpart.verification.edges import EdgeCheck, EdgeConfig, verify_edges
+from daskgraphpart.verification.align import aligned, type_findings
+from daskgraphpart.verification.checksums import (
+    checksum_findings,
+    manifest_of,
+    option_findings,
+    require_checksums,
+    size_findings,
+)
+from daskgraphpart.verification.contents import Contents, verify_contents
 from daskgraphpart.verification.findings import Finding, Report
-from daskgraphpart.verification.formats import verify_formats
-from daskgraphpart.verification.nodes import NodeConfig, OnceConfig, verify_nodes, verify_once
-from daskgraphpart.verification.opened import Run
-from daskgraphpart.verification.rows import RowCheck, verify_rows
-from daskgraphpart.verification.schema import verify_schema
+from daskgraphpart.verification.headers import HeaderConfig, config_findings, has_originals, verify_headers
+from daskgraphpart.verification.opened import Opening
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from daskgraphpart.dgl_layout.manifest import Manifest
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
 
-BLOCK_BYTES = 32 << 20
+NO_CHECKSUMS = "no checksums: there is no manifest that has them"
+NO_ORIGINALS = (
+    "original IDs were not saved: the partitions were compared with themselves, and with the input as sets of rows, of "
+    "nodes with their rows and degrees, and of edges with their ends"
+)
 
 
 def verify(
     graph: ChunkedGraph | str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     *,
+    quick: bool = False,
+    sample: float = 1.0,
+    checksums: bool = True,
     resources: Resources | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -52,7 +67,13 @@ def verify(
     graph : ChunkedGraph or path
         The input.
     out_dir : path
-        The partitions, or their config.
+        The partitions, or their config. Ours, or those of DGL's own tools.
+    quick : bool
+        Whether no data are read but headers and small files: seconds, whatever the size.
+    sample : float
+        Share of the rows of features that is compared, in ``(0, 1]``; nodes and edges always are, all of them.
+    checksums : bool
+        Whether files are compared with the checksums of the manifest, if there is one.
     resources : Resources, optional
         What may be used; default all processors and half of the memory.
     progress : Progress, optional
@@ -61,65 +82,157 @@ def verify(
     Returns
     -------
     Report
+        Everything that is wrong, and notes on what could not be checked.
+
+    Raises
+    ------
+    LayoutError
+        If there are no partitions at that path.
+    OptionError
+        If `sample` is not a share.
+    MetadataError, InputFileError
+        If the input cannot be read.
+    PlanError
+        If the memory does not suffice.
     """
+    if not 0 < sample <= 1:
+        raise OptionError("not a share", place="--sample", expected="more than 0, at most 1", found=sample)
+    config = _existing(out_dir)
     graph = graph if isinstance(graph, ChunkedGraph) else read_chunked(graph)
+    # two bitmaps over the nodes, as where hops are followed
+    smallest = smallest_task_memory(graph.schema, DispatchOptions(num_hops=2))
+    with _runner(resources, progress, smallest) as runner:
+        try:
+            parts = open_partitions(config)
+            manifest = manifest_of(config, parts.name)
+        except LayoutError as error:
+            return Report((_layout_finding(error, config), *_missing_files(config)), 0, 0, 0)
+        return _Verification(graph, parts, manifest, runner).run(quick=quick, sample=sample, checksums=checksums)
+
+
+def verify_checksums(
+    out_dir: str | os.PathLike[str], *, resources: Resources | None = None, progress: Progress | None = None
+) -> Report:
+    """Compare partitions with the checksums of their manifest, as after a copy; the graph is not needed.
+
+    Parameters
+    ----------
+    out_dir : path
+        The partitions, or their config.
+    resources, progress
+        As in `verify`.
+
+    Returns
+    -------
+    Report
+        Files that are missing, of another size, or of another checksum.
+
+    Raises
+    ------
+    LayoutError
+        If there are no partitions at that path, or they have no checksums: DGL's own tools write none.
+    """
+    config = _existing(out_dir)
+    name = None if config.is_dir() else _graph_name(config)
+    manifest = require_checksums(manifest_of(config, name), str(out_dir))
+    findings = size_findings(manifest)
+    with _runner(resources, progress) as runner:
+        checked = checksum_findings(manifest, runner)
+    return Report((*findings, *checked.findings), 0, 0, 0, num_files=checked.num_files)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verification:
+    """One run: from what is known quickly to what takes long; later checks rely on what earlier ones have found."""
+
+    graph: ChunkedGraph
+    parts: PartitionedGraph
+    manifest: Manifest | None
+    runner: Runner
+
+    def run(self, *, quick: bool, sample: float, checksums: bool) -> Report:
+        notes = [] if self.manifest and self.manifest.files else [NO_CHECKSUMS]
+        findings = size_findings(self.manifest) if self.manifest else []
+        num_files = 0
+        if self.manifest and checksums:
+            checked = checksum_findings(self.manifest, self.runner, quick=quick)
+            findings += checked.findings
+            num_files = checked.num_files
+        contents, wrong = self._headers()
+        findings += wrong
+        if contents is None or quick or wrong:
+            return Report(tuple(findings), 0, 0, 0, tuple(notes), num_files)
+        if not contents.has_originals:
+            notes.append(NO_ORIGINALS)
+        wrong, num_rows = verify_contents(contents, self.runner, sample)
+        schema = contents.graph.schema
+        return Report((*findings, *wrong), schema.num_nodes, schema.num_edges, num_rows, tuple(notes), num_files)
+
+    def _headers(self) -> tuple[Contents | None, list[Finding]]:
+        """Compare everything but data; contents can be compared if nothing is wrong."""
+        findings = [*type_findings(self.graph, self.parts)]
+        if findings:
+            return None, findings
+        graph = aligned(self.graph, self.parts)
+        findings += config_findings(graph.schema, self.parts)
+        originals = self.manifest is not None or has_originals(self.parts)
+        opening = Opening(str(self.parts.path), uuid.uuid4().hex)
+        config = HeaderConfig(opening, graph.schema, originals)
+        numbers = list(range(self.parts.num_parts))
+        for found in self.runner.run(Pass("verify-headers", verify_headers, numbers, config, [1] * len(numbers))):
+            findings += found
+        if findings:
+            return None, findings
+        out_edges = None
+        if self.manifest is not None:
+            num_halo = [part.num_halo_nodes for part in self.parts.parts]
+            findings = option_findings(self.manifest, self.parts.config.halo_hops, num_halo)
+            out_edges = self.manifest.content.get("out_edges")
+        return Contents(graph, self.parts, opening, originals, out_edges), findings
+
+
+def _existing(out_dir: str | os.PathLike[str]) -> Path:
+    """Find the config; where a damaged one is, there are partitions all the same."""
     try:
-        parts = open_partitions(out_dir)
-    except LayoutError as error:
-        return Report((Finding("layout", error.file or os.fspath(out_dir), str(error)),), 0, 0, 0)
-    findings = verify_schema(graph, parts)
-    if findings:
-        return Report(tuple(findings), 0, 0, 0)
-    resources = resources or detect_resources()
-    scratch = Path(tempfile.mkdtemp(prefix="daskgraphpart-verify-", dir=resources.workspace))
+        return find_config(out_dir)
+    except LayoutError:
+        damaged = [path.parent.parent for path in Path(out_dir).glob("part0/graph.dgl")]
+        if not damaged:
+            raise
+        return Path(out_dir)
+
+
+def _layout_finding(error: LayoutError, config: Path) -> Finding:
+    place = f"{error.place}: " if error.place else ""
+    return Finding(
+        "layout", Path(error.file or config).name, place + error.what,
+        expected=None if error.expected is None else str(error.expected),
+        found=None if error.found is None else str(error.found),
+    )  # fmt: skip
+
+
+def _missing_files(config: Path) -> list[Finding]:
+    """Files that the manifest lists and that are not as they were, where the config cannot be used."""
     try:
-        with open_runner(resources, progress) as runner:
-            findings = _verify_data(graph, parts, scratch, runner)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    num_rows = sum(len(t.data) * t.num_rows for t in graph.schema.row_types)
-    return Report(tuple(findings), graph.schema.num_nodes, graph.schema.num_edges, num_rows)
+        manifest = manifest_of(config, None if config.is_dir() else _graph_name(config))
+    except LayoutError:
+        return []
+    return size_findings(manifest) if manifest else []
 
 
-def _verify_data(graph: ChunkedGraph, parts: PartitionedGraph, scratch: Path, runner: Runner) -> list[Finding]:
-    schema, numbers = graph.schema, list(range(parts.num_parts))
-    run = Run(str(parts.path), str(scratch))
-    originals = create_npy(scratch / "originals.npy", np.dtype("<i8"), (schema.num_nodes,))
-    node_config = NodeConfig(run, originals)
-    sizes = [parts.part(part).graph.num_nodes * 16 for part in numbers]
-    findings = _run(runner, Pass("verify-nodes", verify_nodes, numbers, node_config, sizes))
-    once = OnceConfig(originals, parts.book, tuple(t.num_nodes for t in schema.node_types))
-    type_sizes = [8 * t.num_nodes for t in schema.node_types]
-    findings += _run(runner, Pass("verify-once", verify_once, list(range(len(type_sizes))), once, type_sizes))
-    if findings:
-        return findings  # edges and rows are looked up by these IDs
-    format_sizes = [parts.part(part).graph.num_edges * 24 for part in numbers]
-    findings += _run(runner, Pass("verify-formats", verify_formats, numbers, run, format_sizes))
-    if findings:
-        return findings
-    blocks = edge_blocks(graph, BLOCK_BYTES // 32, BLOCK_BYTES // 2, runner)
-    edges = [EdgeCheck(t, block) for t in schema.edge_types for block in blocks.get(t.name, [])]
-    edge_config = EdgeConfig(run, originals)
-    edge_sizes = [40 * unit.block.num_rows for unit in edges]
-    findings += _run(runner, Pass("verify-edges", verify_edges, edges, edge_config, edge_sizes))
-    return findings + _verify_rows(graph, run, runner)
+def _graph_name(config: Path) -> str | None:
+    """Name of the graph, by which the manifest is called; None if a damaged config does not tell."""
+    try:
+        name = json.loads(config.read_text(encoding="utf-8")).get("graph_name")
+    except (ValueError, OSError, AttributeError):
+        return None
+    return name if isinstance(name, str) else None
 
 
-def _verify_rows(graph: ChunkedGraph, run: Run, runner: Runner) -> list[Finding]:
-    kinds = (
-        ("node", graph.schema.node_types, graph.node_files),
-        ("edge", graph.schema.edge_types, graph.edge_data_files),
-    )
-    units = [
-        RowCheck(kind, of_type.name, spec, block)
-        for kind, types, files in kinds
-        for of_type in types
-        for spec in of_type.data
-        for block in cut_rows(files[of_type.name][spec.name], max(1, BLOCK_BYTES // max(1, spec.row_nbytes)))
-    ]
-    sizes = [2 * unit.block.num_rows * unit.spec.row_nbytes for unit in units]
-    return _run(runner, Pass("verify-rows", verify_rows, units, run, sizes))
-
-
-def _run(runner: Runner, pass_: Pass) -> list[Finding]:  # type: ignore[type-arg]
-    return [finding for found in runner.run(pass_) for finding in found]
+@contextmanager
+def _runner(
+    resources: Resources | None, progress: Progress | None, smallest: int = SMALLEST_TASK_MEMORY
+) -> Iterator[Runner]:
+    resources = (resources or detect_resources()).limited(smallest)
+    with open_runner(resources, progress) as runner:
+        yield runner

@@ -50,6 +50,12 @@ def test_chunk_string_ids(scripts: Path, tmp_path: Path) -> None:
     assert set(kept["results"]) == {"2e4"}
 
 
+def test_verify(scripts: Path, tmp_path: Path) -> None:
+    table = run(scripts / "verify.py", *TOY, "--directory", str(tmp_path))
+    found = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+    assert found == ["dispatch", "verify", "contents", "checksums", "quick"]
+
+
 def test_kernels(scripts: Path) -> None:
     assert "parse_edges" in run(scripts / "kernels.py", "--rows", "1e4", "--nodes", "1e4")
 

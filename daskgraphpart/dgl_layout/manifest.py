@@ -1,0 +1,117 @@
+"""The manifest beside a partition config: what DGL's config has no place for, and a checksum of every file.
+
+Version 1 had no checksums. Partitions that DGL wrote have no manifest at all.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.storage.atomic import write_json
+from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FORMAT = "daskgraphpart partitions"
+VERSION = 2
+SUFFIX = ".manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What verification needs of a manifest.
+
+    Parameters
+    ----------
+    path : Path
+        The manifest.
+    content : mapping
+        All of it.
+    files : mapping of str to FileChecksum, or None
+        By path relative to the manifest; None in version 1, which had none.
+    """
+
+    path: Path
+    content: Mapping[str, Any]
+    files: Mapping[str, FileChecksum] | None
+
+
+def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, FileChecksum]) -> None:
+    """Write a manifest atomically.
+
+    Parameters
+    ----------
+    path : Path
+        ``<graph name>.manifest.json``.
+    content : mapping
+        What is told of the graph and the partitioning.
+    files : mapping of str to FileChecksum
+        Checksums by path relative to the manifest, in the order they are written in.
+    """
+    listed = {name: {"size": found.nbytes, ALGORITHM: found.digest} for name, found in files.items()}
+    write_json(path, {"format": FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed})
+
+
+def find_manifest(directory: Path, graph_name: str | None = None) -> Path | None:
+    """Find the manifest in a directory of partitions, or None.
+
+    Parameters
+    ----------
+    directory : Path
+        Directory of the partition config.
+    graph_name : str, optional
+        Name of the graph; without it, the only manifest in the directory is taken.
+    """
+    if graph_name is not None:
+        path = directory / f"{graph_name}{SUFFIX}"
+        return path if path.is_file() else None
+    found = sorted(directory.glob(f"*{SUFFIX}"))
+    return found[0] if len(found) == 1 else None
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest.
+
+    Raises
+    ------
+    LayoutError
+        If it is not one of ours, damaged, or of a later version.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise LayoutError("manifest is not readable as JSON", file=str(path), found=str(fault)) from fault
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise LayoutError("not a manifest of daskgraphpart", file=str(path), expected=f'"format": "{FORMAT}"')
+    version = content.get("version")
+    if version not in range(1, VERSION + 1):
+        raise LayoutError(
+            "manifest of a version this program does not know",
+            file=str(path),
+            expected=f"1 to {VERSION}",
+            found=repr(version),
+            hint="install a newer daskgraphpart",
+        )
+    return Manifest(path, content, None if version == 1 else _files(path, content))
+
+
+def _files(path: Path, content: Mapping[str, Any]) -> dict[str, FileChecksum]:
+    """Take out the checksums; names that lead out of the directory are refused."""
+    files, algorithm = content.get("files"), content.get("checksum")
+    if algorithm != ALGORITHM or not isinstance(files, dict):
+        raise LayoutError(
+            "manifest without checksums", file=str(path), place="checksum", expected=ALGORITHM, found=repr(algorithm)
+        )
+    found = {}
+    for name, entry in files.items():
+        size, digest = (entry.get("size"), entry.get(ALGORITHM)) if isinstance(entry, dict) else (None, None)
+        inside = not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
+        if not isinstance(size, int) or not isinstance(digest, str) or not inside:
+            raise LayoutError("bad entry of a manifest", file=str(path), place=f"files.{name}", found=repr(entry)[:80])
+        found[name] = FileChecksum(size, digest)
+    return found

@@ -1,0 +1,187 @@
+"""Pass `verify-headers`: what each part's files say they hold, against the config and the input. No data are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.dgl_layout.graph_file import FORMAT_BITS
+from daskgraphpart.errors import GraphPartError
+from daskgraphpart.verification.findings import Finding
+from daskgraphpart.verification.opened import Opening, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.schema import GraphSchema, RowType
+    from daskgraphpart.storage.region import Region
+
+FLAG_DTYPES = ("uint8", "int8", "int32")
+"""Of `inner_node` and `inner_edge`: uint8 since DGL 1.0, before that int32 of nodes and int8 of edges."""
+
+TYPE_DTYPES = ("int32", "int64")
+"""Of `_TYPE`: int32 since DGL 1.0, int64 from its older pipeline."""
+
+TRAINERS = "trainer_id"
+"""A feature that partitioning adds, one number per node or edge."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderConfig:
+    """The partitions, and the input with their types."""
+
+    opening: Opening
+    schema: GraphSchema
+    needs_originals: bool
+
+
+def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:
+    """Compare the numbers of the config with the input."""
+    config, file = parts.config, parts.path.name
+    for what, expected, found in (
+        ("num_nodes", schema.num_nodes, config.num_nodes),
+        ("num_edges", schema.num_edges, config.num_edges),
+    ):
+        if expected != found:
+            yield Finding("counts", file, what, expected=f"{expected:,}", found=f"{found:,}")
+    kinds: tuple[tuple[Sequence[RowType], np.ndarray], ...] = (
+        (schema.node_types, parts.book.node_ranges),
+        (schema.edge_types, parts.book.edge_ranges),
+    )
+    for types, ranges in kinds:
+        counts = (ranges[:, :, 1] - ranges[:, :, 0]).sum(axis=0).tolist()
+        for of_type, count in zip(types, counts, strict=True):
+            if count != of_type.num_rows:
+                yield Finding(
+                    "counts", file, f"ranges of {of_type.name}", kind=of_type.name,
+                    expected=f"{of_type.num_rows:,} in all parts", found=f"{count:,}",
+                )  # fmt: skip
+    if config.halo_hops < 1:
+        yield Finding("config", file, "halo_hops", expected="1 or more", found=str(config.halo_hops))
+
+
+def verify_headers(number: int, config: HeaderConfig) -> list[Finding]:
+    """Check the headers of all files of one part; a file that is damaged is one finding."""
+    parts = opened(config.opening)
+    part = parts.part(number)
+    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+        lambda: _graph(part, f"part{number}/graph.dgl"),
+        lambda: _rows(part, "node", config),
+        lambda: _rows(part, "edge", config),
+        lambda: _originals(part, "node", config),
+        lambda: _originals(part, "edge", config),
+        lambda: _splits(part),
+    )
+    findings: list[Finding] = []
+    for check in checks:
+        try:
+            findings += check()
+        except GraphPartError as error:
+            found = Finding("files", error.file or f"part{number}", str(error).removeprefix(f"{error.file}, "), number)
+            if found not in findings:
+                findings.append(found)
+    return findings
+
+
+def has_originals(parts: PartitionedGraph) -> bool:
+    """Whether any part has original IDs of nodes or edges; those that have too few are found later."""
+    for part in parts.parts:
+        try:
+            if part.orig_nid_regions or part.orig_eid_regions:
+                return True
+        except GraphPartError:
+            return True
+    return False
+
+
+def _graph(part: Part, file: str) -> Iterator[Finding]:
+    graph, book, number = part.graph, part.book, part.part_id
+    if graph.num_nodes < part.num_inner_nodes or graph.num_edges < part.num_inner_edges:
+        yield Finding(
+            "counts", file, "nodes and edges", number,
+            expected=f"at least {part.num_inner_nodes:,} and {part.num_inner_edges:,}",
+            found=f"{graph.num_nodes:,} and {graph.num_edges:,}",
+        )  # fmt: skip
+    types = ("_TYPE",) if len(book.ntypes) > 1 or len(book.etypes) > 1 else ()
+    for kind, arrays, flag in (("node", graph.node_arrays, "inner_node"), ("edge", graph.edge_arrays, "inner_edge")):
+        for name in ("_ID", flag, *types):
+            if name not in arrays:
+                yield Finding("arrays", file, f"{kind} data {name!r} is missing", number)
+        known = {"_ID": ("int64",), flag: FLAG_DTYPES, "_TYPE": TYPE_DTYPES, "part_id": ("int64",)}
+        for name, dtypes in known.items():
+            region = arrays.get(name)
+            if region is not None and (region.dtype.name not in dtypes or len(region.shape) != 1):
+                yield Finding(
+                    "dtypes", file, f"{kind} data {name!r}", number,
+                    expected=f"{' or '.join(dtypes)}, one axis", found=f"{region.dtype.name} {region.shape}",
+                )  # fmt: skip
+    for name, arrays in graph.formats.items():
+        wrong = {region.dtype.name for region in arrays.values()} - {"int64"}
+        if wrong:
+            yield Finding("dtypes", file, f"{name} matrix", number, expected="int64", found=", ".join(wrong))
+        if not graph.may_make & FORMAT_BITS[name]:
+            yield Finding("formats", file, f"{name} is stored, but not among the formats that DGL may make", number)
+
+
+def _rows(part: Part, what: str, config: HeaderConfig) -> Iterator[Finding]:
+    number, book = part.part_id, part.book
+    types: Sequence[RowType] = config.schema.node_types if what == "node" else config.schema.edge_types
+    ranges = (book.node_ranges if what == "node" else book.edge_ranges)[number]
+    data = part.node_regions if what == "node" else part.edge_regions
+    file = f"part{number}/{what}_feat.dgl"
+    for of_type, (start, stop) in zip(types, ranges.tolist(), strict=True):
+        found = data.get(of_type.name, {})
+        for spec in of_type.data:
+            yield from _one_feature(
+                found.get(spec.name), spec.stored_dtype, (stop - start, *spec.row_shape),
+                Finding("features", file, f"{of_type.name}/{spec.name}", number, of_type.name),
+            )  # fmt: skip
+        for name, region in found.items():
+            if name == TRAINERS and region.num_rows == stop - start:
+                continue
+            if name not in {spec.name for spec in of_type.data}:
+                yield Finding("features", file, f"{of_type.name}/{name} is not in the input", number, of_type.name)
+    for name in data.keys() - {of_type.name for of_type in types}:
+        yield Finding("features", file, f"there is no type {name!r}", number, name)
+
+
+def _one_feature(region: Region | None, dtype: np.dtype, shape: tuple[int, ...], base: Finding) -> Iterator[Finding]:
+    if region is not None and shape[0] == 0 == region.num_rows:
+        return  # DGL's pipeline writes a placeholder of any dtype for a type that a part has nothing of
+    if region is None or (region.dtype, region.shape) != (dtype, shape):
+        found = "nothing" if region is None else f"{region.dtype.name} {region.shape}"
+        yield Finding(
+            base.check, base.file, base.what, base.part, base.kind, expected=f"{dtype.name} {shape}", found=found
+        )
+
+
+def _originals(part: Part, what: str, config: HeaderConfig) -> Iterator[Finding]:
+    if not config.needs_originals:
+        return
+    number, book = part.part_id, part.book
+    types, ranges = (book.ntypes, book.node_ranges) if what == "node" else (book.etypes, book.edge_ranges)
+    found: Mapping[str, Region] = part.orig_nid_regions if what == "node" else part.orig_eid_regions
+    file = f"part{number}/orig_{what[0]}ids.dgl"
+    for name, (start, stop) in zip(types, ranges[number].tolist(), strict=True):
+        region = found.get(name)
+        if region is None or region.shape != (stop - start,) or region.dtype.kind not in "iu":
+            yield Finding(
+                "original IDs", file, f"original IDs of {name}", number, name,
+                expected=f"int64 ({stop - start},)",
+                found="nothing" if region is None else f"{region.dtype.name} {region.shape}",
+            )  # fmt: skip
+    for name in found.keys() - set(types):
+        yield Finding("original IDs", file, f"there is no type {name!r}", number, name)
+
+
+def _splits(part: Part) -> Iterator[Finding]:
+    for key, ids in part.split_nids.items():
+        ntype, _, mask = key.rpartition("/")
+        marks = part.node_regions.get(ntype, {}).get(mask)
+        if marks is None or ids.dtype != np.int64 or ids.ndim != 1:
+            file = f"part{part.part_id}/split_nids.dgl"
+            yield Finding("split", file, f"{key}: not the IDs of a mask that the part has", part.part_id, ntype)
