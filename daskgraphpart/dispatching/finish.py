@@ -20,7 +20,7 @@ from daskgraphpart.dispatching.workspace import (
     SPLIT_NIDS,
     part_file,
 )
-from daskgraphpart.storage.atomic import publish, write_json
+from daskgraphpart.storage.atomic import publish_once, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def finish(job: Job, book: PartitionBook, quality: Quality, has_splits: bool) ->
     names = [GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, *([SPLIT_NIDS] if has_splits else [])]
     for part in range(job.num_parts):
         for name in names:
-            publish(part_file(job.out, part, name))
+            publish_once(part_file(job.out, part, name))
     schema = job.graph.schema
     config_path = Path(job.out) / (job.options.config_name or f"{schema.name}.json")
     write_json(config_path.with_name(f"{schema.name}.manifest.json"), _manifest(job, quality))

@@ -29,6 +29,8 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
         What all calls share: paths, numbers, dtypes.
     unit_nbytes : sequence of int
         Bytes each unit moves, for progress.
+    result_types : tuple of type
+        Dataclasses that results are made of, for the journal; plain values, tuples and arrays need none.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
     units: Sequence[UnitT]
     config: ConfigT
     unit_nbytes: Sequence[int]
+    result_types: tuple[type, ...] = ()
 
     def __post_init__(self) -> None:
         assert len(self.units) == len(self.unit_nbytes), f"{self.name}: one size per unit"

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+import os
+import signal
+import sys
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import dask
 from dask.callbacks import Callback
 
+from daskgraphpart.errors import EnvironmentFaultError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with(parent: int) -> None:
+    """Have this worker killed when its client is, so that no task writes beside those of the run that continues."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before we asked
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class LocalExecutor:
@@ -31,10 +48,18 @@ class LocalExecutor:
             self._pool = ThreadPoolExecutor(workers, thread_name_prefix="daskgraphpart")
         elif scheduler == "processes":
             # fork is not safe beside threads; one pool for all passes, because a process takes a second to start
-            self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+            self._pool = ProcessPoolExecutor(
+                workers, multiprocessing.get_context("spawn"), initializer=_die_with, initargs=(os.getpid(),)
+            )
 
-    def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]:
-        """Make all calls; the results come in the order of the calls."""
+    def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
+        """Make all calls; the results come in the order of the calls.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If a worker process dies.
+        """
         keys = [f"{name}-{i:06d}" for i in range(len(calls))]
         index = {key: i for i, key in enumerate(keys)}
         tasks = [
@@ -42,12 +67,19 @@ class LocalExecutor:
             for key, call in zip(keys, calls, strict=True)
         ]
 
-        def posttask(key: Any, *_: Any) -> None:
+        def posttask(key: Any, result: Any, *_: Any) -> None:
             if key in index:
-                on_done(index[key])
+                on_done(index[key], result)
 
-        with Callback(posttask=posttask):
-            return list(dask.compute(*tasks, scheduler=self._scheduler, pool=self._pool, optimize_graph=False))
+        try:
+            with Callback(posttask=posttask):
+                return list(dask.compute(*tasks, scheduler=self._scheduler, pool=self._pool, optimize_graph=False))
+        except BrokenExecutor as fault:
+            raise EnvironmentFaultError(
+                "a worker process died",
+                place=name,
+                hint="if the system killed it for want of memory, give fewer --workers or less --memory",
+            ) from fault
 
     def close(self) -> None:
         """Wait for calls that are still running after a failure, and end the workers."""
