@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.api.fingerprint import balance_files, fingerprint, owner_files, owners_fingerprint
 from daskgraphpart.api.inputs import check_assignment_directory, data_files, opened
+from daskgraphpart.api.jobs import Manner, Place, open_job
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.directory import TRAINERS
@@ -20,10 +21,9 @@ from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.output import claim_output, discard_output
+from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
-from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.storage.atomic import environment_faults, lasting_directory
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
 
@@ -57,6 +58,8 @@ def assign(
     form: str = "npy",
     resources: Resources | None = None,
     overwrite: bool = False,
+    restart: bool = False,
+    keep_workspace: bool = False,
     progress: Progress | None = None,
 ) -> Assignment:
     """Give every node an owner.
@@ -100,6 +103,10 @@ def assign(
         Default: all processors, half of the memory.
     overwrite : bool
         Whether an assignment that is in `out_dir` is replaced.
+    restart : bool
+        Whether an unfinished run in `out_dir` is thrown away; else it is continued.
+    keep_workspace : bool
+        Whether temporary files stay when all is done.
     progress : Progress, optional
         Told how far things are.
 
@@ -116,23 +123,27 @@ def assign(
         If owners that are read do not fit the graph, or a weight is negative.
     PlanError
         If the memory does not suffice.
+    ResumeError
+        If `out_dir` holds an unfinished run with other input or options.
     """
     graph = opened(graph)
     options = AssignOptions(
         method, _as_balance(balance), imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
         num_trainers_per_machine,
     )  # fmt: skip
-    out = None if out_dir is None else Path(out_dir)
-    if out is not None:
-        check_assignment_directory(graph, out, overwrite)
-    scratch = lasting_directory() if out is None else None
     resources = (resources or detect_resources()).limited(smallest_assign_memory(graph.schema))
-    with open_runner(resources, progress) as runner, environment_faults():
-        if out is None:
-            assert scratch is not None
-            return assign_nodes(graph, num_parts, options, scratch, runner)
-        with _scratch(out) as temporary:
-            assignment = assign_nodes(graph, num_parts, options, temporary, runner)
+    if out_dir is None:
+        with open_runner(resources, progress) as runner, environment_faults():
+            return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
+    out = Path(out_dir).absolute()
+    check_assignment_directory(graph, out, overwrite=True)
+    place = Place(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)
+    chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
+    manner = Manner(resources, progress, restart, keep_workspace)
+    with environment_faults():
+        identity = fingerprint("assign", graph, chosen, _files_of(options))
+        with open_job(place, identity, manner) as (work, runner):
+            assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
             chance = options.method in METHODS
             write_assignment(assignment, out, runner, form=form, seed=seed if chance else None)
             owners = create_owner_files(lasting_directory(), graph.schema, num_parts)
@@ -153,6 +164,8 @@ def dispatch(
     options: DispatchOptions | None = None,
     resources: Resources | None = None,
     overwrite: bool = False,
+    restart: bool = False,
+    keep_workspace: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Bring every node, edge and feature to its owner, and write the partitions DGL loads.
@@ -173,6 +186,10 @@ def dispatch(
         What may be used; changes no byte of the output. Default: all processors, half of the memory.
     overwrite : bool
         Whether partitions that are in `out_dir` are replaced.
+    restart : bool
+        Whether an unfinished run in `out_dir` is thrown away; else it is continued.
+    keep_workspace : bool
+        Whether temporary files stay when all is done.
     progress : Progress, optional
         Told how far things are.
 
@@ -185,13 +202,18 @@ def dispatch(
     ------
     OutputExistsError
         If the output directory is not empty.
+    OutputLockedError
+        If another run is writing there.
+    ResumeError
+        If there is an unfinished run with other input or options.
     PlanError
         If the memory budget is too small; says what would do.
     InputFileError, AssignmentError
         If the data are not what the metadata say.
     """
-    owner_files = None if isinstance(assignment, Assignment) else Path(assignment)
-    with _job(opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
+    owned_by = assignment if isinstance(assignment, Assignment) else (Path(assignment), num_parts)
+    manner = Manner(resources or detect_resources(), progress, restart, keep_workspace)
+    with _job(opened(graph), out_dir, options or DispatchOptions(), owned_by, (overwrite, manner)) as prepare:
         graph, work, runner = prepare.graph, prepare.work, prepare.runner
         if not isinstance(assignment, Assignment):
             assignment = read_assignment(assignment, graph.schema, work.owners, runner, num_parts)
@@ -218,6 +240,8 @@ def partition(
     options: DispatchOptions | None = None,
     resources: Resources | None = None,
     overwrite: bool = False,
+    restart: bool = False,
+    keep_workspace: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
@@ -226,12 +250,12 @@ def partition(
         num_trainers_per_machine,
     )  # fmt: skip
     check_method(how)
-    graph = opened(graph)
+    graph, options, resources = opened(graph), options or DispatchOptions(), resources or detect_resources()
     if how.needs_adjacency:
-        both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options or DispatchOptions()))
-        resources = (resources or detect_resources()).limited(max(both))
-    owner_files = None if method in METHODS else Path(method)
-    with _job(graph, out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
+        both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options))
+        resources = resources.limited(max(both))
+    manner = Manner(resources, progress, restart, keep_workspace)
+    with _job(graph, out_dir, options, (how, num_parts), (overwrite, manner)) as prepare:
         assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
         return dispatch_graph(prepare.job(assignment))
 
@@ -257,39 +281,45 @@ class _Prepared:
 def _job(
     graph: ChunkedGraph,
     out_dir: str | os.PathLike[str],
-    options: DispatchOptions | None,
-    resources: Resources | None,
-    how: tuple[bool, Progress | None, Path | None],
+    options: DispatchOptions,
+    assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
+    how: tuple[bool, Manner],
 ) -> Iterator[_Prepared]:
-    """Check the budget, claim the output directory, and leave nothing behind that looks finished if all fails."""
-    overwrite, progress, owner_files = how
-    options = options or DispatchOptions()
-    resources = (resources or detect_resources()).limited(smallest_task_memory(graph.schema, options))
+    """Check the budget and the output, and begin or continue the job."""
+    overwrite, manner = how
+    manner = replace(manner, resources=manner.resources.limited(smallest_task_memory(graph.schema, options)))
     out = Path(out_dir).absolute()
     with environment_faults():
-        inputs = [Path(graph.directory), *data_files(graph), *([owner_files] if owner_files else [])]
-        own_names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
-        claim_output(out, inputs, own_names, overwrite)
-        work = Workspace.create(out, resources.workspace)
-        try:
-            with open_runner(resources, progress) as runner:
-                yield _Prepared(graph, out, options, work, runner)
-        except BaseException:
-            discard_output(out)
-            raise
-        finally:
-            work.remove()
+        command, chosen, files = _identity(assignment)
+        check_output(out, [Path(graph.directory), *data_files(graph), *files])
+        names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
+        place = Place(
+            out,
+            lambda is_unfinished: claim_output(out, names, overwrite or is_unfinished),
+            lambda: discard_output(out),
+        )
+        identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
+        with open_job(place, identity, manner) as (work, runner):
+            yield _Prepared(graph, out, options, work, runner)
+
+
+def _identity(
+    assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
+) -> tuple[str, dict[str, Any], list[Path]]:
+    """Command, options and input files that the owners of a dispatch depend on."""
+    if isinstance(assignment, Assignment):
+        return "dispatch", owners_fingerprint(assignment), []
+    what, num_parts = assignment
+    if isinstance(what, AssignOptions):
+        return "partition", {"num_parts": num_parts, **asdict(what)}, _files_of(what)
+    return "dispatch", {"num_parts": num_parts, "assignment": str(what.absolute())}, [what, *owner_files(what)]
+
+
+def _files_of(options: AssignOptions) -> list[Path]:
+    """Files that an assignment depends on, those of the graph aside."""
+    owners = [] if options.method in METHODS else owner_files(options.method)
+    return [*owners, *balance_files(options.balance)]
 
 
 def _as_balance(balance: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
     return balance if balance is None or isinstance(balance, str) else tuple(balance)
-
-
-@contextmanager
-def _scratch(out: Path) -> Iterator[Path]:
-    out.mkdir(parents=True, exist_ok=True)
-    directory = Path(tempfile.mkdtemp(prefix=".daskgraphpart-", dir=out))
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)

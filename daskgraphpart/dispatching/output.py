@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.dispatching.workspace import MANIFEST_FORMAT, PART_FILES, WORKSPACE_NAME
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
+from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 _PART_DIRECTORY = re.compile(r"part\d+")
 
 
-def claim_output(out: Path, inputs: Iterable[Path], own_names: Iterable[str], overwrite: bool) -> None:
-    """Make the output directory, empty of partitions.
+def check_output(out: Path, inputs: Iterable[Path]) -> None:
+    """Check that a directory can be the output, before anything is touched.
 
     Parameters
     ----------
@@ -26,16 +27,11 @@ def claim_output(out: Path, inputs: Iterable[Path], own_names: Iterable[str], ov
         Output directory.
     inputs : iterable of Path
         Everything that is read, none of which may lie in the output directory.
-    own_names : iterable of str
-        Files that will be written beside the parts.
-    overwrite : bool
-        Whether partitions that are there are deleted. Other files are left alone.
 
     Raises
     ------
     OutputExistsError
-        If the directory is not empty and may not be overwritten, holds something of the input, or holds a file of
-        somebody else's under a name that will be written.
+        If it is a file, or holds something of the input.
     """
     target = out.resolve()
     for path in inputs:
@@ -49,7 +45,27 @@ def claim_output(out: Path, inputs: Iterable[Path], own_names: Iterable[str], ov
             )
     if out.exists() and not out.is_dir():
         raise OutputExistsError("the output is a file", file=str(out), hint="give a directory")
-    found = sorted(path.name for path in out.iterdir() if path.name != WORKSPACE_NAME) if out.exists() else []
+
+
+def claim_output(out: Path, own_names: Iterable[str], overwrite: bool) -> None:
+    """Make sure that the output directory is empty of partitions.
+
+    Parameters
+    ----------
+    out : Path
+        Output directory.
+    own_names : iterable of str
+        Files that will be written beside the parts.
+    overwrite : bool
+        Whether partitions that are there are deleted. Other files are left alone.
+
+    Raises
+    ------
+    OutputExistsError
+        If the directory is not empty and may not be overwritten, or holds a file of somebody else's under a name that
+        will be written.
+    """
+    found = sorted(path.name for path in out.iterdir() if path.name not in (WORKSPACE_NAME, LOCK_NAME))
     if found and not overwrite:
         raise OutputExistsError(
             "the output directory is not empty",
@@ -57,7 +73,6 @@ def claim_output(out: Path, inputs: Iterable[Path], own_names: Iterable[str], ov
             found=", ".join(found[:5]) + (" ..." if len(found) > 5 else ""),
             hint="give another directory, or --overwrite to replace partitions in it",
         )
-    out.mkdir(parents=True, exist_ok=True)
     discard_output(out)
     foreign = [name for name in own_names if (out / name).exists()]
     if foreign:
@@ -69,6 +84,8 @@ def discard_output(out: Path) -> None:
     for path in out.glob("*.json"):
         if _is_config(path):
             path.unlink()
+    for path in out.glob("*.json" + TEMPORARY_SUFFIX):
+        path.unlink()
     for path in out.iterdir():
         if path.is_dir() and _PART_DIRECTORY.fullmatch(path.name):
             for name in PART_FILES:

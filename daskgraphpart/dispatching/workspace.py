@@ -66,16 +66,17 @@ class Workspace:
             (Path(work.root) / name).mkdir(parents=True)
         return work
 
-    def remove(self, last: str | None = None) -> None:
-        """Delete everything; `last`, if it is given, when all else is gone."""
-        root = Path(self.root)
-        if last is not None and root.is_dir():
-            for path in root.iterdir():
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                elif path.name != last:
-                    path.unlink(missing_ok=True)
-        shutil.rmtree(root, ignore_errors=True)
+    def remove(self) -> None:
+        """Delete everything."""
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def remove_all_but(self, name: str) -> None:
+        """Delete everything but one file."""
+        for path in Path(self.root).iterdir():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != name:
+                path.unlink(missing_ok=True)
 
     def remove_torn_files(self) -> None:
         """Delete what tasks that were killed have left half written."""

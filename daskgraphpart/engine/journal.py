@@ -68,10 +68,18 @@ class Journal:
         Passes of earlier runs.
     machine : mapping of str to object
         Where the latest run that wrote to it ran.
+
+    Attributes
+    ----------
+    num_finished : int
+        Units that are finished.
+    is_done : bool
+        Whether the job came to its end.
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any], entries: list[Entry], machine: Mapping[str, Any]) -> None:
         self.path, self.header, self.machine = path, header, machine
+        self.num_finished = sum(len(entry.finished) for entry in entries)
         self.is_done = False
         self._entries, self._next = entries, 0
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
@@ -129,16 +137,6 @@ class Journal:
         journal.is_done = is_done
         return journal
 
-    @property
-    def num_finished(self) -> int:
-        """Units that are finished."""
-        return sum(len(entry.finished) for entry in self._entries)
-
-    @property
-    def num_entries(self) -> int:
-        """Passes that were begun."""
-        return len(self._entries)
-
     def begin_run(self) -> None:
         """Note that a run begins on this machine."""
         self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid()}])
@@ -190,6 +188,7 @@ class Journal:
             What it gave, as JSON.
         """
         self._append(["unit", entry.number, unit, result])
+        self.num_finished += 1
 
     def finish(self) -> None:
         """Note that the job is done, so that nobody continues it."""
