@@ -18,7 +18,6 @@ import time
 import traceback
 import warnings
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 WRITES = ("pwrite", "write")  # those that can be cut short
 EVENTS = (*WRITES, "replace", "rename", "unlink", "rmdir", "mkdir", "ftruncate", "open")
@@ -47,6 +47,9 @@ TINY = Sizes(
 )
 
 
+PLAIN = dgp.DispatchOptions()
+
+
 @dataclass(frozen=True)
 class Case:
     """A job: which command, on which graph, how."""
@@ -57,12 +60,14 @@ class Case:
     method: str
     cluster: str
     staging: str
-    options: dgp.DispatchOptions = dgp.DispatchOptions()
+    options: dgp.DispatchOptions = PLAIN
     by_range: bool = False
+    memory: int = MEMORY
+    workers: int = 2
 
     def run(self, root: Path, **how: Any) -> None:
         """Run it in this process; writes to `root / "out"`."""
-        resources = dgp.Resources(MEMORY, self.cluster, 2, self.staging)
+        resources = dgp.Resources(self.memory, self.cluster, self.workers, self.staging)
         graph, out = root.parent / self.graph, root / "out"
         sizes = replace(TINY, map_bytes=0) if self.by_range else TINY
         before, pipeline.choose_sizes = pipeline.choose_sizes, lambda _: sizes
@@ -255,7 +260,7 @@ class Undisturbed:
         differing : list of str
             Files that differ from those of the undisturbed run; must be empty.
         """
-        rng = random.Random(f"{self.case.name} {number}")  # noqa: S311
+        rng = random.Random(f"{self.case.name} {number}")
         directory = self.root / f"{self.case.name}-{number}"
         kills = [self.draw(rng) for _ in range(rng.choice((1, 1, 2, 3)))]
         is_killed = False
