@@ -7,6 +7,7 @@ half of what it should write is written first. Instants of time do as well, and 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import random
@@ -285,3 +286,21 @@ class Undisturbed:
         journal = directory / "out" / ".daskgraphpart-work" / "journal"
         last = "partition_meta.json" if self.case.command == "assign" else "*.manifest.json"
         return not journal.exists() and any((directory / "out").glob(last))
+
+
+def die_once(unit: Any, config: tuple[str, Any, Any]) -> Any:
+    """Task around a task: the first call of all kills its worker process, half way through its job."""
+    flag, task, inner = config
+    result = task(unit, inner)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
+
+
+def die_always(unit: Any, config: tuple[str, Any, Any]) -> Any:
+    """Task around a task that kills its worker process as long as a file is there."""
+    flag, task, inner = config
+    if os.path.exists(flag):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task(unit, inner)
