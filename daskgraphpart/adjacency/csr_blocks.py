@@ -147,5 +147,6 @@ def write_block(path: str, start: int, indptr: np.ndarray, indices: np.ndarray, 
     block = CsrBlock(path, start, start + indptr.size - 1, indices.size, indices.dtype, weight_dtype)
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         for column in (indptr, indices, *([] if weights is None else [weights])):
-            np.ascontiguousarray(column).tofile(file)
+            # not `tofile`, whose error does not say that the disk is full
+            file.write(np.ascontiguousarray(column).data)
     return block
