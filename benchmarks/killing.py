@@ -63,6 +63,7 @@ class Case:
     staging: str
     options: dgp.DispatchOptions = PLAIN
     by_range: bool = False
+    trainers: int = 1
     memory: int = MEMORY
     workers: int = 2
 
@@ -74,11 +75,13 @@ class Case:
         before, pipeline.choose_sizes = pipeline.choose_sizes, lambda _: sizes
         try:
             if self.command == "assign":
+                how["num_trainers_per_machine"] = self.trainers
                 dgp.assign(graph, 3, out_dir=out, method=self.method, resources=resources, **how)
             elif self.command == "dispatch":
                 owners = root.parent / f"owners-{self.graph}"
                 dgp.dispatch(graph, owners, out, options=self.options, resources=resources, **how)
             else:
+                how["num_trainers_per_machine"] = self.trainers
                 dgp.partition(graph, out, 3, method=self.method, options=self.options, resources=resources, **how)
         finally:
             pipeline.choose_sizes = before
@@ -90,10 +93,10 @@ CASES = (
     Case("random", "homogeneous", "partition", "random", "threads", "in-place"),
     Case("fennel", "homogeneous", "partition", "fennel", "threads", "in-place", TWO),
     Case("hetero-zarr", "heterogeneous", "partition", "random", "threads", "zarr", ALL),
-    Case("hetero-fennel", "heterogeneous", "partition", "fennel", "threads", "in-place", ALL),
+    Case("hetero-fennel", "heterogeneous", "partition", "fennel", "threads", "in-place", ALL, trainers=2),
     Case("by-range", "heterogeneous", "partition", "random", "threads", "in-place", by_range=True),
     Case("dispatch", "heterogeneous", "dispatch", "", "threads", "zarr", TWO),
-    Case("assign", "homogeneous", "assign", "ldg", "threads", "in-place"),
+    Case("assign", "homogeneous", "assign", "ldg", "threads", "in-place", trainers=2),
     Case("multilevel", "heterogeneous", "assign", "multilevel", "threads", "in-place"),
     Case("processes", "heterogeneous", "partition", "random", "processes", "in-place", ALL),
     Case("processes-zarr", "homogeneous", "partition", "fennel", "processes", "zarr"),

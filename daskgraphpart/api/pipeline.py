@@ -30,13 +30,15 @@ from daskgraphpart.storage.atomic import environment_faults, lasting_directory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.region import Region
 
 
 def assign(
@@ -146,9 +148,7 @@ def assign(
             assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
             chance = options.method in METHODS
             write_assignment(assignment, out, runner, form=form, seed=seed if chance else None)
-            owners = create_owner_files(lasting_directory(), graph.schema, num_parts)
-            for ntype, region in owners.items():
-                shutil.copyfile(assignment.owners[ntype].path, region.path)
+            owners = _lasting_owners(assignment, out, graph.schema, runner.resources)
             trainers = {
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
             }
@@ -258,6 +258,21 @@ def partition(
     with _job(graph, out_dir, options, (how, num_parts), (overwrite, manner)) as prepare:
         assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
         return dispatch_graph(prepare.job(assignment))
+
+
+def _lasting_owners(
+    assignment: Assignment, out: Path, schema: GraphSchema, resources: Resources
+) -> Mapping[str, Region]:
+    """Keep the owners where they last as long as this interpreter."""
+    directory = lasting_directory()
+    if not all(Path(region.path).is_file() for region in assignment.owners.values()):
+        # the run that is continued was killed at its very end, when its workspace was half removed
+        with open_runner(replace(resources, cluster="sync", workers=1)) as runner:
+            return read_assignment(out, schema, directory, runner).owners
+    owners = create_owner_files(directory, schema, assignment.num_parts)
+    for ntype, region in owners.items():
+        shutil.copyfile(assignment.owners[ntype].path, region.path)
+    return owners
 
 
 class _Prepared:

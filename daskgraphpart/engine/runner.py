@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import tempfile
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.engine.executors.local import LocalExecutor
 from daskgraphpart.engine.journal_values import from_json, to_json
 from daskgraphpart.engine.progress import SilentProgress
+from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
@@ -22,7 +25,12 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
 
     class Executor(Protocol):
-        """Calls a task for every unit, in any order, and returns the results in the order of the units."""
+        """Calls a task for every unit, in any order, and returns the results in the order of the units.
+
+        `repeats_tasks` tells whether a task whose worker dies is given to another.
+        """
+
+        repeats_tasks: bool
 
         def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
             """Make all calls; `on_done` is told the index and the result of each that has ended."""
@@ -54,6 +62,7 @@ class Runner:
     ) -> None:
         self.resources = resources
         self.seconds: dict[str, float] = {}
+        self.scratch = None if journal is None else str(journal.path.parent)
         self._executor = executor
         self._progress = progress
         self._journal = journal
@@ -153,8 +162,13 @@ class Runner:
             on_done(which[place], result)
             self._progress.advance(pass_.unit_nbytes[which[place]])
 
+        assert pass_.is_repeatable or self._journal is None, f"{pass_.name} has to be part of a step"
         calls = [_Call(pass_.task, pass_.units[i], pass_.config) for i in which]
-        return self._executor.map(pass_.name, calls, done)
+        if pass_.is_repeatable or not self._executor.repeats_tasks:
+            return self._executor.map(pass_.name, calls, done)
+        with tempfile.TemporaryDirectory(prefix="begun-", dir=self.scratch) as begun:
+            guarded = [_OnceCall(call, f"{begun}/{i}") for i, call in zip(which, calls, strict=True)]
+            return self._executor.map(pass_.name, guarded, done)
 
 
 class _Call:
@@ -167,6 +181,24 @@ class _Call:
 
     def __call__(self) -> Any:
         return self.task(self.unit, self.config)
+
+
+class _OnceCall:
+    """A call that refuses to be made a second time, told by a file; for tasks that are not repeatable."""
+
+    __slots__ = ("call", "flag")
+
+    def __init__(self, call: _Call, flag: str) -> None:
+        self.call, self.flag = call, flag
+
+    def __call__(self) -> Any:
+        try:
+            os.close(os.open(self.flag, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+        except FileExistsError:
+            raise EnvironmentFaultError(
+                "a worker died while it changed files in place", place=self.call.task.__name__
+            ) from None
+        return self.call()
 
 
 @contextmanager

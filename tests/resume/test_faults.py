@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from killing import CASES, Case, die_always, die_once, hashes, make_inputs
 
+import daskgraphpart.assignment.methods.streaming as streaming
 import daskgraphpart.dispatching.features as features
 from daskgraphpart.errors import EnvironmentFaultError
 
@@ -85,6 +86,23 @@ def test_a_task_that_kills_every_worker_ends_the_job_which_goes_on(
     (place / "flag").unlink()
     case.run(place)
     assert hashes(place / "out") == expected(case, inputs, "cluster-again")
+
+
+def test_a_task_that_changes_files_in_place_is_not_given_to_a_second_worker(
+    inputs: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = replace(BY_NAME["fennel"], cluster="local")
+    original = streaming.Pass
+
+    def wrapped(name: str, task: Any, units: Any, config: Any, *sizes: Any, **how: Any) -> Any:
+        return original(name, die_once, units, (str(place / "flag"), task, config), *sizes, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(streaming, "Pass", wrapped)
+        with pytest.raises(EnvironmentFaultError, match=f"a worker died while it changed files in place; {CONTINUE}"):
+            case.run(place)
+    case.run(place)
+    assert hashes(place / "out") == expected(case, inputs, "in-place")
 
 
 @pytest.fixture

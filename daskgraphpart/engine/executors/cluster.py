@@ -33,6 +33,8 @@ class ClusterExecutor:
         If the scheduler cannot be reached.
     """
 
+    repeats_tasks = True
+
     def __init__(self, cluster: str, workers: int) -> None:
         self._cluster: LocalCluster | None = None
         self._numbers = itertools.count(time.time_ns())

@@ -41,6 +41,8 @@ class LocalExecutor:
         Calls that run at one time.
     """
 
+    repeats_tasks = False
+
     def __init__(self, scheduler: str, workers: int) -> None:
         self._scheduler = scheduler
         self._pool: Executor | None = None
