@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daskgraphpart as dgp
-import daskgraphpart.api.pipeline as pipeline
+import daskgraphpart.api.prepared as prepared
 from daskgraphpart.chunked.write import write_chunked
 from daskgraphpart.dispatching.sizes import Sizes
 from daskgraphpart.storage.lock import LOCK_NAME
@@ -72,7 +72,7 @@ class Case:
         resources = dgp.Resources(self.memory, self.cluster, self.workers, self.staging)
         graph, out = root.parent / self.graph, root / "out"
         sizes = replace(TINY, map_bytes=0) if self.by_range else TINY
-        before, pipeline.choose_sizes = pipeline.choose_sizes, lambda _: sizes
+        before, prepared.choose_sizes = prepared.choose_sizes, lambda _: sizes
         try:
             if self.command == "assign":
                 how["num_trainers_per_machine"] = self.trainers
@@ -84,7 +84,7 @@ class Case:
                 how["num_trainers_per_machine"] = self.trainers
                 dgp.partition(graph, out, 3, method=self.method, options=self.options, resources=resources, **how)
         finally:
-            pipeline.choose_sizes = before
+            prepared.choose_sizes = before
 
 
 ALL = dgp.DispatchOptions(num_hops=3, graph_formats=("coo", "csr", "csc"), out_edges=True)
@@ -247,7 +247,7 @@ class Undisturbed:
             return Kill("time", rng.uniform(0.0, self.seconds))
         return Kill(event, rng.randint(1, self.events[event]))
 
-    def kill_and_continue(self, number: int) -> tuple[list[Kill], bool, list[str]]:
+    def kill_and_continue(self, number: int) -> tuple[list[Kill], list[str]]:
         """Kill the case once to three times, then let it end.
 
         Parameters
@@ -258,22 +258,19 @@ class Undisturbed:
         Returns
         -------
         kills : list of Kill
-            When it was killed.
-        is_killed : bool
-            Whether any of them hit.
+            When it was killed; empty if it ended before.
         differing : list of str
             Files that differ from those of the undisturbed run; must be empty.
         """
         rng = random.Random(f"{self.case.name} {number}")
         directory = self.root / f"{self.case.name}-{number}"
-        kills = [self.draw(rng) for _ in range(rng.choice((1, 1, 2, 3)))]
-        is_killed = False
-        for kill in kills:
+        kills = []
+        for kill in [self.draw(rng) for _ in range(rng.choice((1, 1, 2, 3)))]:
             code = run_until(self.case, directory, kill)
             if code == 0:
                 break
             assert code == -signal.SIGKILL, f"{self.case.name} {number}: {kill} ended with {code}"
-            is_killed = True
+            kills.append(kill)
             if self._is_done(directory):
                 break
         else:
@@ -282,7 +279,7 @@ class Undisturbed:
         differing = sorted(name for name in {**found, **self.expected} if found.get(name) != self.expected.get(name))
         if not differing:
             shutil.rmtree(directory)
-        return kills, is_killed, differing
+        return kills, differing
 
     def _is_done(self, directory: Path) -> bool:
         """Whether it was killed after its journal was removed: then it is done, and would refuse to run again."""

@@ -125,7 +125,9 @@ def _begin_or_continue(
     place: Place, lock: DirectoryLock, fingerprint: dict[str, Any], manner: Manner
 ) -> tuple[Workspace, Journal]:
     wanted = Workspace.of(place.out, manner.resources.workspace, manner.keep_workspace)
-    there = Path(lock.notes.get("workspace") or wanted.root)
+    # not the workspace of another output, of which this one is a copy
+    is_mine = lock.notes.get("output") == str(place.out.resolve())
+    there = Path((is_mine and lock.notes.get("workspace")) or wanted.root)
     journal, is_unfinished = _find_journal(there, manner.restart)
     if journal is not None:
         try:
@@ -145,7 +147,7 @@ def _begin_or_continue(
     resources = manner.resources
     plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
     journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan})
-    lock.write({"workspace": work.root})
+    lock.write({"workspace": work.root, "output": str(place.out.resolve())})
     return work, journal
 
 

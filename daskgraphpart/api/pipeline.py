@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from daskgraphpart.api.fingerprint import balance_files, fingerprint, owner_files, owners_fingerprint
-from daskgraphpart.api.inputs import check_assignment_directory, data_files, opened
+from daskgraphpart.api.fingerprint import fingerprint
+from daskgraphpart.api.inputs import check_assignment_directory, opened
 from daskgraphpart.api.jobs import Manner, Place, open_job
+from daskgraphpart.api.prepared import files_of, open_dispatch
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.directory import TRAINERS
-from daskgraphpart.assignment.hierarchy import with_trainers
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_method
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
-from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
 from daskgraphpart.dispatching.pipeline import dispatch_graph
-from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
+from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.storage.atomic import environment_faults, lasting_directory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
@@ -143,7 +138,7 @@ def assign(
     chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
     manner = Manner(resources, progress, restart, keep_workspace)
     with environment_faults():
-        identity = fingerprint("assign", graph, chosen, _files_of(options))
+        identity = fingerprint("assign", graph, chosen, files_of(options))
         with open_job(place, identity, manner) as (work, runner):
             assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
             chance = options.method in METHODS
@@ -213,7 +208,7 @@ def dispatch(
     """
     owned_by = assignment if isinstance(assignment, Assignment) else (Path(assignment), num_parts)
     manner = Manner(resources or detect_resources(), progress, restart, keep_workspace)
-    with _job(opened(graph), out_dir, options or DispatchOptions(), owned_by, (overwrite, manner)) as prepare:
+    with open_dispatch(opened(graph), out_dir, options or DispatchOptions(), owned_by, (overwrite, manner)) as prepare:
         graph, work, runner = prepare.graph, prepare.work, prepare.runner
         if not isinstance(assignment, Assignment):
             assignment = read_assignment(assignment, graph.schema, work.owners, runner, num_parts)
@@ -255,7 +250,7 @@ def partition(
         both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options))
         resources = resources.limited(max(both))
     manner = Manner(resources, progress, restart, keep_workspace)
-    with _job(graph, out_dir, options, (how, num_parts), (overwrite, manner)) as prepare:
+    with open_dispatch(graph, out_dir, options, (how, num_parts), (overwrite, manner)) as prepare:
         assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
         return dispatch_graph(prepare.job(assignment))
 
@@ -273,67 +268,6 @@ def _lasting_owners(
     for ntype, region in owners.items():
         shutil.copyfile(assignment.owners[ntype].path, region.path)
     return owners
-
-
-class _Prepared:
-    """A job that lacks nothing but its assignment."""
-
-    def __init__(
-        self, graph: ChunkedGraph, out: Path, options: DispatchOptions, work: Workspace, runner: Runner
-    ) -> None:
-        self.graph, self.work, self.runner = graph, work, runner
-        self._out, self._options = out, options
-
-    def job(self, assignment: Assignment) -> Job:
-        sizes = choose_sizes(self.runner.resources)
-        graph = self.graph
-        if assignment.trainers:
-            graph = with_trainers(graph, assignment.trainers, self.work.owners / "edge-trainers", self.runner)
-        return Job(graph, assignment, str(self._out), self._options, sizes, self.work, self.runner)
-
-
-@contextmanager
-def _job(
-    graph: ChunkedGraph,
-    out_dir: str | os.PathLike[str],
-    options: DispatchOptions,
-    assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
-    how: tuple[bool, Manner],
-) -> Iterator[_Prepared]:
-    """Check the budget and the output, and begin or continue the job."""
-    overwrite, manner = how
-    manner = replace(manner, resources=manner.resources.limited(smallest_task_memory(graph.schema, options)))
-    out = Path(out_dir).absolute()
-    with environment_faults():
-        command, chosen, files = _identity(assignment)
-        check_output(out, [Path(graph.directory), *data_files(graph), *files])
-        names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
-        place = Place(
-            out,
-            lambda is_unfinished: claim_output(out, names, overwrite or is_unfinished),
-            lambda: discard_output(out),
-        )
-        identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
-        with open_job(place, identity, manner) as (work, runner):
-            yield _Prepared(graph, out, options, work, runner)
-
-
-def _identity(
-    assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
-) -> tuple[str, dict[str, Any], list[Path]]:
-    """Command, options and input files that the owners of a dispatch depend on."""
-    if isinstance(assignment, Assignment):
-        return "dispatch", owners_fingerprint(assignment), []
-    what, num_parts = assignment
-    if isinstance(what, AssignOptions):
-        return "partition", {"num_parts": num_parts, **asdict(what)}, _files_of(what)
-    return "dispatch", {"num_parts": num_parts, "assignment": str(what.absolute())}, [what, *owner_files(what)]
-
-
-def _files_of(options: AssignOptions) -> list[Path]:
-    """Files that an assignment depends on, those of the graph aside."""
-    owners = [] if options.method in METHODS else owner_files(options.method)
-    return [*owners, *balance_files(options.balance)]
 
 
 def _as_balance(balance: str | Sequence[str] | None) -> str | tuple[str, ...] | None:

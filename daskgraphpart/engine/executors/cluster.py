@@ -89,7 +89,7 @@ class ClusterExecutor:
             raise EnvironmentFaultError(
                 "workers died of one task, again and again",
                 place=name,
-                hint="if the system killed them for want of memory, give fewer --workers or less --memory",
+                hint="if the system killed them for want of memory, give fewer --workers",
             ) from fault
         return results
 

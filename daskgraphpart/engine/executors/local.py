@@ -80,7 +80,7 @@ class LocalExecutor:
             raise EnvironmentFaultError(
                 "a worker process died",
                 place=name,
-                hint="if the system killed it for want of memory, give fewer --workers or less --memory",
+                hint="if the system killed it for want of memory, give fewer --workers",
             ) from fault
 
     def close(self) -> None:
