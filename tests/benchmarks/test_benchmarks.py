@@ -56,3 +56,8 @@ def test_vs_dgl(scripts: Path, tmp_path: Path) -> None:
 def test_many_parts(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "many_parts.py", *TOY, "--parts", "2,30", "--directory", str(tmp_path))
     assert len(table.splitlines()) == 4
+
+
+def test_kill_and_resume(scripts: Path) -> None:
+    table = run(scripts / "kill_and_resume.py", "--runs", "2", "--cases", "random,dispatch")
+    assert table.splitlines()[-1].startswith("| all | 2 |")

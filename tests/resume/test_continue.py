@@ -371,3 +371,12 @@ def test_an_assignment_in_memory_is_known_by_its_content(root: Path, inputs: Pat
         dgp.dispatch(graph, dgp.assign(graph, 3, method="random", seed=1), root / "out")
     dgp.dispatch(graph, dgp.assign(graph, 3, method="random"), root / "out")
     assert hashes(root / "out") == hashes(run("homogeneous", root, "other"))
+
+
+def test_a_copy_of_an_unfinished_output_leaves_the_original_alone(unfinished: Path) -> None:
+    copy = unfinished.with_name("copy")
+    shutil.copytree(unfinished, copy)
+    run("homogeneous", unfinished.parent, "copy", restart=True)
+    assert (unfinished / WORKSPACE / "journal").is_file()
+    BY_NAME["random"].run(unfinished.parent)
+    assert hashes(copy) == hashes(unfinished)
