@@ -304,3 +304,9 @@ def die_always(unit: Any, config: tuple[str, Any, Any]) -> Any:
     if os.path.exists(flag):
         os.kill(os.getpid(), signal.SIGKILL)
     return task(unit, inner)
+
+
+def sleep_long(directory: str, seconds: float) -> None:
+    """Task that tells its process ID by a file of that name, and works on for a while."""
+    os.close(os.open(f"{directory}/{os.getpid()}", os.O_CREAT))
+    time.sleep(seconds)

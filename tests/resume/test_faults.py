@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from killing import CASES, Case, die_always, die_once, hashes, make_inputs
+from killing import CASES, Case, die_always, die_once, hashes, make_inputs, sleep_long
 
 import daskgraphpart.assignment.methods.streaming as streaming
 import daskgraphpart.dispatching.features as features
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 BY_NAME = {case.name: case for case in CASES}
 CONTINUE = "run the same command again to continue, or add --restart to start over"
@@ -159,3 +164,26 @@ def test_a_directory_that_cannot_be_written_is_one_error(inputs: Path, small_dis
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     with pytest.raises(EnvironmentFaultError, match=r"Read-only file system; give a directory that is not read-only"):
         BY_NAME["random"].run(job)
+
+
+@pytest.mark.parametrize("cluster", ["processes", "local"])
+def test_workers_die_with_their_client_in_the_middle_of_a_task(cluster: str, tmp_path: Path) -> None:
+    def work() -> None:
+        with open_runner(Resources(1 << 28, cluster, 1)) as runner:
+            runner.run(Pass("sleep", sleep_long, [str(tmp_path)], 100.0, [1]))
+
+    pid = os.fork()
+    if pid == 0:
+        work()
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.05)
+    (worker,) = (int(path.name) for path in tmp_path.iterdir())
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    for _ in range(100):
+        status = Path(f"/proc/{worker}/stat")
+        if not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("the worker lives on")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import CancelledError, Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm import CommClosedError
 
+from daskgraphpart.engine.executors import orphans
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
 if TYPE_CHECKING:
@@ -41,7 +42,12 @@ class ClusterExecutor:
         if cluster == "local":
             # our own budget bounds the memory; distributed's limit would count the page cache of mapped files as well
             self._cluster = LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=":0"
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address=":0",
+                preload=[orphans.__name__],
             )
             self._client = Client(self._cluster)
             return

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
-import signal
-import sys
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import dask
 from dask.callbacks import Callback
 
+from daskgraphpart.engine.executors.orphans import die_with
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-
-_PR_SET_PDEATHSIG = 1
-
-
-def _die_with(parent: int) -> None:
-    """Have this worker killed when its client is, so that no task writes beside those of the run that continues."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before we asked
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class LocalExecutor:
@@ -51,7 +38,7 @@ class LocalExecutor:
         elif scheduler == "processes":
             # fork is not safe beside threads; one pool for all passes, because a process takes a second to start
             self._pool = ProcessPoolExecutor(
-                workers, multiprocessing.get_context("spawn"), initializer=_die_with, initargs=(os.getpid(),)
+                workers, multiprocessing.get_context("spawn"), initializer=die_with, initargs=(os.getpid(),)
             )
 
     def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
