@@ -53,6 +53,11 @@ class GraphPartError(Exception):
             text += f"; {self.hint}"
         return text
 
+    def add_hint(self, hint: str) -> None:
+        """Add something that the user can do."""
+        self.hint = f"{self.hint}; {hint}" if self.hint else hint
+        self.args = (self._message(),)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # keyword-only arguments do not survive the default pickling of exceptions
         keywords = {name: getattr(self, name) for name in ("file", "place", "expected", "found", "hint")}
@@ -103,3 +108,11 @@ class EnvironmentFaultError(GraphPartError, OSError):
     """The machine, not the input, failed: disk full, permission, a lost worker."""
 
     exit_code = 3
+
+
+class OutputLockedError(EnvironmentFaultError):
+    """Another run is writing to the output directory."""
+
+
+class ResumeError(GraphPartError, ValueError):
+    """An unfinished run cannot be continued: its input, its options or its files are no longer the same."""

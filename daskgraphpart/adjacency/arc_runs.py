@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.region import Region, save_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,9 +125,9 @@ def weights_path(directory: str | Path, index: int) -> str:
 
 def write_run(directory: str, index: int, arcs: np.ndarray, weights: np.ndarray | None) -> None:
     """Write a run."""
-    create_npy(run_path(directory, index), arcs.dtype, arcs.shape).write(arcs, 0)
+    save_npy(run_path(directory, index), arcs)
     if weights is not None:
-        create_npy(weights_path(directory, index), weights.dtype, weights.shape).write(weights, 0)
+        save_npy(weights_path(directory, index), weights)
 
 
 _HEADER_NBYTES = 128  # an npy header of version 1.0 with a short shape is padded to this

@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.adjacency.merge_arcs import merge_runs
 from daskgraphpart.adjacency.split_edges import split_edges_of
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.region import create_files, npy_region
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +58,7 @@ def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner) -> Hom
         If an edge ends outside its node type, or data are not what the metadata say.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    in_degrees = create_npy(directory / "in_degrees.npy", np.int64, (graph.schema.num_nodes,))
+    in_degrees = npy_region(directory / "in_degrees.npy", np.int64, (graph.schema.num_nodes,))
+    runner.step("create-in-degrees", lambda: create_files([in_degrees]))
     runs = split_edges_of(graph, directory, runner)
     return HomogeneousGraph(merge_runs(runs, directory, in_degrees, runner), in_degrees)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ def write_block(path: str, start: int, indptr: np.ndarray, indices: np.ndarray, 
     """Write rows of the nodes from `start` on, whole; without weights all are 1."""
     weight_dtype = None if weights is None else weights.dtype
     block = CsrBlock(path, start, start + indptr.size - 1, indices.size, indices.dtype, weight_dtype)
-    with open(path, "wb") as file:
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
         for column in (indptr, indices, *([] if weights is None else [weights])):
-            np.ascontiguousarray(column).tofile(file)
+            # not `tofile`, whose error does not say that the disk is full
+            file.write(np.ascontiguousarray(column).data)
     return block

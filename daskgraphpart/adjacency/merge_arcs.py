@@ -90,9 +90,10 @@ def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner
         for i, (start, stop, arcs, slabs) in enumerate(_ranges(runs, runner))
     ]
     item = 2 * runs.dtype.itemsize + 8 * runs.is_weighted
-    found = runner.run(Pass("merge-arcs", merge_block, units, config, [2 * unit.num_arcs * item for unit in units]))
+    sizes = [2 * unit.num_arcs * item for unit in units]
+    found = runner.run(Pass("merge-arcs", merge_block, units, config, sizes, (Merged, CsrBlock)))
     for path in Path(runs.directory).glob("*-??????.npy"):
-        path.unlink()
+        path.unlink(missing_ok=True)
     return Adjacency(
         runs.num_nodes,
         sum(merged.num_isolated for merged in found),

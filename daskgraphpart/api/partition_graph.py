@@ -17,7 +17,8 @@ from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.chunking.objects.describe import describe
 from daskgraphpart.chunking.objects.write import ChunkConfig
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.output import check_output
+from daskgraphpart.dispatching.output import check_empty
+from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.graph import open_partitions
@@ -56,6 +57,7 @@ def partition_graph(
     seed: int = 0,
     resources: Resources | None = None,
     overwrite: bool = False,
+    restart: bool = False,
     progress: Progress | None = None,
 ) -> Any:
     """Partition a graph for distributed training, as `dgl.distributed.partition_graph` does.
@@ -105,6 +107,9 @@ def partition_graph(
         Default: all processors, half of the memory.
     overwrite : bool
         Whether partitions that are in `out_path` are replaced.
+    restart : bool
+        Whether an unfinished run in `out_path` is thrown away; else it is continued, if `g` is a chunked graph (of
+        others the files are gone, and the run starts over).
     progress : Progress, optional
         Told how far things are.
 
@@ -142,9 +147,17 @@ def partition_graph(
         if not reshuffle:
             raise OptionError("IDs that are kept have no mapping", place="return_mapping", hint="leave it out")
     out = Path(out_path).absolute()
-    check_output(out, (), overwrite)
+    if out.is_dir() and not (out / WORKSPACE_NAME).exists():
+        check_empty(out, overwrite)
     resources = resources or detect_resources()
-    how = {"options": options, "resources": resources, "overwrite": overwrite, "progress": progress}
+    is_chunked = isinstance(g, (ChunkedGraph, str, Path)) and not (num_nodes or node_data or edge_data)
+    how = {
+        "options": options,
+        "resources": resources,
+        "overwrite": overwrite,
+        "restart": restart or not is_chunked,
+        "progress": progress,
+    }
     with _in_files(g, graph_name, (num_nodes, node_data, edge_data), (out, resources, progress)) as (graph, scratch):
         options.check_fits(graph.schema)
         ready = part_method if isinstance(part_method, Assignment) else None

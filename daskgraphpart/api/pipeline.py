@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.inputs import check_assignment_directory, data_files, opened
+from daskgraphpart.api.fingerprint import fingerprint
+from daskgraphpart.api.inputs import check_assignment_directory, opened
+from daskgraphpart.api.jobs import Manner, Place, open_job
+from daskgraphpart.api.prepared import files_of, open_dispatch
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.directory import TRAINERS
-from daskgraphpart.assignment.hierarchy import with_trainers
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_method
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
-from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.output import claim_output, discard_output
 from daskgraphpart.dispatching.pipeline import dispatch_graph
-from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
-from daskgraphpart.dispatching.workspace import Workspace
+from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.storage.atomic import environment_faults, lasting_directory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.region import Region
 
 
 def assign(
@@ -57,6 +55,8 @@ def assign(
     form: str = "npy",
     resources: Resources | None = None,
     overwrite: bool = False,
+    restart: bool = False,
+    keep_workspace: bool = False,
     progress: Progress | None = None,
 ) -> Assignment:
     """Give every node an owner.
@@ -100,6 +100,10 @@ def assign(
         Default: all processors, half of the memory.
     overwrite : bool
         Whether an assignment that is in `out_dir` is replaced.
+    restart : bool
+        Whether an unfinished run in `out_dir` is thrown away; else it is continued.
+    keep_workspace : bool
+        Whether temporary files stay when all is done.
     progress : Progress, optional
         Told how far things are.
 
@@ -116,28 +120,30 @@ def assign(
         If owners that are read do not fit the graph, or a weight is negative.
     PlanError
         If the memory does not suffice.
+    ResumeError
+        If `out_dir` holds an unfinished run with other input or options.
     """
     graph = opened(graph)
     options = AssignOptions(
         method, _as_balance(balance), imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
         num_trainers_per_machine,
     )  # fmt: skip
-    out = None if out_dir is None else Path(out_dir)
-    if out is not None:
-        check_assignment_directory(graph, out, overwrite)
-    scratch = lasting_directory() if out is None else None
     resources = (resources or detect_resources()).limited(smallest_assign_memory(graph.schema))
-    with open_runner(resources, progress) as runner, environment_faults():
-        if out is None:
-            assert scratch is not None
-            return assign_nodes(graph, num_parts, options, scratch, runner)
-        with _scratch(out) as temporary:
-            assignment = assign_nodes(graph, num_parts, options, temporary, runner)
+    if out_dir is None:
+        with open_runner(resources, progress) as runner, environment_faults():
+            return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
+    out = Path(out_dir).absolute()
+    check_assignment_directory(graph, out, overwrite=True)
+    place = Place(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)
+    chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
+    manner = Manner(resources, progress, restart, keep_workspace)
+    with environment_faults():
+        identity = fingerprint("assign", graph, chosen, files_of(options))
+        with open_job(place, identity, manner) as (work, runner):
+            assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
             chance = options.method in METHODS
             write_assignment(assignment, out, runner, form=form, seed=seed if chance else None)
-            owners = create_owner_files(lasting_directory(), graph.schema, num_parts)
-            for ntype, region in owners.items():
-                shutil.copyfile(assignment.owners[ntype].path, region.path)
+            owners = _lasting_owners(assignment, out, graph.schema, runner.resources)
             trainers = {
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
             }
@@ -153,6 +159,8 @@ def dispatch(
     options: DispatchOptions | None = None,
     resources: Resources | None = None,
     overwrite: bool = False,
+    restart: bool = False,
+    keep_workspace: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Bring every node, edge and feature to its owner, and write the partitions DGL loads.
@@ -173,6 +181,10 @@ def dispatch(
         What may be used; changes no byte of the output. Default: all processors, half of the memory.
     overwrite : bool
         Whether partitions that are in `out_dir` are replaced.
+    restart : bool
+        Whether an unfinished run in `out_dir` is thrown away; else it is continued.
+    keep_workspace : bool
+        Whether temporary files stay when all is done.
     progress : Progress, optional
         Told how far things are.
 
@@ -185,13 +197,18 @@ def dispatch(
     ------
     OutputExistsError
         If the output directory is not empty.
+    OutputLockedError
+        If another run is writing there.
+    ResumeError
+        If there is an unfinished run with other input or options.
     PlanError
         If the memory budget is too small; says what would do.
     InputFileError, AssignmentError
         If the data are not what the metadata say.
     """
-    owner_files = None if isinstance(assignment, Assignment) else Path(assignment)
-    with _job(opened(graph), out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
+    owned_by = assignment if isinstance(assignment, Assignment) else (Path(assignment), num_parts)
+    manner = Manner(resources or detect_resources(), progress, restart, keep_workspace)
+    with open_dispatch(opened(graph), out_dir, options or DispatchOptions(), owned_by, (overwrite, manner)) as prepare:
         graph, work, runner = prepare.graph, prepare.work, prepare.runner
         if not isinstance(assignment, Assignment):
             assignment = read_assignment(assignment, graph.schema, work.owners, runner, num_parts)
@@ -218,6 +235,8 @@ def partition(
     options: DispatchOptions | None = None,
     resources: Resources | None = None,
     overwrite: bool = False,
+    restart: bool = False,
+    keep_workspace: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
@@ -226,71 +245,30 @@ def partition(
         num_trainers_per_machine,
     )  # fmt: skip
     check_method(how)
-    graph = opened(graph)
+    graph, options, resources = opened(graph), options or DispatchOptions(), resources or detect_resources()
     if how.needs_adjacency:
-        both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options or DispatchOptions()))
-        resources = (resources or detect_resources()).limited(max(both))
-    owner_files = None if method in METHODS else Path(method)
-    with _job(graph, out_dir, options, resources, (overwrite, progress, owner_files)) as prepare:
+        both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options))
+        resources = resources.limited(max(both))
+    manner = Manner(resources, progress, restart, keep_workspace)
+    with open_dispatch(graph, out_dir, options, (how, num_parts), (overwrite, manner)) as prepare:
         assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
         return dispatch_graph(prepare.job(assignment))
 
 
-class _Prepared:
-    """A job that lacks nothing but its assignment."""
-
-    def __init__(
-        self, graph: ChunkedGraph, out: Path, options: DispatchOptions, work: Workspace, runner: Runner
-    ) -> None:
-        self.graph, self.work, self.runner = graph, work, runner
-        self._out, self._options = out, options
-
-    def job(self, assignment: Assignment) -> Job:
-        sizes = choose_sizes(self.runner.resources)
-        graph = self.graph
-        if assignment.trainers:
-            graph = with_trainers(graph, assignment.trainers, self.work.owners / "edge-trainers", self.runner)
-        return Job(graph, assignment, str(self._out), self._options, sizes, self.work, self.runner)
-
-
-@contextmanager
-def _job(
-    graph: ChunkedGraph,
-    out_dir: str | os.PathLike[str],
-    options: DispatchOptions | None,
-    resources: Resources | None,
-    how: tuple[bool, Progress | None, Path | None],
-) -> Iterator[_Prepared]:
-    """Check the budget, claim the output directory, and leave nothing behind that looks finished if all fails."""
-    overwrite, progress, owner_files = how
-    options = options or DispatchOptions()
-    options.check_fits(graph.schema)
-    resources = (resources or detect_resources()).limited(smallest_task_memory(graph.schema, options))
-    out = Path(out_dir).absolute()
-    with environment_faults():
-        inputs = [Path(graph.directory), *data_files(graph), *([owner_files] if owner_files else [])]
-        own_names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
-        claim_output(out, inputs, own_names, overwrite)
-        work = Workspace.create(out, resources.workspace)
-        try:
-            with open_runner(resources, progress) as runner:
-                yield _Prepared(graph, out, options, work, runner)
-        except BaseException:
-            discard_output(out)
-            raise
-        finally:
-            work.remove()
+def _lasting_owners(
+    assignment: Assignment, out: Path, schema: GraphSchema, resources: Resources
+) -> Mapping[str, Region]:
+    """Keep the owners where they last as long as this interpreter."""
+    directory = lasting_directory()
+    if not all(Path(region.path).is_file() for region in assignment.owners.values()):
+        # the run that is continued was killed at its very end, when its workspace was half removed
+        with open_runner(replace(resources, cluster="sync", workers=1)) as runner:
+            return read_assignment(out, schema, directory, runner).owners
+    owners = create_owner_files(directory, schema, assignment.num_parts)
+    for ntype, region in owners.items():
+        shutil.copyfile(assignment.owners[ntype].path, region.path)
+    return owners
 
 
 def _as_balance(balance: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
     return balance if balance is None or isinstance(balance, str) else tuple(balance)
-
-
-@contextmanager
-def _scratch(out: Path) -> Iterator[Path]:
-    out.mkdir(parents=True, exist_ok=True)
-    directory = Path(tempfile.mkdtemp(prefix=".daskgraphpart-", dir=out))
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)

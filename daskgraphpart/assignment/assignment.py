@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import AssignmentError, OptionError
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.region import create_files, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from daskgraphpart.assignment.report import AssignReport
+    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
@@ -85,11 +86,23 @@ def owner_dtype(num_parts: int) -> np.dtype:
     return np.dtype(np.uint8) if num_parts <= 256 else np.dtype("<u2")
 
 
-def create_owner_files(directory: Path, schema: GraphSchema, num_parts: int) -> dict[str, Region]:
-    """Create an empty owner file per node type."""
-    directory.mkdir(parents=True, exist_ok=True)
+def owner_regions(directory: Path, schema: GraphSchema, num_parts: int) -> dict[str, Region]:
+    """Name the owner file of each node type."""
     dtype = owner_dtype(num_parts)
     return {
-        node_type.name: create_npy(directory / f"{node_type.name}.npy", dtype, (node_type.num_nodes,))
+        node_type.name: npy_region(directory / f"{node_type.name}.npy", dtype, (node_type.num_nodes,))
         for node_type in schema.node_types
     }
+
+
+def create_owner_files(
+    directory: Path, schema: GraphSchema, num_parts: int, runner: Runner | None = None
+) -> dict[str, Region]:
+    """Create an empty owner file per node type; with a runner once, so that a continued job keeps what is in them."""
+    directory.mkdir(parents=True, exist_ok=True)
+    regions = owner_regions(directory, schema, num_parts)
+    if runner is None:
+        create_files(regions.values())
+    else:
+        runner.step("create-owner-files", lambda: create_files(regions.values()))
+    return regions

@@ -24,7 +24,8 @@ def fill_parts(parts: Region, schema: GraphSchema, num_parts: int, runner: Runne
         units.append((first, first + node_type.num_nodes))
         first += node_type.num_nodes
     config = (parts, num_parts)
-    runner.run(Pass("fill-parts", fill_type, units, config, [4 * (stop - start) for start, stop in units]))
+    sizes = [4 * (stop - start) for start, stop in units]
+    runner.run(Pass("fill-parts", fill_type, units, config, sizes, is_repeatable=False))
 
 
 def fill_type(span: tuple[int, int], config: tuple[Region, int]) -> None:

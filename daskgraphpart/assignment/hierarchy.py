@@ -20,7 +20,7 @@ from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DataSpec
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.region import create_files, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,8 @@ def write_trainers(parts: Region, schema: GraphSchema, directory: Path, runner: 
     """Write the smaller part of every node, a file per node type, int64 (nodes,)."""
     target = directory / TRAINERS
     target.mkdir(exist_ok=True)
-    files = {t.name: create_npy(target / f"{t.name}.npy", np.int64, (t.num_nodes,)) for t in schema.node_types}
+    files = {t.name: npy_region(target / f"{t.name}.npy", np.int64, (t.num_nodes,)) for t in schema.node_types}
+    runner.step("create-trainers", lambda: create_files(files.values()))
     units = spans_of(files)
     runner.run(Pass("write-trainers", write_span, units, (parts, files), [8 * (u.stop - u.start) for u in units]))
     return files
@@ -93,9 +94,10 @@ def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory
             raise OptionError(f"there is a feature {FEATURE!r} already", place=f"{kind.name}/{FEATURE}")
     directory.mkdir(parents=True, exist_ok=True)
     files = {
-        t.name: create_npy(directory / f"edges-{i}.npy", np.int64, (t.num_edges,))
+        t.name: npy_region(directory / f"edges-{i}.npy", np.int64, (t.num_edges,))
         for i, t in enumerate(schema.edge_types)
     }
+    runner.step("create-trainers-of-edges", lambda: create_files(files.values()))
     blocks = edge_blocks(graph, EDGES_PER_BLOCK, 8 * EDGES_PER_BLOCK, runner)
     units = [EdgeUnit(block, t) for t in schema.edge_types for block in blocks.get(t.name, [])]
     sizes = [24 * unit.block.num_rows for unit in units]

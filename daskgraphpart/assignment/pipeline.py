@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,10 +44,12 @@ from daskgraphpart.assignment.report import AssignReport, Balance
 from daskgraphpart.assignment.weigh_nodes import NodeWeights, weigh_nodes
 from daskgraphpart.display.units import format_size
 from daskgraphpart.errors import OptionError, PlanError
+from daskgraphpart.storage.region import npy_region
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
 logger = logging.getLogger(__name__)
@@ -55,6 +58,7 @@ REFINE_CYCLES = 4  # V-cycles in memory that an assignment is refined by when th
 LITTLE_OVERLOAD = 0.01  # of its limit for each part on average: single nodes can mend it; beyond, clusters must move
 MOST_ATTEMPTS = 4  # at balance, by V-cycles with other clusters
 TIGHTENING = 0.005  # of the limits, for each further attempt
+SOLVING = "solve-"  # begin of the name of a directory
 MULTILEVEL_CYCLES = 2  # V-cycles on disk after the first
 
 
@@ -135,15 +139,15 @@ def assign_nodes(
     if given is not None and not (report or options.needs_adjacency or options.trainers > 1):
         return given
     task = _prepare(graph, num_parts * options.trainers, options, directory / "adjacency", runner)
-    parts = create_parts(task.level, "parts.npy")
-    method, why, need = _solve(task, given, parts, runner)
-    if options.fill_parts:
-        fill_parts(parts, graph.schema, task.num_parts, runner)
-    owners = create_owner_files(directory, graph.schema, num_parts)
+    parts = npy_region(task.level.file("parts.npy"), np.int32, (task.level.num_nodes,))
+    # these passes change files in place, so that none can be done again alone
+    method, why, need = runner.step("solve", lambda: _solve_apart(task, given, parts, graph.schema, runner))
+    owners = create_owner_files(directory, graph.schema, num_parts, runner)
     write_owners(parts, owners, options.trainers, runner)
-    measured = _measure(task, parts, (method, why, need), runner)
+    how = (method, why, need)
+    measured = runner.step("measure", lambda: _measure(task, parts, how, runner), (AssignReport, Balance))
     trainers = write_trainers(parts, graph.schema, directory, runner) if options.trainers > 1 else {}
-    shutil.rmtree(directory / "adjacency")
+    shutil.rmtree(directory / "adjacency", ignore_errors=True)
     short = method.split(" ")[0].rstrip(",")
     name = given.method if given is not None else short if options.method == "auto" else options.method
     measured = replace(measured, num_edges=graph.schema.num_edges, seconds=time.monotonic() - started)
@@ -176,7 +180,7 @@ def _given_owners(
     total = num_parts * options.trainers
     if options.method == "random":
         target = directory / "given"
-        owners = create_owner_files(target, graph.schema, total)
+        owners = create_owner_files(target, graph.schema, total, runner)
         runner.run(assign_random_pass(owners, total, options.seed, options.fill_parts))
         return Assignment(total, "random", owners)
     if options.method in METHODS:
@@ -201,6 +205,23 @@ def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, direct
     plain = len(kept) == 1 and constraints[0].total == graph.schema.num_nodes and constraints[0].largest == 1
     level = Level(built.adjacency, tuple(weights.columns[i] for i in kept), str(directory), plain)
     return Task(level, count, weights, num_parts, limits_of(constraints, num_parts), options)
+
+
+def _solve_apart(
+    task: Task, given: Assignment | None, parts: Region, schema: GraphSchema, runner: Runner
+) -> tuple[str, str, int]:
+    """Solve in a new directory, so that nothing is met there that an earlier attempt has left, or still writes."""
+    for old in Path(task.level.directory).glob(f"{SOLVING}*"):
+        shutil.rmtree(old, ignore_errors=True)
+    scratch = Path(tempfile.mkdtemp(prefix=SOLVING, dir=task.level.directory))
+    apart = replace(task, level=replace(task.level, directory=str(scratch)))
+    mine = create_parts(apart.level, "parts.npy")
+    how = _solve(apart, given, mine, runner)
+    if task.options.fill_parts:
+        fill_parts(mine, schema, task.num_parts, runner)
+    Path(mine.path).replace(parts.path)
+    shutil.rmtree(scratch, ignore_errors=True)
+    return how
 
 
 def _solve(task: Task, given: Assignment | None, parts: Region, runner: Runner) -> tuple[str, str, int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.assignment.assignment import Assignment, create_owner_files
+from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_regions
 from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
 from daskgraphpart.assignment.owner_readers import OWNER_READERS
 from daskgraphpart.assignment.parmetis.names import find_parts, holds_parts
@@ -86,7 +86,10 @@ def read_assignment(
     """
     directory = Path(directory)
     if _is_of_parmetis(directory, schema):
-        return read_parmetis_parts(find_parts(directory, schema.name, num_parts), schema, workspace, runner)
+        found = find_parts(directory, schema.name, num_parts)
+        # its passes work in a directory of their own that is gone at the end: all or nothing
+        runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, runner).num_parts)
+        return Assignment(found.num_parts, "parmetis", owner_regions(workspace, schema, found.num_parts))
     if not directory.is_dir():
         raise InputFileNotFoundError(
             "no such directory of owners", file=str(directory), hint="give the output of assign"
@@ -107,7 +110,7 @@ def read_assignment(
             hint="give --num-parts, or write that file",
         )
     units = [_choose_form(directory, ntype, crcs) for ntype in schema.ntypes]
-    owners = create_owner_files(workspace, schema, parts)
+    owners = create_owner_files(workspace, schema, parts, runner)
     sizes = [Path(u.file).stat().st_size if Path(u.file).is_file() else owners[u.ntype].nbytes for u in units]
     config = ReadConfig(owners, parts, counted_by_dgl=method == "metis" and not crcs)
     runner.run(Pass("read-assignment", read_owners, units, config, sizes))

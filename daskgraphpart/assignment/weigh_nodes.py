@@ -13,7 +13,7 @@ from daskgraphpart.chunked.blocks import cut_rows
 from daskgraphpart.chunked.read_block import read_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, OptionError
-from daskgraphpart.storage.region import Region, create_npy, open_npy
+from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -115,7 +115,8 @@ def weigh_nodes(
     """
     columns = tuple(column for wish in wishes for column in _columns(graph, wish, runner))
     num_nodes = graph.schema.num_nodes
-    targets = tuple(create_npy(directory / f"weights-{i}.npy", np.int64, (num_nodes,)) for i in range(len(columns)))
+    targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, (num_nodes,)) for i in range(len(columns)))
+    runner.step("create-weights", lambda: create_files(targets))
     specs = {
         i: next(s for s in graph.schema.node_type(c.ntype).data if s.name == c.feature)
         for i, c in enumerate(columns)

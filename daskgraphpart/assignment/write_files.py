@@ -72,17 +72,20 @@ def write_assignment(
         "owners_crc32": {ntype: owners for ntype, (_, owners) in zip(ntypes, crcs, strict=True)},
     }
     write_json(directory / OURS_FILE, ours)
-    shutil.rmtree(directory / TRAINERS, ignore_errors=True)
-    if assignment.trainers:
-        (directory / TRAINERS).mkdir()
-        for ntype, region in assignment.trainers.items():
-            target = directory / TRAINERS / f"{ntype}.npy"
-            shutil.copyfile(region.path, temporary_path(target))
-            publish(target)
+    runner.step("copy-trainers", lambda: _copy_trainers(assignment.trainers, directory / TRAINERS))
     # DGL's readers accept these two names only
     algorithm = "random" if assignment.method == "random" else "metis"
     meta = {"version": DGL_META_VERSION, "num_parts": assignment.num_parts, "algo_name": algorithm}
     write_json(directory / META_FILE, meta)
+
+
+def _copy_trainers(trainers: Mapping[str, Region], directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    for ntype, region in trainers.items():
+        directory.mkdir(exist_ok=True)
+        target = directory / f"{ntype}.npy"
+        shutil.copyfile(region.path, temporary_path(target))
+        publish(target)
 
 
 def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from daskgraphpart.cli.options import (
+    JOB_OPTIONS,
     METHOD_OPTIONS,
     RESOURCE_OPTIONS,
     method_of,
@@ -37,7 +38,7 @@ from daskgraphpart.cli.summary import show_assignment, write_report
 @click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
 @click.option("--in_dir", "--in-dir", "dgl_in_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
 @click.option("--out_dir", "--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
-@with_options(RESOURCE_OPTIONS)
+@with_options((*RESOURCE_OPTIONS, *JOB_OPTIONS))
 def command(**values: Any) -> None:
     """Give every node of the graph in IN_DIR a part, and write the parts to ASSIGN_DIR.
 
@@ -63,6 +64,8 @@ def command(**values: Any) -> None:
             **method_of(values),
             form=values["form"],
             overwrite=values["overwrite"],
+            restart=values["restart"],
+            keep_workspace=values["keep_workspace"],
             resources=resources_of(values),
             progress=progress,
         )

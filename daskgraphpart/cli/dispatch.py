@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from daskgraphpart.cli.options import (
+    JOB_OPTIONS,
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
     STAGING_OPTION,
@@ -39,7 +40,7 @@ from daskgraphpart.cli.summary import show_outcome
 )
 @click.option("--save-orig-nids", is_flag=True, help="As DGL's; original IDs are always written.")
 @click.option("--save-orig-eids", is_flag=True, help="As DGL's; original IDs are always written.")
-@with_options((*RESOURCE_OPTIONS, STAGING_OPTION))
+@with_options((*RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
 def command(**values: Any) -> None:
     """Bring every node, edge and feature of the graph in IN_DIR to the parts given in ASSIGN_DIR, and write OUT_DIR.
 
@@ -65,6 +66,8 @@ def command(**values: Any) -> None:
             options=options,
             resources=resources_of(values),
             overwrite=values["overwrite"],
+            restart=values["restart"],
+            keep_workspace=values["keep_workspace"],
             progress=progress,
         )
     if not values["quiet"]:

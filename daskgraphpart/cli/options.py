@@ -58,6 +58,11 @@ OUTPUT_OPTIONS = (
     click.option("--overwrite", is_flag=True, help="Replace partitions that are in OUT_DIR."),
 )
 
+JOB_OPTIONS = (
+    click.option("--restart", is_flag=True, help="Start over, where an unfinished run would be continued."),
+    click.option("--keep-workspace", is_flag=True, help="Keep the temporary files when all is done."),
+)
+
 METHOD_OPTIONS = (
     click.option(
         "--method",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from daskgraphpart.cli.options import (
+    JOB_OPTIONS,
     METHOD_OPTIONS,
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
@@ -25,7 +26,7 @@ from daskgraphpart.cli.summary import show_outcome
 @click.argument("in_dir", type=click.Path())
 @click.argument("out_dir", type=click.Path())
 @click.option("--num-parts", type=int, required=True, help="Number of parts.")
-@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION))
+@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
 def command(**values: Any) -> None:
     """Partition the graph in IN_DIR (metadata.json and data files) and write what DGL loads to OUT_DIR.
 
@@ -46,6 +47,8 @@ def command(**values: Any) -> None:
             options=dispatch_options_of(values),
             resources=resources_of(values),
             overwrite=values["overwrite"],
+            restart=values["restart"],
+            keep_workspace=values["keep_workspace"],
             progress=progress,
         )
     if not values["quiet"]:

@@ -85,6 +85,12 @@ class LayoutBuilder:
             self._pending.clear()
 
 
+def file_regions(path: str | Path, layout: FileLayout) -> dict[str, Region]:
+    """Where the elements of arrays go in the temporary file of `path`, which `create_file` makes."""
+    temporary = temporary_path(path)
+    return {key: Region(temporary, *where) for key, where in layout.regions.items()}
+
+
 def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
     """Create the temporary file of `path`, sparse, with everything but the elements of arrays.
 
@@ -100,4 +106,4 @@ def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
             file.seek(offset)
             file.write(content)
         file.truncate(layout.nbytes)
-    return {key: Region(temporary, *where) for key, where in layout.regions.items()}
+    return file_regions(path, layout)

@@ -16,14 +16,15 @@ from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, unit_nbytes, write_edge_owners
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import count_owners, group_positions, group_starts, scatter_edges
-from daskgraphpart.storage.region import create_npy, open_npy
+from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy
 from daskgraphpart.storage.runs import write_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +73,7 @@ def bucket_edges_by_range(units: Sequence[EdgeUnit], config: RangeConfig, runner
     """Run the three passes; the results are those of `bucket-edges`."""
     sizes = [unit_nbytes(unit, config.bucket.maps) for unit in units]
     split = runner.run(Pass("split-ends", split_ends, units, config, sizes))
+    runner.step("create-ends", lambda: create_files(_new_ends(units, config)))
     ranges = resolve_units(units, split, config)
     range_sizes = [sum(rows for *_, rows in unit.slices) * 16 for unit in ranges]
     runner.run(Pass("resolve-ends", resolve_ends, ranges, config, range_sizes))
@@ -93,10 +95,17 @@ def split_ends(unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndar
         rows = np.empty(ids.size, np.int64)
         group_positions(ranges, group_starts(in_range)[:-1], rows)
         for what, column in (("ids", ids[rows]), ("rows", rows.astype(np.int32))):
-            create_npy(config.work.ends(unit.index, end, what), column.dtype, column.shape).write(column, 0)
-        create_npy(config.work.ends(unit.index, end, "new"), maps[unit.edge_type.src].dtype, ids.shape)
+            save_npy(config.work.ends(unit.index, end, what), column)
         counts.append(in_range)
     return counts[0], counts[1]
+
+
+def _new_ends(units: Sequence[EdgeUnit], config: RangeConfig) -> Iterator[Region]:
+    """Files that `resolve-ends` fills in."""
+    for unit in units:
+        dtype = config.bucket.maps[unit.edge_type.src].dtype
+        for end in ("src", "dst"):
+            yield npy_region(config.work.ends(unit.index, end, "new"), dtype, (unit.block.num_rows,))
 
 
 def resolve_units(

@@ -14,6 +14,7 @@ import numpy as np
 from daskgraphpart.dispatching.edge_runs import Slices
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.bitmap import select_extra
+from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import open_npy
 from daskgraphpart.storage.runs import ROW, create_run, run_column
 
@@ -47,12 +48,12 @@ class ExtraUnit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtraConfig:
-    """Files, ranges of new node IDs (parts, 2), and which edges are wanted."""
+    """Files, ranges of new node IDs (parts, 2), which edges are wanted, and the hops whose in-edges are (or 0)."""
 
     work: Workspace
     ranges: np.ndarray
     out_edges: bool
-    with_members: bool
+    member_hops: int
 
 
 def collect_extra_pass(
@@ -75,24 +76,25 @@ def collect_extra(unit: ExtraUnit, config: ExtraConfig) -> np.ndarray:
     eids = np.arange(src.size) + np.repeat(unit.first_new_eids - starts, unit.counts)
     counts = np.array([rows.size for rows in _chosen_rows(src, dst, unit, config)], np.int64)
     total = int(counts.sum())
-    create_run(config.work.extra(unit.index), EXTRA_DTYPE, total)
-    columns = [run_column(config.work.extra(unit.index), EXTRA_DTYPE, total, i) for i in range(3)]
-    first = 0
-    for rows in _chosen_rows(src, dst, unit, config):
-        for region, values in zip(columns, (src, dst, eids), strict=True):
-            region.write(values[rows], first)
-        first += rows.size
+    with whole_file(config.work.extra(unit.index)) as temporary:
+        create_run(temporary, EXTRA_DTYPE, total)
+        columns = [run_column(temporary, EXTRA_DTYPE, total, i) for i in range(3)]
+        first = 0
+        for rows in _chosen_rows(src, dst, unit, config):
+            for region, values in zip(columns, (src, dst, eids), strict=True):
+                region.write(values[rows], first)
+            first += rows.size
     return counts
 
 
 def _chosen_rows(src: np.ndarray, dst: np.ndarray, unit: ExtraUnit, config: ExtraConfig) -> Iterable[np.ndarray]:
-    if config.with_members:
+    if config.member_hops:
         return (_wanted_by(part, src, dst, config) for part in range(len(config.ranges)))
     return _leaving(src, unit.counts, config)
 
 
 def _wanted_by(part: int, src: np.ndarray, dst: np.ndarray, config: ExtraConfig) -> np.ndarray:
-    members = open_npy(config.work.members(part)).read()
+    members = open_npy(config.work.members(part, config.member_hops)).read()
     selected = np.empty(src.size, np.int64)
     low, high = config.ranges[part]
     count = select_extra(src, dst, low, high, members, config.out_edges, selected)

@@ -12,7 +12,7 @@ from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges_pass
 from daskgraphpart.dispatching.bucket_edges_by_range import RangeConfig, bucket_edges_by_range
 from daskgraphpart.dispatching.edge_runs import RunTable
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.region import create_files, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,10 +45,11 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
     in_order = [(edge_type, block) for edge_type in schema.edge_types for block in blocks.get(edge_type.name, [])]
     units = [EdgeUnit(i, block, edge_type, job.work.run(i)) for i, (edge_type, block) in enumerate(in_order)]
     edge_owners = {
-        edge_type.name: create_npy(job.work.edge_owners(i), owner_dtype(job.num_parts), (edge_type.num_edges,))
+        edge_type.name: npy_region(job.work.edge_owners(i), owner_dtype(job.num_parts), (edge_type.num_edges,))
         for i, edge_type in enumerate(schema.edge_types)
         if edge_type.data or not job.options.reshuffle
     }
+    job.runner.step("create-edge-owners", lambda: create_files(edge_owners.values()))
     config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts)
     if _looked_up_bytes(job, nodes) <= job.sizes.map_bytes:
         counts = job.runner.run(bucket_edges_pass(units, config))

@@ -107,7 +107,7 @@ def move_features(
     """
     nothing = np.zeros(job.num_parts, np.int64)
     counts = np.stack([offsets[t.name].totals if t.name in offsets else nothing for t in types] or [nothing], axis=1)
-    regions = lay_out_features(job.out, file_name, types, counts[:, : len(types)])
+    regions = lay_out_features(job, file_name, types, counts[:, : len(types)])
     by_feature = [_row_units(feature, owners, offsets, file_name, regions) for feature in features]
     if job.runner.resources.staging == "zarr":
         staged = [

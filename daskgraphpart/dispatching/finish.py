@@ -23,7 +23,7 @@ from daskgraphpart.dispatching.workspace import (
     part_file,
 )
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.storage.atomic import publish
+from daskgraphpart.storage.atomic import publish_once
 from daskgraphpart.storage.checksums import FileChecksum, hash_bytes, hash_file
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def finish(
     names = [GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, *([SPLIT_NIDS] if has_splits else [])]
     for part in range(job.num_parts):
         for name in names:
-            publish(part_file(job.out, part, name))
+            publish_once(part_file(job.out, part, name))
     schema = job.graph.schema
     config_path = Path(job.out) / (job.options.config_name or f"{schema.name}.json")
     config = PartitionConfig(
@@ -91,7 +91,7 @@ def _checksums(job: Job, files: Sequence[str]) -> dict[str, FileChecksum]:
     """Checksums of finished files, which are mostly in the page cache still."""
     paths = [f"{job.out}/{name}" for name in files]
     sizes = [Path(path).stat().st_size for path in paths]
-    found = job.runner.run(Pass("hash-files", hash_file, paths, None, sizes))
+    found = job.runner.run(Pass("hash-files", hash_file, paths, None, sizes, (FileChecksum,)))
     return dict(zip(files, found, strict=True))
 
 

@@ -16,7 +16,7 @@ from daskgraphpart.dispatching.collect_extra import (
     order_extra_pass,
 )
 from daskgraphpart.dispatching.compress_graph import CompressConfig, bucket_rows, compress_graph_pass, row_ranges
-from daskgraphpart.dispatching.lay_out import lay_out_graph, lay_out_orig_ids
+from daskgraphpart.dispatching.lay_out import lay_out_graphs, lay_out_orig_ids
 from daskgraphpart.dispatching.local_graph import PartGraph
 from daskgraphpart.dispatching.mark_halo import (
     HaloConfig,
@@ -51,7 +51,7 @@ def build_graphs(job: Job, runs: RunTable, book: PartitionBook) -> Quality:
         units = [HaloUnit(u.part, u.low, u.high, u.owned, extra_slices(extra, u.part)) for u in units]
     halo = job.runner.run(mark_halo_pass(units, HaloConfig(job.work, job.graph.schema.num_nodes, runs.dtype)))
     parts = _lay_out_graphs(job, book, ranges, halo, extra)
-    orig_eids = lay_out_orig_ids(job.out, ORIG_EIDS, book.etypes, runs.counts_by_type(len(book.etypes)))
+    orig_eids = lay_out_orig_ids(job, ORIG_EIDS, book.etypes, runs.counts_by_type(len(book.etypes)))
     job.runner.run(write_nodes_pass(parts, NodeConfig(job.work, _flat_ends(book.node_ranges), len(book.ntypes))))
     segments = _owned_segments(job, parts, units, book, orig_eids)
     if extra is not None:
@@ -75,12 +75,11 @@ def _collect_extra(job: Job, runs: RunTable, book: PartitionBook, units: Sequenc
     groups = hop_units(
         [(unit.low, unit.high) for unit in units], num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers
     )
-    for _ in range(hops - 2):
-        all_edges = int(runs.num_rows.sum()) * 2 * runs.dtype.itemsize
-        job.runner.run(
-            Pass("follow-hop", follow_hop, groups, HopConfig(job.work, num_nodes, runs), [all_edges] * len(groups))
-        )
-    config = ExtraConfig(job.work, _part_ranges(book), job.options.out_edges, hops > 1)
+    for hop in range(2, hops):
+        sizes = [int(runs.num_rows.sum()) * 2 * runs.dtype.itemsize] * len(groups)
+        job.runner.run(Pass("follow-hop", follow_hop, groups, HopConfig(job.work, num_nodes, runs, hop), sizes))
+        job.work.remove_members(job.num_parts, hop - 1)
+    config = ExtraConfig(job.work, _part_ranges(book), job.options.out_edges, hops - 1)
     counts = job.runner.run(collect_extra_pass(runs, book, config))
     return np.array(counts, np.int64).reshape(len(counts), job.num_parts)
 
@@ -88,21 +87,26 @@ def _collect_extra(job: Job, runs: RunTable, book: PartitionBook, units: Sequenc
 def _lay_out_graphs(
     job: Job, book: PartitionBook, ranges: np.ndarray, halo: Sequence[HaloResult], extra: np.ndarray | None
 ) -> list[PartGraph]:
-    parts = []
-    for part, (low, high) in enumerate(ranges.tolist()):
-        owned = int((book.edge_ranges[part, :, 1] - book.edge_ranges[part, :, 0]).sum())
-        held = 0 if extra is None else int(extra[:, part].sum())
-        arrays = lay_out_graph(
-            job.out,
+    owned = (book.edge_ranges[:, :, 1] - book.edge_ranges[:, :, 0]).sum(axis=1).tolist()
+    held = [0] * job.num_parts if extra is None else extra.sum(axis=0).tolist()
+    num_halo = [found.num_halo_nodes for found in halo]
+    sizes = [
+        (high - low + num_halo[part], owned[part] + held[part]) for part, (low, high) in enumerate(ranges.tolist())
+    ]
+    arrays = lay_out_graphs(job, sizes)
+    return [
+        PartGraph(
             part,
-            high - low + halo[part].num_halo_nodes,
-            owned + held,
-            job.options.graph_formats,
-            job.graph.schema.is_heterogeneous,
+            low,
+            high,
+            num_halo[part],
+            owned[part],
+            held[part],
+            int(book.edge_ranges[part, 0, 0]) if book.etypes else 0,
+            arrays[part],
         )
-        first_eid = int(book.edge_ranges[part, 0, 0]) if book.etypes else 0
-        parts.append(PartGraph(part, low, high, halo[part].num_halo_nodes, owned, held, first_eid, arrays))
-    return parts
+        for part, (low, high) in enumerate(ranges.tolist())
+    ]
 
 
 def _owned_segments(

@@ -1,12 +1,14 @@
 """Pass `keep-ids`: the deprecated layout of `reshuffle=False`, in which nodes and edges keep their original IDs.
 
-Everything is laid out by new IDs as usual; at the end the IDs stored in the graphs are replaced, and two files tell the
-owner of every node and edge: `node_map.npy` and `edge_map.npy`, int64, as DGL 0.9 wrote them.
+Everything is laid out by new IDs as usual; at the end the IDs stored in the graphs are replaced, by way of the
+workspace so that a run that is killed can do it again, and two files tell the owner of every node and edge:
+`node_map.npy` and `edge_map.npy`, int64, as DGL 0.9 wrote them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +17,8 @@ from daskgraphpart.dgl_layout.graph_file import read_graph_file
 from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
 from daskgraphpart.dispatching.workspace import EDGE_MAP, GRAPH, NODE_MAP, ORIG_EIDS, ORIG_NIDS, unfinished_part_file
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.storage.atomic import publish, temporary_path
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.atomic import publish_once, temporary_path
+from daskgraphpart.storage.region import Region, create_npy, open_npy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,9 +36,9 @@ class KeepUnit:
     Parameters
     ----------
     source, target : Region
-        Where values are read, and where they go; the same for IDs, which are replaced in place.
+        Where values are read, and where they go.
     originals : tuple of Region
-        For new IDs the original IDs of every part; empty for owners, which are only copied.
+        For new IDs the original IDs of every part; empty for what is only copied.
     starts : int64 array (parts,)
         First new ID of every part.
     start, stop : int
@@ -59,24 +61,48 @@ def keep_ids(job: Job, book: PartitionBook, edge_owners: Mapping[str, Region]) -
     tuple of str
         Absolute paths of the node map and of the edge map, as DGL's config has them.
     """
-    units: list[KeepUnit] = []
-    owners = (job.assignment.owners, edge_owners)
-    kinds = ((NODE_MAP, ORIG_NIDS, book.node_ranges), (EDGE_MAP, ORIG_EIDS, book.edge_ranges))
-    graphs = [read_graph_file(unfinished_part_file(job.out, part, GRAPH)) for part in range(job.num_parts)]
-    for is_edge, (map_name, orig_name, ranges) in enumerate(kinds):
-        files = [read_tensor_file(unfinished_part_file(job.out, part, orig_name)) for part in range(job.num_parts)]
-        originals = tuple(next(iter(file.values())) for file in files)
-        for graph in graphs:
-            region = (graph.edge_arrays if is_edge else graph.node_arrays)["_ID"]
-            units += _cut(region, region, originals, ranges[:, 0, 0])
-        owner = next(iter(owners[is_edge].values()))
-        target = create_npy(temporary_path(f"{job.out}/{map_name}"), np.dtype("<i8"), owner.shape)
-        units += _cut(owner, target, (), ranges[:0, 0, 0])
-    job.runner.run(Pass("keep-ids", keep_rows, units, None, [8 * (unit.stop - unit.start) for unit in units]))
+    job.runner.step("keep-ids", lambda: _find_originals(job, book))
+    job.runner.step("place-ids", lambda: _place_originals(job, edge_owners))
     paths = f"{job.out}/{NODE_MAP}", f"{job.out}/{EDGE_MAP}"
     for path in paths:
-        publish(path)
+        publish_once(path)
     return paths
+
+
+def _id_regions(job: Job) -> list[tuple[Region, Region]]:
+    """For each part the regions of node IDs and of edge IDs in its graph."""
+    graphs = [read_graph_file(unfinished_part_file(job.out, part, GRAPH)) for part in range(job.num_parts)]
+    return [(graph.node_arrays["_ID"], graph.edge_arrays["_ID"]) for graph in graphs]
+
+
+def _find_originals(job: Job, book: PartitionBook) -> None:
+    """Write the original ID of every new ID in the graphs to the workspace."""
+    units: list[KeepUnit] = []
+    Path(job.work.kept(0, 0)).parent.mkdir(exist_ok=True)
+    for kind, (name, ranges) in enumerate(((ORIG_NIDS, book.node_ranges), (ORIG_EIDS, book.edge_ranges))):
+        files = [read_tensor_file(unfinished_part_file(job.out, part, name)) for part in range(job.num_parts)]
+        originals = [next(iter(file.values())) for file in files]
+        for part, regions in enumerate(_id_regions(job)):
+            target = create_npy(job.work.kept(part, kind), np.dtype("<i8"), regions[kind].shape)
+            units += _cut(regions[kind], target, originals, ranges[:, 0, 0])
+    _run(job, "keep-ids", units)
+
+
+def _place_originals(job: Job, edge_owners: Mapping[str, Region]) -> None:
+    """Put original IDs into the graphs, and owners into their files."""
+    units: list[KeepUnit] = []
+    for part, regions in enumerate(_id_regions(job)):
+        for kind, region in enumerate(regions):
+            units += _cut(open_npy(job.work.kept(part, kind)), region, (), np.empty(0, np.int64))
+    for name, owners in ((NODE_MAP, job.assignment.owners), (EDGE_MAP, edge_owners)):
+        (owner,) = owners.values()
+        target = create_npy(temporary_path(f"{job.out}/{name}"), np.dtype("<i8"), owner.shape)
+        units += _cut(owner, target, (), np.empty(0, np.int64))
+    _run(job, "place-ids", units)
+
+
+def _run(job: Job, name: str, units: list[KeepUnit]) -> None:
+    job.runner.run(Pass(name, keep_rows, units, None, [8 * (unit.stop - unit.start) for unit in units]))
 
 
 def keep_rows(unit: KeepUnit, _: None) -> None:

@@ -6,27 +6,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
+from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file, file_regions
 from daskgraphpart.dgl_layout.graph_file import graph_file_layout
 from daskgraphpart.dgl_layout.tensor_file import tensor_file_layout
 from daskgraphpart.dispatching.workspace import GRAPH, part_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from daskgraphpart.dgl_layout.file_layout import FileLayout
+    from daskgraphpart.dispatching.job import Job
     from daskgraphpart.schema import RowType
     from daskgraphpart.storage.region import Region
 
 INT64 = np.dtype("<i8")
 
 
-def lay_out_orig_ids(out: str, file_name: str, types: Sequence[str], counts: np.ndarray) -> list[dict[str, Region]]:
+def lay_out_orig_ids(job: Job, file_name: str, types: Sequence[str], counts: np.ndarray) -> list[dict[str, Region]]:
     """Create a file of original IDs in every part.
 
     Parameters
     ----------
-    out : str
-        Output directory.
+    job : Job
+        The job.
     file_name : str
         Name of the file.
     types : sequence of str
@@ -39,37 +41,53 @@ def lay_out_orig_ids(out: str, file_name: str, types: Sequence[str], counts: np.
     list of dict of str to Region
         For each part where the IDs of each type go.
     """
-    regions = []
-    for part, of_types in enumerate(counts.tolist()):
-        specs = [ArraySpec(name, INT64, (count,)) for name, count in zip(types, of_types, strict=True)]
-        regions.append(create_file(part_file(out, part, file_name), tensor_file_layout(specs)))
-    return regions
+
+    def layout(part: int) -> FileLayout:
+        rows = zip(types, counts[part].tolist(), strict=True)
+        return tensor_file_layout([ArraySpec(name, INT64, (count,)) for name, count in rows])
+
+    return _lay_out(job, file_name, layout)
 
 
-def lay_out_features(out: str, file_name: str, types: Sequence[RowType], counts: np.ndarray) -> list[dict[str, Region]]:
+def lay_out_features(job: Job, file_name: str, types: Sequence[RowType], counts: np.ndarray) -> list[dict[str, Region]]:
     """Create a file of features in every part; regions are keyed ``<type>/<feature>``."""
-    regions = []
-    for part, of_types in enumerate(counts.tolist()):
+
+    def layout(part: int) -> FileLayout:
         specs = [
             ArraySpec(f"{kind.name}/{spec.name}", spec.stored_dtype, (count, *spec.row_shape))
-            for kind, count in zip(types, of_types, strict=True)
+            for kind, count in zip(types, counts[part].tolist(), strict=True)
             for spec in kind.data
         ]
-        regions.append(create_file(part_file(out, part, file_name), tensor_file_layout(specs)))
-    return regions
+        return tensor_file_layout(specs)
+
+    return _lay_out(job, file_name, layout)
 
 
-def lay_out_graph(
-    out: str, part: int, num_nodes: int, num_edges: int, formats: Sequence[str], with_types: bool
-) -> dict[str, Region]:
-    """Create the graph file of one part; regions as `dgl_layout.graph_file` names them.
+def lay_out_graphs(job: Job, sizes: Sequence[tuple[int, int]]) -> list[dict[str, Region]]:
+    """Create the graph file of every part, given its nodes and edges; regions as `dgl_layout.graph_file` names them.
 
     Types are int32, which is what DGL itself writes for both nodes and edges.
     """
-    node_arrays = [ArraySpec("_ID", INT64, (num_nodes,)), ArraySpec("inner_node", np.dtype(np.uint8), (num_nodes,))]
-    edge_arrays = [ArraySpec("_ID", INT64, (num_edges,)), ArraySpec("inner_edge", np.dtype(np.uint8), (num_edges,))]
-    if with_types:
-        node_arrays.append(ArraySpec("_TYPE", np.dtype("<i4"), (num_nodes,)))
-        edge_arrays.append(ArraySpec("_TYPE", np.dtype("<i4"), (num_edges,)))
-    layout = graph_file_layout(num_nodes, num_edges, formats, node_arrays, edge_arrays)
-    return dict(create_file(part_file(out, part, GRAPH), layout))
+
+    def layout(part: int) -> FileLayout:
+        arrays = []
+        for count, inner in zip(sizes[part], ("inner_node", "inner_edge"), strict=True):
+            specs = [ArraySpec("_ID", INT64, (count,)), ArraySpec(inner, np.dtype(np.uint8), (count,))]
+            if job.graph.schema.is_heterogeneous:
+                specs.append(ArraySpec("_TYPE", np.dtype("<i4"), (count,)))
+            arrays.append(specs)
+        return graph_file_layout(*sizes[part], job.options.graph_formats, *arrays)
+
+    return _lay_out(job, GRAPH, layout)
+
+
+def _lay_out(job: Job, file_name: str, layout: Callable[[int], FileLayout]) -> list[dict[str, Region]]:
+    """Create a file in every part, once: what tasks have written stays when the job is continued."""
+    paths = [part_file(job.out, part, file_name) for part in range(job.num_parts)]
+
+    def create() -> None:
+        for part, path in enumerate(paths):
+            create_file(path, layout(part))
+
+    job.runner.step(f"lay-out {file_name}", create)
+    return [file_regions(path, layout(part)) for part, path in enumerate(paths)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.bitmap import add_foreign, add_sources_of_members, empty_bitmap, rank_words
-from daskgraphpart.storage.region import create_npy, open_npy
+from daskgraphpart.storage.region import open_npy, save_npy
 from daskgraphpart.storage.runs import DESTINATION, SOURCE, id_dtype, run_column
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class HaloResult:
 def mark_halo_pass(units: Sequence[HaloUnit], config: HaloConfig) -> Pass[HaloUnit, HaloConfig, HaloResult]:
     """Plan the pass."""
     sizes = [unit.owned.num_edges * config.dtype.itemsize for unit in units]
-    return Pass("mark-halo", mark_halo, units, config, sizes)
+    return Pass("mark-halo", mark_halo, units, config, sizes, (HaloResult,))
 
 
 def mark_halo(unit: HaloUnit, config: HaloConfig) -> HaloResult:
@@ -94,8 +94,8 @@ def mark_halo(unit: HaloUnit, config: HaloConfig) -> HaloResult:
     # counts of HALO nodes stay below the number of nodes
     ranks = np.empty(words.size, id_dtype(config.num_nodes))
     num_halo = rank_words(words, ranks)
-    _save(config.work.halo_words(unit.part), words)
-    _save(config.work.halo_ranks(unit.part), ranks)
+    save_npy(config.work.halo_words(unit.part), words)
+    save_npy(config.work.halo_ranks(unit.part), ranks)
     return HaloResult(int(num_halo), int(cut))
 
 
@@ -108,11 +108,12 @@ class HopUnit:
 
 @dataclass(frozen=True, slots=True)
 class HopConfig:
-    """Files, the size of the ID space, and all runs."""
+    """Files, the size of the ID space, all runs, and how many hops out the nodes are that are added."""
 
     work: Workspace
     num_nodes: int
     runs: RunTable
+    hop: int
 
 
 def mark_sources(unit: HaloUnit, config: HaloConfig) -> None:
@@ -120,12 +121,15 @@ def mark_sources(unit: HaloUnit, config: HaloConfig) -> None:
     words = empty_bitmap(config.num_nodes)
     for ids in _columns(unit.owned, config.work, config.dtype, SOURCE):
         add_foreign(ids, unit.low, unit.high, words)
-    _save(config.work.members(unit.part), words)
+    save_npy(config.work.members(unit.part, 1), words)
 
 
 def follow_hop(unit: HopUnit, config: HopConfig) -> None:
-    """Add the foreign sources of all edges that end in a member: one more hop, for some parts."""
-    members = [open_npy(config.work.members(part)).read() for part, _, _ in unit.parts]
+    """Add the foreign sources of all edges that end in a member: one more hop, for some parts.
+
+    The bitmaps of the hop before are left as they are, so that the task can run again.
+    """
+    members = [open_npy(config.work.members(part, config.hop - 1)).read() for part, _, _ in unit.parts]
     grown = [words.copy() for words in members]
     for index, rows in enumerate(config.runs.num_rows):
         source, destination = (
@@ -136,7 +140,7 @@ def follow_hop(unit: HopUnit, config: HopConfig) -> None:
             for (_, low, high), old, new in zip(unit.parts, members, grown, strict=True):
                 add_sources_of_members(src, dst, low, high, old, new)
     for (part, _, _), words in zip(unit.parts, grown, strict=True):
-        _save(config.work.members(part), words)
+        save_npy(config.work.members(part, config.hop), words)
 
 
 def hop_units(ranges: Sequence[tuple[int, int]], num_nodes: int, bitmap_bytes: int, workers: int) -> list[HopUnit]:
@@ -160,7 +164,3 @@ def _entries(slices: Slices) -> Iterator[tuple[int, int, int, int]]:
 def _pieces(region, start: int, count: int) -> Iterator[np.ndarray]:  # type: ignore[no-untyped-def]
     for first in range(start, start + count, ROWS_PER_READ):
         yield region.read(first, min(first + ROWS_PER_READ, start + count))
-
-
-def _save(path: str, array: np.ndarray) -> None:
-    create_npy(path, array.dtype, array.shape).write(array, 0)

@@ -12,7 +12,7 @@ from daskgraphpart.dispatching.count_owners import count_intervals
 from daskgraphpart.dispatching.lay_out import lay_out_orig_ids
 from daskgraphpart.dispatching.relabel_nodes import RelabelConfig, relabel_nodes_pass
 from daskgraphpart.dispatching.workspace import ORIG_NIDS
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.region import create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
@@ -61,9 +61,10 @@ def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
     )
     dtype = id_dtype(schema.num_nodes)
     maps = {
-        node_type.name: create_npy(job.work.node_map(i), dtype, (node_type.num_nodes,))
+        node_type.name: npy_region(job.work.node_map(i), dtype, (node_type.num_nodes,))
         for i, node_type in enumerate(schema.node_types)
     }
-    orig_nids = lay_out_orig_ids(job.out, ORIG_NIDS, schema.ntypes, counts)
+    job.runner.step("create-node-maps", lambda: create_files(maps.values()))
+    orig_nids = lay_out_orig_ids(job, ORIG_NIDS, schema.ntypes, counts)
     job.runner.run(relabel_nodes_pass(RelabelConfig(in_order, maps, job.out), offsets, book, orig_nids))
     return NumberedNodes(counts, offsets, maps)

@@ -10,6 +10,7 @@ from daskgraphpart.dgl_layout.manifest import FORMAT as MANIFEST_FORMAT
 from daskgraphpart.dispatching.workspace import EDGE_MAP, NODE_MAP, PART_FILES, WORKSPACE_NAME
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
+from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 _PART_DIRECTORY = re.compile(r"part\d+")
 
 
-def claim_output(out: Path, inputs: Iterable[Path], own_names: Iterable[str], overwrite: bool) -> None:
-    """Make the output directory, empty of partitions.
+def check_output(out: Path, inputs: Iterable[Path]) -> None:
+    """Check that a directory can be the output, before anything is touched.
 
     Parameters
     ----------
@@ -27,27 +28,12 @@ def claim_output(out: Path, inputs: Iterable[Path], own_names: Iterable[str], ov
         Output directory.
     inputs : iterable of Path
         Everything that is read, none of which may lie in the output directory.
-    own_names : iterable of str
-        Files that will be written beside the parts.
-    overwrite : bool
-        Whether partitions that are there are deleted. Other files are left alone.
 
     Raises
     ------
     OutputExistsError
-        If the directory is not empty and may not be overwritten, holds something of the input, or holds a file of
-        somebody else's under a name that will be written.
+        If it is a file, or holds something of the input.
     """
-    check_output(out, inputs, overwrite)
-    out.mkdir(parents=True, exist_ok=True)
-    discard_output(out)
-    foreign = [name for name in own_names if (out / name).exists()]
-    if foreign:
-        raise OutputExistsError("a file that is not of a partition is in the way", file=str(out / foreign[0]))
-
-
-def check_output(out: Path, inputs: Iterable[Path], overwrite: bool) -> None:
-    """Refuse a directory that is not empty, or holds something of the input; raises as `claim_output`."""
     target = out.resolve()
     for path in inputs:
         source = path.resolve()
@@ -60,7 +46,11 @@ def check_output(out: Path, inputs: Iterable[Path], overwrite: bool) -> None:
             )
     if out.exists() and not out.is_dir():
         raise OutputExistsError("the output is a file", file=str(out), hint="give a directory")
-    found = sorted(path.name for path in out.iterdir() if path.name != WORKSPACE_NAME) if out.exists() else []
+
+
+def check_empty(out: Path, overwrite: bool) -> None:
+    """Refuse a directory that holds something, unless it may be overwritten; raises as `claim_output`."""
+    found = sorted(path.name for path in out.iterdir() if path.name not in (WORKSPACE_NAME, LOCK_NAME))
     if found and not overwrite:
         raise OutputExistsError(
             "the output directory is not empty",
@@ -70,11 +60,38 @@ def check_output(out: Path, inputs: Iterable[Path], overwrite: bool) -> None:
         )
 
 
+def claim_output(out: Path, own_names: Iterable[str], overwrite: bool) -> None:
+    """Make sure that the output directory is empty of partitions.
+
+    Parameters
+    ----------
+    out : Path
+        Output directory.
+    own_names : iterable of str
+        Files that will be written beside the parts.
+    overwrite : bool
+        Whether partitions that are there are deleted. Other files are left alone.
+
+    Raises
+    ------
+    OutputExistsError
+        If the directory is not empty and may not be overwritten, or holds a file of somebody else's under a name that
+        will be written.
+    """
+    check_empty(out, overwrite)
+    discard_output(out)
+    foreign = [name for name in own_names if (out / name).exists()]
+    if foreign:
+        raise OutputExistsError("a file that is not of a partition is in the way", file=str(out / foreign[0]))
+
+
 def discard_output(out: Path) -> None:
     """Delete partitions, finished or not, and nothing else: configs first, so that nothing ever looks whole."""
     for path in out.glob("*.json"):
         if _is_config(path):
             path.unlink()
+    for path in out.glob("*.json" + TEMPORARY_SUFFIX):
+        path.unlink()
     for name in (NODE_MAP, EDGE_MAP):
         (out / name).unlink(missing_ok=True)
         (out / (name + TEMPORARY_SUFFIX)).unlink(missing_ok=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +22,7 @@ EDGE_MAP = "edge_map.npy"
 PART_FILES = (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)
 
 WORKSPACE_NAME = ".daskgraphpart-work"
+_TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `storage.atomic.whole_file`
 
 
 def part_file(out: str, part: int, name: str) -> str:
@@ -33,28 +37,66 @@ def unfinished_part_file(out: str, part: int, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Temporary files of one job, below one directory."""
+    """Temporary files of one job, below one directory.
+
+    Parameters
+    ----------
+    root : str
+        The directory.
+    is_kept : bool
+        Whether files stay that are no longer needed.
+    """
 
     root: str
+    is_kept: bool = False
 
     @classmethod
-    def create(cls, out: Path, elsewhere: str | None) -> Workspace:
+    def of(cls, out: Path, elsewhere: str | None, is_kept: bool = False) -> Workspace:
+        """Name the workspace of an output directory: in it, or in another directory, where each output has its own."""
+        if elsewhere is None:
+            return cls(str(out / WORKSPACE_NAME), is_kept)
+        of_output = hashlib.sha256(os.fsencode(out.resolve())).hexdigest()[:12]
+        return cls(str(Path(elsewhere).absolute() / f"{WORKSPACE_NAME}-{of_output}"), is_kept)
+
+    @classmethod
+    def create(cls, out: Path, elsewhere: str | None, is_kept: bool = False) -> Workspace:
         """Make an empty workspace, beside the output unless it is wanted elsewhere."""
-        base = out if elsewhere is None else Path(elsewhere)
-        root = base / WORKSPACE_NAME
-        shutil.rmtree(root, ignore_errors=True)
+        work = cls.of(out, elsewhere, is_kept)
+        shutil.rmtree(work.root, ignore_errors=True)
         for name in ("owners", "node-maps", "edge-owners", "runs", "halo", "extra", "ends", "local", "staged"):
-            (root / name).mkdir(parents=True)
-        return cls(str(root))
+            (Path(work.root) / name).mkdir(parents=True)
+        return work
 
     def remove(self) -> None:
         """Delete everything."""
         shutil.rmtree(self.root, ignore_errors=True)
 
+    def remove_all_but(self, name: str) -> None:
+        """Delete everything but one file."""
+        for path in Path(self.root).iterdir():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != name:
+                path.unlink(missing_ok=True)
+
+    def remove_torn_files(self) -> None:
+        """Delete what tasks that were killed have left half written."""
+        for directory, directories, names in os.walk(self.root):
+            for name in filter(_TORN.search, names):
+                Path(directory, name).unlink(missing_ok=True)
+            for name in filter(_TORN.search, directories):
+                shutil.rmtree(Path(directory, name), ignore_errors=True)
+
     def remove_edges(self) -> None:
         """Delete all that leads from edges to graphs, once the graphs are written."""
-        for name in ("runs", "halo", "extra", "ends", "local"):
-            shutil.rmtree(f"{self.root}/{name}", ignore_errors=True)
+        if not self.is_kept:
+            for name in ("runs", "halo", "extra", "ends", "local"):
+                shutil.rmtree(f"{self.root}/{name}", ignore_errors=True)
+
+    def remove_members(self, num_parts: int, hop: int) -> None:
+        """Delete the bitmaps of one hop, once those of the next are written."""
+        for part in range(0 if self.is_kept else num_parts):
+            Path(self.members(part, hop)).unlink(missing_ok=True)
 
     @property
     def owners(self) -> Path:
@@ -77,9 +119,9 @@ class Workspace:
         """One end ("src", "dst") of a block's edges grouped by ID range: "ids", "rows" or "new"."""
         return f"{self.root}/ends/{index}-{end}-{what}.npy"
 
-    def members(self, part: int) -> str:
-        """Bitmap of HALO nodes whose in-edges a part holds."""
-        return f"{self.root}/halo/{part}-members.npy"
+    def members(self, part: int, hop: int) -> str:
+        """Bitmap of the foreign nodes that are up to so many hops away, whose in-edges a part holds."""
+        return f"{self.root}/halo/{part}-members-{hop}.npy"
 
     def halo_words(self, part: int) -> str:
         """Bitmap of a part's HALO nodes."""
@@ -96,6 +138,10 @@ class Workspace:
     def local(self, part: int, segment: int, kind: str) -> str:
         """Edges of one segment by local ID, grouped for CSR or CSC."""
         return f"{self.root}/local/{part}-{segment}-{kind}.npy"
+
+    def kept(self, part: int, kind: int) -> str:
+        """Original IDs of the nodes (0) or edges (1) of a part, for its graph."""
+        return f"{self.root}/kept/{part}-{kind}.npy"
 
     def staged(self, kind: str, type_id: int, data_id: int, block: int) -> str:
         """Rows of one block of features, grouped by owner."""

@@ -15,7 +15,7 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[UnitT, ConfigT, ResultT]):
-    """One sweep over the data: independent, idempotent tasks.
+    """One sweep over the data: independent tasks, idempotent unless `is_repeatable` says otherwise.
 
     Parameters
     ----------
@@ -29,6 +29,11 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
         What all calls share: paths, numbers, dtypes.
     unit_nbytes : sequence of int
         Bytes each unit moves, for progress.
+    result_types : tuple of type
+        Dataclasses that results are made of, for the journal; plain values, tuples and arrays need none.
+    is_repeatable : bool
+        Whether a task may run again after it was killed half way. One that changes in place what it reads may not: it
+        belongs inside a `Runner.step`, and no scheduler may give it to a second worker.
     """
 
     name: str
@@ -36,6 +41,8 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
     units: Sequence[UnitT]
     config: ConfigT
     unit_nbytes: Sequence[int]
+    result_types: tuple[type, ...] = ()
+    is_repeatable: bool = True
 
     def __post_init__(self) -> None:
         assert len(self.units) == len(self.unit_nbytes), f"{self.name}: one size per unit"

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import logging
+import os
+import tempfile
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.executors.local import LocalExecutor
+from daskgraphpart.engine.journal_values import from_json, to_json
 from daskgraphpart.engine.progress import SilentProgress
+from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Protocol
 
+    from daskgraphpart.engine.journal import Journal
     from daskgraphpart.engine.plan import ConfigT, Pass, ResultT, UnitT
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
 
     class Executor(Protocol):
-        """Calls a task for every unit, in any order, and returns the results in the order of the units."""
+        """Calls a task for every unit, in any order, and returns the results in the order of the units.
 
-        def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]:
-            """Make all calls; `on_done` is told the index of each that has ended."""
+        `repeats_tasks` tells whether a task whose worker dies is given to another.
+        """
+
+        repeats_tasks: bool
+
+        def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
+            """Make all calls; `on_done` is told the index and the result of each that has ended."""
 
         def close(self) -> None:
             """Give up what the executor holds."""
@@ -43,33 +53,76 @@ class Runner:
         What calls the tasks.
     progress : Progress
         What is told.
+    journal : Journal, optional
+        Where finished units are noted, and looked up when the job is continued.
     """
 
-    def __init__(self, resources: Resources, executor: Executor, progress: Progress) -> None:
+    def __init__(
+        self, resources: Resources, executor: Executor, progress: Progress, journal: Journal | None = None
+    ) -> None:
         self.resources = resources
         self.seconds: dict[str, float] = {}
+        self.scratch = None if journal is None else str(journal.path.parent)
         self._executor = executor
         self._progress = progress
+        self._journal = journal
 
     def note(self, text: str) -> None:
         """Tell the user something while the job runs."""
         self._progress.note(text)
 
+    def step(self, name: str, work: Callable[[], ResultT], result_types: tuple[type, ...] = ()) -> ResultT:
+        """Do something that is journalled as a whole: if it was finished before, only its result is looked up.
+
+        For what the client does itself, such as creating files that tasks fill in, and for passes that change files
+        in place, so that one of them cannot be done again without those before it.
+
+        Parameters
+        ----------
+        name : str
+            Name in the journal.
+        work : callable
+            What is done. It may run passes, which are not journalled one by one, and may be begun several times.
+        result_types : tuple of type
+            As in `Pass`.
+
+        Returns
+        -------
+        object
+            What `work` returned, then or now.
+        """
+        journal = self._journal
+        if journal is None:
+            return work()
+        entry = journal.begin(name, [0])
+        if entry.finished:
+            found: ResultT = from_json(entry.finished[0], result_types)
+            return found
+        self._journal = None
+        try:
+            result = work()
+        finally:
+            self._journal = journal
+        journal.record(entry, 0, to_json(result))
+        return result
+
     def run_in_turn(self, name: str, passes: Sequence[Pass[Any, Any, Any]]) -> list[list[Any]]:
         """Run several passes one after another, shown as one; the results of each, in the order of its units.
 
-        For work whose steps depend on each other, such as the rounds of a label propagation.
+        For work whose steps depend on each other, such as the rounds of a label propagation. They are not journalled,
+        and so belong inside a `step`.
         """
+        assert self._journal is None, f"{name} changes files in place and has to be part of a step"
         started = time.monotonic()
         self._progress.begin(name, sum(len(p.units) for p in passes), sum(sum(p.unit_nbytes) for p in passes))
         with environment_faults():
-            results = [self._call(pass_) for pass_ in passes]
+            results = [self._call(pass_, range(len(pass_.units)), lambda *_: None) for pass_ in passes]
         self._progress.end()
         self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
         return results
 
     def run(self, pass_: Pass[UnitT, ConfigT, ResultT]) -> list[ResultT]:
-        """Run every unit of a pass; the results come in the order of the units.
+        """Run every unit of a pass that is not finished yet; the results come in the order of the units.
 
         Raises
         ------
@@ -80,19 +133,42 @@ class Runner:
         """
         if not pass_.units:
             return []
-        started = time.monotonic()
-        self._progress.begin(pass_.name, len(pass_.units), sum(pass_.unit_nbytes))
         with environment_faults():
-            results: list[ResultT] = self._call(pass_)
+            if self._journal is None:
+                return self._run(pass_, range(len(pass_.units)), lambda *_: None)
+            journal, entry = self._journal, self._journal.begin(pass_.name, pass_.unit_nbytes)
+            missing = [i for i in range(len(pass_.units)) if i not in entry.finished]
+            found = {i: from_json(content, pass_.result_types) for i, content in entry.finished.items()}
+            if missing:
+                called = self._run(pass_, missing, lambda i, result: journal.record(entry, i, to_json(result)))
+                found.update(zip(missing, called, strict=True))
+            return [found[i] for i in range(len(pass_.units))]
+
+    def _run(self, pass_: Pass[Any, Any, Any], which: Sequence[int], on_done: Callable[[int, Any], None]) -> list[Any]:
+        """Run some units; `on_done` is told the index and the result of each."""
+        if len(which) < len(pass_.units):
+            logger.info("%s: %d of %d units are done", pass_.name, len(pass_.units) - len(which), len(pass_.units))
+        started = time.monotonic()
+        self._progress.begin(pass_.name, len(which), sum(pass_.unit_nbytes[i] for i in which))
+        results = self._call(pass_, which, on_done)
         self._progress.end()
         seconds = time.monotonic() - started
         self.seconds[pass_.name] = self.seconds.get(pass_.name, 0.0) + seconds
-        logger.debug("%s: %d units in %.3f s", pass_.name, len(pass_.units), seconds)
+        logger.debug("%s: %d units in %.3f s", pass_.name, len(which), seconds)
         return results
 
-    def _call(self, pass_: Pass[Any, Any, Any]) -> list[Any]:
-        calls = [_Call(pass_.task, unit, pass_.config) for unit in pass_.units]
-        return self._executor.map(pass_.name, calls, lambda i: self._progress.advance(pass_.unit_nbytes[i]))
+    def _call(self, pass_: Pass[Any, Any, Any], which: Sequence[int], on_done: Callable[[int, Any], None]) -> list[Any]:
+        def done(place: int, result: Any) -> None:
+            on_done(which[place], result)
+            self._progress.advance(pass_.unit_nbytes[which[place]])
+
+        assert pass_.is_repeatable or self._journal is None, f"{pass_.name} has to be part of a step"
+        calls = [_Call(pass_.task, pass_.units[i], pass_.config) for i in which]
+        if pass_.is_repeatable or not self._executor.repeats_tasks:
+            return self._executor.map(pass_.name, calls, done)
+        with tempfile.TemporaryDirectory(prefix="begun-", dir=self.scratch) as begun:
+            guarded = [_OnceCall(call, f"{begun}/{i}") for i, call in zip(which, calls, strict=True)]
+            return self._executor.map(pass_.name, guarded, done)
 
 
 class _Call:
@@ -107,8 +183,31 @@ class _Call:
         return self.task(self.unit, self.config)
 
 
+class _OnceCall:
+    """A call that refuses to be made a second time, told by a file; for tasks that are not repeatable."""
+
+    __slots__ = ("call", "flag")
+
+    def __init__(self, call: _Call, flag: str) -> None:
+        self.call, self.flag = call, flag
+
+    def __call__(self) -> Any:
+        try:
+            os.close(os.open(self.flag, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+        except FileExistsError:
+            raise EnvironmentFaultError(
+                "a worker died while it changed files in place", place=self.call.task.__name__
+            ) from None
+        return self.call()
+
+
 @contextmanager
-def open_runner(resources: Resources, progress: Progress | None = None) -> Iterator[Runner]:
+def open_runner(
+    resources: Resources,
+    progress: Progress | None = None,
+    journal: Journal | None = None,
+    plan: Resources | None = None,
+) -> Iterator[Runner]:
     """Open a runner on the scheduler that `resources` names, and close it when done.
 
     Parameters
@@ -117,6 +216,10 @@ def open_runner(resources: Resources, progress: Progress | None = None) -> Itera
         What the job may use.
     progress : Progress, optional
         Default: nothing is shown.
+    journal : Journal, optional
+        Of a job that can be continued.
+    plan : Resources, optional
+        What the work is cut for, if that is not what it may use now: the resources of the run that began the job.
 
     Yields
     ------
@@ -131,6 +234,6 @@ def open_runner(resources: Resources, progress: Progress | None = None) -> Itera
 
         executor = ClusterExecutor(resources.cluster, resources.workers)
     try:
-        yield Runner(resources, executor, progress or SilentProgress())
+        yield Runner(plan or resources, executor, progress or SilentProgress(), journal)
     finally:
         executor.close()

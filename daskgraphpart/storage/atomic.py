@@ -8,7 +8,8 @@ import json
 import os
 import shutil
 import tempfile
-from contextlib import contextmanager
+import uuid
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,47 @@ def temporary_path(path: str | os.PathLike[str]) -> str:
 def publish(path: str | os.PathLike[str]) -> None:
     """Rename the temporary file of `path` to its final name."""
     os.replace(temporary_path(path), path)
+
+
+def publish_once(path: str | os.PathLike[str]) -> None:
+    """Do the same, unless a run that was killed has done it."""
+    try:
+        publish(path)
+    except FileNotFoundError:
+        if not os.path.exists(path):
+            raise
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Give a temporary name of the caller's own, whose file gets the name `path` when all went well.
+
+    For files that a task writes whole: the same task may run twice at one time, where a worker was believed dead, or
+    works on after its client was killed; whoever reads `path` then still finds all of it, and always the same.
+    """
+    temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+@contextmanager
+def whole_directory(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Do the same for a directory; if `path` is there already, it stays, because the same task has written it."""
+    temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
+    try:
+        yield temporary
+        try:
+            os.rename(temporary, path)
+        except OSError as fault:
+            if fault.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -77,7 +119,7 @@ def environment_faults() -> Iterator[None]:
         yield
     except OSError as fault:
         hints = {
-            errno.ENOSPC: "free space on that disk, or give another --workspace, and run again",
+            errno.ENOSPC: "free space on that disk, and run again",
             errno.EDQUOT: "your quota is used up; free space or use another directory, and run again",
             errno.EACCES: "give a directory you may write to",
             errno.EPERM: "give a directory you may write to",

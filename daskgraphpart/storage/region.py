@@ -9,12 +9,19 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from tokenize import TokenError
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
+from daskgraphpart.storage.atomic import whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +104,35 @@ def create_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tupl
     """Create a sparse npy file of that shape and return the region of its rows."""
     dtype = np.dtype(dtype)
     with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(
-            file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        )
+        _write_npy_header(file, dtype, shape)
         region = Region(os.fspath(path), file.tell(), dtype, shape)
         file.truncate(region.offset + region.nbytes)
     return region
+
+
+def _write_npy_header(file: BinaryIO, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    )
+
+
+def save_npy(path: str | os.PathLike[str], rows: np.ndarray) -> None:
+    """Write a whole npy file, which appears when it is whole."""
+    with whole_file(path) as temporary:
+        create_npy(temporary, rows.dtype, rows.shape).write(rows, 0)
+
+
+def npy_region(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
+    """Return the region of the rows of the file that `create_npy` makes, without making it."""
+    header = BytesIO()
+    _write_npy_header(header, np.dtype(dtype), shape)
+    return Region(os.fspath(path), header.tell(), np.dtype(dtype), shape)
+
+
+def create_files(regions: Iterable[Region]) -> None:
+    """Create the files of what `npy_region` gave."""
+    for region in regions:
+        create_npy(region.path, region.dtype, region.shape)
 
 
 @dataclass(frozen=True, slots=True)

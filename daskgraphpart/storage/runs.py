@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.region import Region, create_npy, save_npy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,8 @@ SOURCE, DESTINATION, ROW = 0, 1, 2
 
 def write_run(path: str | Path, columns: np.ndarray) -> None:
     """Write an array of shape (3, n)."""
-    create_run(path, columns.dtype, columns.shape[1]).write(columns, 0)
+    assert columns.shape[0] == 3, "a run has three columns"
+    save_npy(path, columns)
 
 
 def create_run(path: str | Path, dtype: np.dtype, num_rows: int) -> Region:

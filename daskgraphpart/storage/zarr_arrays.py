@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.storage.atomic import whole_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +19,7 @@ def write_rows_array(path: str | Path, rows: np.ndarray, chunk_rows: int) -> Non
     Parameters
     ----------
     path : path
-        Directory of the array; replaced if it exists.
+        Directory of the array, which appears when it is whole; one that is there already has the same rows, and stays.
     rows : numpy.ndarray
         Rows along the first axis.
     chunk_rows : int
@@ -30,17 +31,17 @@ def write_rows_array(path: str | Path, rows: np.ndarray, chunk_rows: int) -> Non
     chunk_rows = max(1, min(chunk_rows, num_rows))
     chunks = (chunk_rows, *rows.shape[1:])
     shard_rows = -(-max(num_rows, 1) // chunk_rows) * chunk_rows
-    array = zarr.create_array(
-        str(path),
-        shape=rows.shape,
-        dtype=rows.dtype,
-        chunks=chunks,
-        shards=(shard_rows, *rows.shape[1:]),
-        compressors=None,  # features hardly compress, and what is written is read once, soon
-        overwrite=True,
-    )
-    if num_rows:
-        array[:] = rows
+    with whole_directory(path) as temporary:
+        array = zarr.create_array(
+            temporary,
+            shape=rows.shape,
+            dtype=rows.dtype,
+            chunks=chunks,
+            shards=(shard_rows, *rows.shape[1:]),
+            compressors=None,  # features hardly compress, and what is written is read once, soon
+        )
+        if num_rows:
+            array[:] = rows
 
 
 def read_rows_array(path: str | Path, start: int, stop: int) -> np.ndarray:

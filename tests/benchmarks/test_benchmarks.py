@@ -80,3 +80,8 @@ def test_open_partitions(scripts: Path, tmp_path: Path) -> None:
 def test_id_mapping(scripts: Path) -> None:
     table = run(scripts / "id_mapping.py", "--ids", "1e3", "--runs", "1", "--dgl-python", dgl_python("1.1.3"))
     assert "map_to_homo_eid" in table
+
+
+def test_kill_and_resume(scripts: Path) -> None:
+    table = run(scripts / "kill_and_resume.py", "--runs", "2", "--cases", "random,dispatch")
+    assert table.splitlines()[-1].startswith("| all | 2 |")

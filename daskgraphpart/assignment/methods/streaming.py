@@ -54,7 +54,10 @@ def stream_level(state: MoveConfig, method: str, passes: int, runner: Runner) ->
     alpha = fennel_alpha(level, num_parts) if method == "fennel" else -1.0
     for number in range(passes):
         config = StreamConfig(state, alpha * FIRST_PRICE * PRICE_GROWTH**number)
-        steps = [Pass("stream-nodes", stream_block, [b], config, [b.nbytes]) for b in level.adjacency.blocks]
+        steps = [
+            Pass("stream-nodes", stream_block, [b], config, [b.nbytes], is_repeatable=False)
+            for b in level.adjacency.blocks
+        ]
         runner.run_in_turn(f"stream {number + 1} of {passes}", steps)
 
 

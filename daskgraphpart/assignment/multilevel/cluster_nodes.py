@@ -106,7 +106,7 @@ def coarsen(
             blocks = level.adjacency.blocks[first:last]
             passes.append(Pass("cluster-nodes", cluster_block, blocks, config, [block.nbytes for block in blocks]))
             span = (blocks[0].start, blocks[-1].stop)
-            passes.append(Pass("settle-clusters", settle_clusters, [span], config, [0]))
+            passes.append(Pass("settle-clusters", settle_clusters, [span], config, [0], is_repeatable=False))
         results = runner.run_in_turn("cluster-nodes", passes)
         moved = sum(int(found[0]) for found in results[1::2])
         if moved < SETTLED * level.num_nodes:
@@ -123,7 +123,7 @@ def coarsen(
 
 def _one(runner: Runner, name: str, task: Callable[[None, Any], int | None], config: Any, nbytes: int) -> int:
     """Run a task that works on all nodes at once."""
-    found = runner.run(Pass(name, task, [None], config, [nbytes]))
+    found = runner.run(Pass(name, task, [None], config, [nbytes], is_repeatable=task is not finish_clusters))
     return int(found[0] or 0)
 
 

@@ -15,7 +15,7 @@ from daskgraphpart.assignment.multilevel.in_memory import Csr, refine
 from daskgraphpart.assignment.multilevel.level import Level, writable
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.moves import deal_out
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.region import Region, create_npy, save_npy
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def run_candidate(unit: tuple[int, Candidate], config: PartitionConfig) -> Resul
         parts = refine(graph, parts, num_parts, limits, config.cycles, candidate.seed)
         overload, cut = round(graph.overload(parts, limits, num_parts), 9), graph.cut(parts)
     path = level.file(f"candidate-{index}.npy")
-    np.save(path, parts)
+    save_npy(path, parts)
     return Result(overload, cut, str(path))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,8 +54,16 @@ class Level:
 
 
 def create_parts(level: Level, name: str) -> Region:
-    """Create a file for the part of each node, int32 (nodes,)."""
-    return create_npy(level.file(name), np.int32, (level.num_nodes,))
+    """Create a file for the part of each node, int32 (nodes,).
+
+    It takes its room on the disk at once: where a file that is mapped for writing has holes and the disk is full, the
+    system ends the process instead of giving an error.
+    """
+    region = create_npy(level.file(name), np.int32, (level.num_nodes,))
+    if region.nbytes:
+        with open(region.path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), region.offset, region.nbytes)
+    return region
 
 
 def writable(region: Region) -> np.ndarray:

@@ -79,7 +79,8 @@ def weigh_parts(_: None, config: MoveConfig) -> None:
 
 def deal_out_nodes(config: MoveConfig, runner: Runner) -> None:
     """Give the nodes that have no part yet to the emptiest parts, the heaviest first."""
-    runner.run(Pass("deal-out", deal_out_unowned, [None], config, [4 * config.level.num_nodes]))
+    size = 4 * config.level.num_nodes
+    runner.run(Pass("deal-out", deal_out_unowned, [None], config, [size], is_repeatable=False))
 
 
 def deal_out_unowned(_: None, config: MoveConfig) -> None:
@@ -103,7 +104,7 @@ def refine_cut(config: MoveConfig, runner: Runner) -> None:
             blocks = config.level.adjacency.blocks[first:last]
             passes.append(Pass("refine-cut", refine_block, blocks, config, [block.nbytes for block in blocks]))
             span = (blocks[0].start, blocks[-1].stop)
-            passes.append(Pass("settle-moves", settle_moves, [span], config, [0]))
+            passes.append(Pass("settle-moves", settle_moves, [span], config, [0], is_repeatable=False))
         results = runner.run_in_turn("refine-cut", passes)
         if sum(int(found[0]) for found in results[1::2]) < SETTLED * config.level.num_nodes:
             break
@@ -139,7 +140,7 @@ def restore_balance(config: MoveConfig, runner: Runner) -> float:
             break
         blocks = config.level.adjacency.blocks
         propose = Pass("restore-balance", relieve_block, blocks, config, [block.nbytes for block in blocks])
-        settle = Pass("settle-relief", settle_relief, [None], config, [0])
+        settle = Pass("settle-relief", settle_relief, [None], config, [0], is_repeatable=False)
         before, left = left, float(runner.run_in_turn("restore-balance", [propose, settle])[1][0])
         if left >= before:
             break

@@ -73,7 +73,8 @@ def improve(
     cycles, seed = how
     if fits_in_memory(level, runner.resources.memory):
         config = (level, parts, num_parts, tuple(int(limit) for limit in limits), (cycles, seed))
-        runner.run(Pass("refine-in-memory", refine_in_memory, [None], config, [level.adjacency.nbytes]))
+        size = level.adjacency.nbytes
+        runner.run(Pass("refine-in-memory", refine_in_memory, [None], config, [size], is_repeatable=False))
         return
     # balance is restored on the coarsest graph first, where whole clusters move; single nodes would tear them apart
     overload_of(level, parts, num_parts, limits, runner)

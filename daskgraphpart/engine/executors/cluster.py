@@ -6,8 +6,10 @@ import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
-from distributed import Client, LocalCluster, as_completed
+from distributed import CancelledError, Client, KilledWorker, LocalCluster, as_completed
+from distributed.comm import CommClosedError
 
+from daskgraphpart.engine.executors import orphans
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
 if TYPE_CHECKING:
@@ -32,13 +34,20 @@ class ClusterExecutor:
         If the scheduler cannot be reached.
     """
 
+    repeats_tasks = True
+
     def __init__(self, cluster: str, workers: int) -> None:
         self._cluster: LocalCluster | None = None
         self._numbers = itertools.count(time.time_ns())
         if cluster == "local":
             # our own budget bounds the memory; distributed's limit would count the page cache of mapped files as well
             self._cluster = LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=":0"
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address=":0",
+                preload=[orphans.__name__],
             )
             self._client = Client(self._cluster)
             return
@@ -56,8 +65,16 @@ class ClusterExecutor:
                 hint="check the address given to --cluster",
             ) from fault
 
-    def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]:
-        """Make all calls; the results come in the order of the calls."""
+    def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
+        """Make all calls; the results come in the order of the calls.
+
+        A task whose worker dies is run again by another; one that several workers died of ends the job.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If several workers die of one task, or the scheduler is lost.
+        """
         number = next(self._numbers)  # a key that was used before could find an old result
         keys = [f"{name}-{number}-{i:06d}" for i in range(len(calls))]
         futures = [self._client.submit(call, key=key, pure=False) for key, call in zip(keys, calls, strict=True)]
@@ -67,11 +84,19 @@ class ClusterExecutor:
             for future, result in as_completed(futures, with_results=True):
                 i = index[future.key]
                 results[i] = result
-                on_done(i)
+                on_done(i, result)
                 future.release()
-        except BaseException:
+        except (CancelledError, CommClosedError) as fault:
+            raise EnvironmentFaultError("the dask scheduler is gone", place=name, found=str(fault)) from fault
+        except BaseException as fault:
             self._client.cancel(futures)
-            raise
+            if not isinstance(fault, KilledWorker):
+                raise
+            raise EnvironmentFaultError(
+                "workers died of one task, again and again",
+                place=name,
+                hint="if the system killed them for want of memory, give fewer --workers",
+            ) from fault
         return results
 
     def close(self) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+import os
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import dask
 from dask.callbacks import Callback
+
+from daskgraphpart.engine.executors.orphans import die_with
+from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +28,8 @@ class LocalExecutor:
         Calls that run at one time.
     """
 
+    repeats_tasks = False
+
     def __init__(self, scheduler: str, workers: int) -> None:
         self._scheduler = scheduler
         self._pool: Executor | None = None
@@ -31,10 +37,18 @@ class LocalExecutor:
             self._pool = ThreadPoolExecutor(workers, thread_name_prefix="daskgraphpart")
         elif scheduler == "processes":
             # fork is not safe beside threads; one pool for all passes, because a process takes a second to start
-            self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+            self._pool = ProcessPoolExecutor(
+                workers, multiprocessing.get_context("spawn"), initializer=die_with, initargs=(os.getpid(),)
+            )
 
-    def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int], None]) -> list[Any]:
-        """Make all calls; the results come in the order of the calls."""
+    def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
+        """Make all calls; the results come in the order of the calls.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If a worker process dies.
+        """
         keys = [f"{name}-{i:06d}" for i in range(len(calls))]
         index = {key: i for i, key in enumerate(keys)}
         tasks = [
@@ -42,12 +56,19 @@ class LocalExecutor:
             for key, call in zip(keys, calls, strict=True)
         ]
 
-        def posttask(key: Any, *_: Any) -> None:
+        def posttask(key: Any, result: Any, *_: Any) -> None:
             if key in index:
-                on_done(index[key])
+                on_done(index[key], result)
 
-        with Callback(posttask=posttask):
-            return list(dask.compute(*tasks, scheduler=self._scheduler, pool=self._pool, optimize_graph=False))
+        try:
+            with Callback(posttask=posttask):
+                return list(dask.compute(*tasks, scheduler=self._scheduler, pool=self._pool, optimize_graph=False))
+        except BrokenExecutor as fault:
+            raise EnvironmentFaultError(
+                "a worker process died",
+                place=name,
+                hint="if the system killed it for want of memory, give fewer --workers",
+            ) from fault
 
     def close(self) -> None:
         """Wait for calls that are still running after a failure, and end the workers."""

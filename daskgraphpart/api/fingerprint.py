@@ -1,0 +1,143 @@
+"""What a job depends on: options, schema, and path, size and time of change of every input file.
+
+Kept in the journal; a run that continues the job must have the same, because what is in the workspace was made from it.
+Times are only compared for being equal, never with a clock, so that one that lies in the future does no harm.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.assignment.directory import BINARY_FORMS, TRAINERS, crc_of
+from daskgraphpart.chunked.metadata import METADATA_FILE
+from daskgraphpart.display.units import format_size
+from daskgraphpart.engine.journal import RESTART_HINT
+from daskgraphpart.errors import ResumeError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.schema import GraphSchema
+
+WORK_VERSION = 1
+"""Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
+
+MOST_SHOWN = 3
+_FLAGS = {"trainers": "num_trainers_per_machine"}
+
+
+def fingerprint(
+    command: str, graph: ChunkedGraph, options: Mapping[str, Any], files: Iterable[Path] = ()
+) -> dict[str, Any]:
+    """Describe a job, as a flat dictionary of JSON values.
+
+    Parameters
+    ----------
+    command : str
+        ``"partition"``, ``"dispatch"`` or ``"assign"``.
+    graph : ChunkedGraph
+        Its metadata and all its data files belong to it.
+    options : mapping of str to object
+        Everything that changes the output, by the name of the keyword.
+    files : iterable of Path
+        Other input files.
+    """
+    found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
+    for name, value in options.items():
+        found[f"--{_FLAGS.get(name, name).replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
+    paths = [Path(graph.directory) / METADATA_FILE, *(Path(file.path) for file in graph.files), *files]
+    for path in paths:
+        absolute = path.absolute()
+        if absolute.is_file():
+            status = absolute.stat()
+            found[f"input {absolute}"] = [status.st_size, status.st_mtime_ns]
+    found["schema"] = _schema(graph.schema)
+    return found
+
+
+def assign_fingerprint(options: AssignOptions) -> dict[str, Any]:
+    """Options of the assignment, for `fingerprint`."""
+    return asdict(options)
+
+
+def balance_files(balance: str | tuple[str, ...] | None) -> list[Path]:
+    """Files that a balance names."""
+    items = balance.split(",") if isinstance(balance, str) else balance or ()
+    named = [item.strip().removeprefix("file:") for item in items if item.strip().startswith("file:")]
+    return [Path(name if Path(name).is_file() else name.rpartition("=")[0]) for name in named]
+
+
+def owner_files(path: str | os.PathLike[str]) -> list[Path]:
+    """Files of an assignment: those directly in its directory, and those of its trainers and zarr arrays."""
+    root = Path(path)
+    if not root.is_dir():
+        return [root]
+    found = [child for child in root.iterdir() if child.is_file() and not child.name.startswith(".")]
+    for child in root.iterdir():
+        if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in BINARY_FORMS):
+            found += [inner for inner in child.rglob("*") if inner.is_file()]
+    return sorted(found)
+
+
+def owners_fingerprint(assignment: Assignment) -> dict[str, Any]:
+    """Content of an assignment that is not in a directory of the user's: its files are temporary, their names too."""
+    regions = {**assignment.owners, **{f"{TRAINERS}/{name}": region for name, region in assignment.trainers.items()}}
+    crcs = {name: [region.num_rows, crc_of(Path(region.path))] for name, region in regions.items()}
+    return {"assignment": [assignment.num_parts, assignment.method, crcs]}
+
+
+def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace: str) -> None:
+    """Compare the fingerprints of an unfinished run and of the one that is to continue it.
+
+    Raises
+    ------
+    ResumeError
+        If they differ; says what has changed.
+    """
+    changed = [key for key in {**now, **before} if before.get(key) != now.get(key) or (key in before) != (key in now)]
+    if not changed:
+        return
+    # the options say more than the schema that follows from the files
+    shown = [key for key in changed if key != "schema"][:MOST_SHOWN] or changed
+    more = "" if len(changed) <= len(shown) else f", and {len(changed) - len(shown)} more"
+    raise ResumeError(
+        "an unfinished run is here, and what it was begun with has changed",
+        file=workspace,
+        place=f"{', '.join(shown)}{more}",
+        expected=_describe(shown[0], before),
+        found=_describe(shown[0], now),
+        hint=f"run it as it was begun, or {RESTART_HINT}",
+    )
+
+
+def _describe(key: str, of: Mapping[str, Any]) -> str:
+    if key not in of:
+        return "no such file" if key.startswith("input ") else "nothing"
+    if not key.startswith("input "):
+        return "another schema" if key == "schema" else str(of[key])
+    nbytes, mtime_ns = of[key]
+    seconds, rest = divmod(mtime_ns, 10**9)
+    when = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{format_size(nbytes)} ({nbytes} bytes) of {when}.{rest:09d}"
+
+
+def _schema(schema: GraphSchema) -> list[Any]:
+    def of(value: Any) -> Any:
+        if isinstance(value, np.dtype):
+            return value.str
+        if isinstance(value, dict):
+            return {key: of(item) for key, item in value.items()}
+        return [of(item) for item in value] if isinstance(value, list | tuple) else value
+
+    described = of(asdict(schema))
+    return [schema.name, zlib.crc32(repr(described).encode())]

@@ -1,0 +1,238 @@
+"""One job on one output directory: locked, begun or continued, and what is left behind when it ends.
+
+While it runs, a job has a lock in the output directory and a workspace with its journal. A job that fails for a reason
+that may pass (disk full, a worker lost, a kill) leaves them, and the same command continues; one that fails for a
+mistake in its input or options removes them, because what is corrected makes another job. The last thing a job removes
+is its journal: before that it can be continued, after that it is done.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import socket
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.api.fingerprint import check_unchanged
+from daskgraphpart.dispatching.workspace import WORKSPACE_NAME, Workspace
+from daskgraphpart.display.units import format_size
+from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import GraphPartError, ResumeError
+from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.lock import DirectoryLock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
+
+logger = logging.getLogger(__name__)
+
+CONTINUE_HINT = "run the same command again to continue, or add --restart to start over"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An output directory.
+
+    Parameters
+    ----------
+    out : Path
+        The directory.
+    claim : callable
+        Makes it ready for a new job, or raises; is told whether what is there is left from an unfinished one.
+    discard : callable
+        Deletes what an unfinished job has written.
+    """
+
+    out: Path
+    claim: Callable[[bool], None]
+    discard: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a job is run, which changes no byte.
+
+    Parameters
+    ----------
+    resources : Resources
+        What it may use.
+    progress : Progress or None
+        Who is told.
+    restart : bool
+        Whether an unfinished job is thrown away.
+    keep_workspace : bool
+        Whether temporary files stay when it is done.
+    """
+
+    resources: Resources
+    progress: Progress | None = None
+    restart: bool = False
+    keep_workspace: bool = False
+
+
+@contextmanager
+def open_job(place: Place, fingerprint: dict[str, Any], manner: Manner) -> Iterator[tuple[Workspace, Runner]]:
+    """Lock an output directory, and begin a job or continue the unfinished one that is there.
+
+    Parameters
+    ----------
+    place : Place
+        Where it writes.
+    fingerprint : dict
+        What it depends on.
+    manner : Manner
+        How it is run.
+
+    Yields
+    ------
+    workspace : Workspace
+    runner : Runner
+
+    Raises
+    ------
+    OutputLockedError
+        If another run is writing there.
+    ResumeError
+        If an unfinished job is there that was begun with other input or options, or cannot be continued.
+    """
+    place.out.mkdir(parents=True, exist_ok=True)
+    lock = DirectoryLock(place.out)
+    try:
+        work, journal = _begin_or_continue(place, lock, fingerprint, manner)
+    except BaseException:
+        lock.release(keep_notes=bool(lock.notes.get("workspace")))
+        raise
+    try:
+        plan, usable = _shares(manner.resources, journal.header["plan"])
+        with environment_faults(), open_runner(usable, manner.progress, journal, plan) as runner:
+            yield work, runner
+        _end(work, journal, lock)
+    except BaseException as fault:
+        journal.close()
+        _leave(place, work, journal, lock, fault)
+        raise
+
+
+def _begin_or_continue(
+    place: Place, lock: DirectoryLock, fingerprint: dict[str, Any], manner: Manner
+) -> tuple[Workspace, Journal]:
+    wanted = Workspace.of(place.out, manner.resources.workspace, manner.keep_workspace)
+    # not the workspace of another output, of which this one is a copy
+    is_mine = lock.notes.get("output") == str(place.out.resolve())
+    there = Path((is_mine and lock.notes.get("workspace")) or wanted.root)
+    journal, is_unfinished = _find_journal(there, manner.restart)
+    if journal is not None:
+        try:
+            check_unchanged(journal.header["fingerprint"], fingerprint, str(there))
+            _check_plan(journal, there, Path(wanted.root), manner.resources)
+        except BaseException:
+            journal.close()
+            raise
+        wanted.remove_torn_files()
+        logger.info("continuing the unfinished run: %d tasks are done", journal.num_finished)
+        journal.begin_run()
+        return wanted, journal
+    place.claim(is_unfinished or bool(lock.notes.get("workspace")))
+    if there.name.startswith(WORKSPACE_NAME):
+        shutil.rmtree(there, ignore_errors=True)
+    work = Workspace.create(place.out, manner.resources.workspace, manner.keep_workspace)
+    resources = manner.resources
+    plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
+    journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan})
+    lock.write({"workspace": work.root, "output": str(place.out.resolve())})
+    return work, journal
+
+
+def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]:
+    """Open the journal of a job that can be continued; and tell whether there was one that cannot."""
+    try:
+        journal = Journal.open(workspace)
+    except ResumeError:
+        if restart:
+            return None, True
+        raise
+    if journal is None:
+        return None, False
+    if journal.is_done or restart:
+        journal.close()
+        return None, not journal.is_done
+    machine = journal.machine
+    if machine.get("host") == socket.gethostname() and machine.get("boot") != boot_id():
+        logger.warning("this machine was started anew since the unfinished run, whose files may be incomplete: restart")
+        journal.close()
+        return None, True
+    return journal, True
+
+
+def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resources) -> None:
+    """Refuse another workspace, and less memory than the work is cut for."""
+    if there.resolve() != wanted.resolve():
+        raise ResumeError(
+            "an unfinished run has its workspace elsewhere",
+            place="--workspace",
+            expected=there.parent,
+            found=wanted.parent,
+            hint=f"give the same --workspace, or {RESTART_HINT}",
+        )
+    memory = journal.header["plan"]["memory"]
+    if resources.memory < memory:
+        raise ResumeError(
+            "an unfinished run was begun with more memory",
+            file=str(there),
+            place="--memory",
+            expected=f"at least {format_size(memory)} ({memory} bytes)",
+            found=f"{format_size(resources.memory)} ({resources.memory} bytes)",
+            hint=f"give --memory {-(-memory // 1_000_000)}MB, or {RESTART_HINT}",
+        )
+
+
+def _shares(resources: Resources, begun_with: dict[str, Any]) -> tuple[Resources, Resources]:
+    """What the work is cut for, which stays as it was begun, and what it may use now: as many such tasks as fit."""
+    plan = replace(resources, **begun_with)
+    if plan != resources:
+        logger.info(
+            "the work stays cut as it was begun: --memory %s --workers %d --staging %s",
+            format_size(plan.memory),
+            plan.workers,
+            plan.staging,
+        )
+    return plan, replace(resources, workers=max(1, min(resources.workers, resources.memory // plan.task_memory)))
+
+
+def _end(work: Workspace, journal: Journal, lock: DirectoryLock) -> None:
+    """Remove what is no longer needed, in an order that leaves no doubt about what is done."""
+    if work.is_kept:
+        journal.finish()
+    journal.close()
+    if not work.is_kept:
+        work.remove_all_but(JOURNAL_NAME)
+    lock.write({"workspace": None})
+    if not work.is_kept:
+        work.remove()
+    lock.release()
+
+
+def _leave(place: Place, work: Workspace, journal: Journal, lock: DirectoryLock, fault: BaseException) -> None:
+    """Leave everything for a run that continues, or nothing if there is nothing to continue."""
+    is_mistake = isinstance(fault, GraphPartError) and fault.exit_code == 2 and not isinstance(fault, ResumeError)
+    if is_mistake or not journal.num_finished:
+        place.discard()
+        work.remove()
+        lock.release()
+        return
+    lock.release(keep_notes=True)
+    if isinstance(fault, FileNotFoundError) and not isinstance(fault, GraphPartError):
+        raise ResumeError("a file of the unfinished run is gone", file=fault.filename, hint=RESTART_HINT) from fault
+    if isinstance(fault, GraphPartError):
+        if not isinstance(fault, ResumeError):
+            fault.add_hint(CONTINUE_HINT)
+    else:
+        logger.warning("what is done is kept in %s; %s", work.root, CONTINUE_HINT)

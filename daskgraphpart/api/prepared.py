@@ -1,0 +1,114 @@
+"""A dispatch that lacks nothing but its owners: checked, identified, begun or continued."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.api.fingerprint import balance_files, fingerprint, owner_files, owners_fingerprint
+from daskgraphpart.api.inputs import data_files
+from daskgraphpart.api.jobs import Manner, Place, open_job
+from daskgraphpart.assignment.assignment import Assignment
+from daskgraphpart.assignment.hierarchy import with_trainers
+from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.dispatching.job import Job
+from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
+from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
+from daskgraphpart.storage.atomic import environment_faults
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.engine.runner import Runner
+
+
+class Prepared:
+    """A job that lacks nothing but its assignment."""
+
+    def __init__(
+        self, graph: ChunkedGraph, out: Path, options: DispatchOptions, work: Workspace, runner: Runner
+    ) -> None:
+        self.graph, self.work, self.runner = graph, work, runner
+        self._out, self._options = out, options
+
+    def job(self, assignment: Assignment) -> Job:
+        """Give it the owners; if they have trainers, these become a feature."""
+        sizes = choose_sizes(self.runner.resources)
+        graph = self.graph
+        if assignment.trainers:
+            graph = with_trainers(graph, assignment.trainers, self.work.owners / "edge-trainers", self.runner)
+        return Job(graph, assignment, str(self._out), self._options, sizes, self.work, self.runner)
+
+
+@contextmanager
+def open_dispatch(
+    graph: ChunkedGraph,
+    out_dir: str | os.PathLike[str],
+    options: DispatchOptions,
+    assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
+    how: tuple[bool, Manner],
+) -> Iterator[Prepared]:
+    """Check the budget and the output, and begin or continue the job.
+
+    Parameters
+    ----------
+    graph : ChunkedGraph
+        The graph.
+    out_dir : path
+        Output directory.
+    options : DispatchOptions
+        What is written.
+    assignment : Assignment, or (Path, int or None), or (AssignOptions, int)
+        What the owners will be: those given, those of a directory, or those that options and a number of parts make.
+    how : bool and Manner
+        Whether partitions that are there are replaced; how the job is run.
+
+    Yields
+    ------
+    Prepared
+
+    Raises
+    ------
+    GraphPartError
+        As `daskgraphpart.partition` does before work starts.
+    """
+    overwrite, manner = how
+    options.check_fits(graph.schema)
+    manner = replace(manner, resources=manner.resources.limited(smallest_task_memory(graph.schema, options)))
+    out = Path(out_dir).absolute()
+    with environment_faults():
+        command, chosen, files = _identity(assignment)
+        check_output(out, [Path(graph.directory), *data_files(graph), *files])
+        names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
+        place = Place(
+            out,
+            lambda is_unfinished: claim_output(out, names, overwrite or is_unfinished),
+            lambda: discard_output(out),
+        )
+        identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
+        with open_job(place, identity, manner) as (work, runner):
+            yield Prepared(graph, out, options, work, runner)
+
+
+def _identity(
+    assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
+) -> tuple[str, dict[str, Any], list[Path]]:
+    """Command, options and input files that the owners of a dispatch depend on."""
+    if isinstance(assignment, Assignment):
+        return "dispatch", owners_fingerprint(assignment), []
+    what, num_parts = assignment
+    if isinstance(what, AssignOptions):
+        return "partition", {"num_parts": num_parts, **asdict(what)}, files_of(what)
+    return "dispatch", {"num_parts": num_parts, "assignment": str(what.absolute())}, [what, *owner_files(what)]
+
+
+def files_of(options: AssignOptions) -> list[Path]:
+    """Files that an assignment depends on, those of the graph aside."""
+    owners = [] if options.method in METHODS else owner_files(options.method)
+    return [*owners, *balance_files(options.balance)]

@@ -1,0 +1,266 @@
+"""The journal of a job: which units of which passes are finished, and what they gave.
+
+An append-only file in the workspace, written by the client alone. Every line is the CRC-32 of a JSON value, and the
+value: first the header (what the job is), then, in the order in which the client runs them, a line for every pass and
+one for every unit of it that is finished. A job that is run again goes the same way, because all that it does follows
+from its input, its options and these results; so the n-th pass of the second run is the n-th pass of the first.
+
+A line that was cut short by a kill is the last one, and is dropped: its unit is done again. Anything else that does not
+fit its checksum is a damaged file, which is refused. Lines are not synced to disk one by one: they survive the death of
+the process, as the files that tasks have written do; after a crash of the machine neither is trusted (see `boot_id`).
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import ResumeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+JOURNAL_NAME = "journal"
+JOURNAL_FORMAT, JOURNAL_VERSION = "daskgraphpart journal", 1
+RESTART_HINT = "add --restart to start over"
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One pass in the journal.
+
+    Parameters
+    ----------
+    number : int
+        Place in the order of passes.
+    name : str
+        Of the pass.
+    num_units, crc : int
+        Number of units, and CRC-32 of their sizes in bytes: a check that the pass is the same.
+    finished : dict of int to object
+        Results of finished units by index, as JSON.
+    """
+
+    number: int
+    name: str
+    num_units: int
+    crc: int
+    finished: dict[int, Any]
+
+
+class Journal:
+    """A journal that is open for appending.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    header : mapping of str to object
+        What the job is, as it was given to `create`.
+    entries : list of Entry
+        Passes of earlier runs.
+    machine : mapping of str to object
+        Where the latest run that wrote to it ran.
+
+    Attributes
+    ----------
+    num_finished : int
+        Units that are finished.
+    is_done : bool
+        Whether the job came to its end.
+    """
+
+    def __init__(self, path: Path, header: Mapping[str, Any], entries: list[Entry], machine: Mapping[str, Any]) -> None:
+        self.path, self.header, self.machine = path, header, machine
+        self.num_finished = sum(len(entry.finished) for entry in entries)
+        self.is_done = False
+        self._entries, self._next = entries, 0
+        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+
+    @classmethod
+    def create(cls, directory: str | Path, header: Mapping[str, Any]) -> Journal:
+        """Begin a journal; there is none before its header is whole.
+
+        Parameters
+        ----------
+        directory : path
+            The workspace.
+        header : mapping of str to object
+            What the job is, of JSON values.
+        """
+        path = Path(directory) / JOURNAL_NAME
+        first = {"format": JOURNAL_FORMAT, "version": JOURNAL_VERSION, "job": header}
+        path.write_bytes(_line(first))
+        journal = cls(path, header, [], {})
+        journal.begin_run()
+        return journal
+
+    @classmethod
+    def open(cls, directory: str | Path) -> Journal | None:
+        """Open the journal of a workspace, if it has one that was begun.
+
+        Raises
+        ------
+        ResumeError
+            If it is damaged, or of another version.
+        """
+        path = Path(directory) / JOURNAL_NAME
+        if not path.is_file():
+            return None
+        lines, whole = _read_lines(path)
+        if not lines:
+            return None
+        first = lines[0]
+        if (
+            not isinstance(first, dict)
+            or first.get("format") != JOURNAL_FORMAT
+            or first.get("version") != JOURNAL_VERSION
+        ):
+            raise ResumeError(
+                "the journal of the unfinished run is of another version",
+                file=str(path),
+                expected=f"version {JOURNAL_VERSION}",
+                found=first.get("version") if isinstance(first, dict) else repr(first)[:40],
+                hint=RESTART_HINT,
+            )
+        entries, machine, is_done = _replay(lines[1:])
+        if path.stat().st_size > whole:
+            os.truncate(path, whole)
+        journal = cls(path, first["job"], entries, machine)
+        journal.is_done = is_done
+        return journal
+
+    def begin_run(self) -> None:
+        """Note that a run begins on this machine."""
+        self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid()}])
+
+    def begin(self, name: str, sizes: Sequence[int]) -> Entry:
+        """Begin or continue the next pass.
+
+        Parameters
+        ----------
+        name : str
+            Of the pass.
+        sizes : sequence of int
+            Bytes that each unit moves.
+
+        Raises
+        ------
+        ResumeError
+            If the earlier run had another pass in its place, as after an update of the package.
+        """
+        number, crc = self._next, zlib.crc32(json.dumps([int(size) for size in sizes]).encode())
+        self._next += 1
+        if number == len(self._entries):
+            entry = Entry(number, name, len(sizes), crc, {})
+            self._entries.append(entry)
+            self._append(["pass", name, len(sizes), crc])
+            return entry
+        entry = self._entries[number]
+        if (entry.name, entry.num_units, entry.crc) != (name, len(sizes), crc):
+            raise ResumeError(
+                "the unfinished run cannot be continued: its passes are not those of this one",
+                file=str(self.path),
+                place=f"pass {number}",
+                expected=f"{name} of {len(sizes)} units",
+                found=f"{entry.name} of {entry.num_units}",
+                hint=RESTART_HINT,
+            )
+        return entry
+
+    def record(self, entry: Entry, unit: int, result: Any) -> None:
+        """Note that a unit is finished.
+
+        Parameters
+        ----------
+        entry : Entry
+            Its pass.
+        unit : int
+            Its index.
+        result : object
+            What it gave, as JSON.
+        """
+        self._append(["unit", entry.number, unit, result])
+        self.num_finished += 1
+
+    def finish(self) -> None:
+        """Note that the job is done, so that nobody continues it."""
+        self._append(["done"])
+        self.is_done = True
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _append(self, value: Any) -> None:
+        line = _line(value)
+        try:
+            if os.write(self._fd, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as fault:
+            # nothing may follow a line that was cut short
+            self.close()
+            fault.filename = str(self.path)
+            raise
+
+
+def boot_id() -> str:
+    """Tell one boot of this machine from the next; empty where the system does not say."""
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _line(value: Any) -> bytes:
+    body = json.dumps(value, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+def _read_lines(path: Path) -> tuple[list[Any], int]:
+    """Values of all whole lines, and the bytes they take."""
+    values, whole = [], 0
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        for line in file:
+            body = line[9:-1]
+            if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(body):
+                if whole + len(line) < size:
+                    raise ResumeError(
+                        "the journal of the unfinished run is damaged",
+                        file=str(path),
+                        place=f"byte {whole:,}",
+                        hint=RESTART_HINT,
+                    )
+                break
+            values.append(json.loads(body))
+            whole += len(line)
+    return values, whole
+
+
+def _replay(lines: Sequence[Any]) -> tuple[list[Entry], dict[str, Any], bool]:
+    """Passes, the latest machine, and whether the job is done."""
+    entries: list[Entry] = []
+    machine: dict[str, Any] = {}
+    is_done = False
+    for kind, *rest in lines:
+        if kind == "pass":
+            name, num_units, crc = rest
+            entries.append(Entry(len(entries), name, num_units, crc, {}))
+        elif kind == "unit":
+            number, unit, result = rest
+            entries[number].finished[unit] = result
+        elif kind == "run":
+            machine = rest[0]
+        else:
+            is_done = True
+    return entries, machine, is_done

@@ -1,0 +1,382 @@
+"""A job that failed is continued: nothing is done twice, what changed is refused, and two never write at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from commands import call
+from killing import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
+
+import daskgraphpart as dgp
+from daskgraphpart.engine.executors.local import LocalExecutor
+from daskgraphpart.engine.runner import _Call
+from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, OutputLockedError, ResumeError
+from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BY_NAME = {case.name: case for case in CASES}
+THREADS = [case for case in CASES if case.cluster == "threads"]
+WORKSPACE = ".daskgraphpart-work"
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("inputs")
+    make_inputs(root)
+    return root
+
+
+@pytest.fixture
+def root(inputs: Path, tmp_path: Path) -> Path:
+    """A directory beside links to the inputs, whose fingerprints a test may change."""
+    for name in ("homogeneous", "heterogeneous", "owners-homogeneous", "owners-heterogeneous"):
+        (tmp_path / name).symlink_to(inputs / name)
+    (tmp_path / "job").mkdir()
+    return tmp_path / "job"
+
+
+class Calls:
+    """Counts the calls of tasks by pass, and fails in some of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counts: Counter[str] = Counter()
+        self.fail_at: tuple[str, int] | None = None
+        self.fault: BaseException = EnvironmentFaultError("the disk is full", hint="free some")
+        original = _Call.__call__
+
+        def counted(this: _Call) -> Any:
+            name = this.task.__name__
+            self.counts[name] += 1
+            if self.fail_at == (name, self.counts[name]):
+                raise self.fault
+            return original(this)
+
+        monkeypatch.setattr(_Call, "__call__", counted)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    return Calls(monkeypatch)
+
+
+def fail(case: Case, root: Path, calls: Calls, task: str = "bucket_edges", number: int = 2) -> BaseException:
+    """Let a case fail in the n-th call of a task."""
+    calls.counts.clear()
+    calls.fail_at = (task, number)
+    with pytest.raises(type(calls.fault)) as caught:
+        case.run(root)
+    calls.fail_at = None
+    return caught.value
+
+
+def run(name: str, root: Path, out: str = "out", **how: Any) -> Path:
+    resources = how.pop("resources", dgp.Resources(MEMORY, "sync"))
+    dgp.partition(root.parent / name, root / out, 3, method="random", resources=resources, **how)
+    return root / out
+
+
+@pytest.mark.parametrize("case", THREADS, ids=lambda case: case.name)
+def test_finished_tasks_are_not_done_again(case: Case, root: Path, calls: Calls, tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    case.run(whole)
+    undisturbed, in_steps = calls.counts.copy(), tasks_of_steps(calls)
+    last = "write_owners" if case.command == "assign" else "place_rows" if case.staging != "zarr" else "gather_rows"
+    calls.counts.clear()
+    fail(case, root, calls, last, 1)
+    before = calls.counts.copy()
+    calls.counts.clear()
+    case.run(root)
+    both = before + calls.counts
+    again = {name: both[name] - undisturbed[name] for name in undisturbed}
+    # the task that failed, and those that ran beside it
+    assert {name for name, times in again.items() if times and name not in in_steps} <= {last}
+    assert again[last] in (1, 2)
+    assert hashes(root / "out") == hashes(whole / "out")
+
+
+def tasks_of_steps(calls: Calls) -> set[str]:
+    """Tasks of passes that change files in place, which are journalled as a whole; none of them is in a dispatch."""
+    return set() if calls.counts["assign_random"] else {"weigh_parts", "measure_block"}
+
+
+def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a pass, then all of it again: what a continued run does at worst."""
+    cases = [case for case in THREADS if case.name in ("random", "hetero-zarr", "by-range", "dispatch")]
+    original = LocalExecutor.map
+
+    def twice(self: LocalExecutor, name: str, calls: Any, on_done: Any) -> list[Any]:
+        original(self, name, calls, lambda *_: None)
+        return original(self, name, calls, on_done)
+
+    for case in cases:
+        once, again = tmp_path / f"{case.name}-once", tmp_path / f"{case.name}-twice"
+        once.mkdir()
+        again.mkdir()
+        case.run(once)
+        with monkeypatch.context() as patch:
+            patch.setattr(LocalExecutor, "map", twice)
+            case.run(again)
+        assert hashes(again / "out") == hashes(once / "out")
+
+
+def test_a_failure_says_how_to_go_on_and_leaves_the_workspace(root: Path, calls: Calls) -> None:
+    fault = fail(BY_NAME["random"], root, calls)
+    assert str(fault).endswith("free some; run the same command again to continue, or add --restart to start over")
+    assert (root / "out" / WORKSPACE / "journal").is_file()
+    assert not list((root / "out").glob("*.json"))
+    BY_NAME["random"].run(root)
+    names = sorted(path.name for path in (root / "out").iterdir())
+    assert names == ["g.json", "g.manifest.json", "part0", "part1", "part2"]
+
+
+def test_an_interruption_leaves_the_workspace_as_well(root: Path, calls: Calls, caplog: Any) -> None:
+    calls.fault = KeyboardInterrupt()
+    fail(BY_NAME["random"], root, calls)
+    assert "run the same command again to continue" in caplog.text
+    assert (root / "out" / WORKSPACE).is_dir()
+
+
+def test_a_mistake_in_the_input_leaves_nothing(root: Path, calls: Calls) -> None:
+    calls.fault = dgp.GraphPartError("an edge leads nowhere")
+    fail(BY_NAME["random"], root, calls)
+    assert list((root / "out").iterdir()) == []
+
+
+def test_the_workspace_is_kept_if_that_is_wanted(root: Path) -> None:
+    out = run("homogeneous", root, keep_workspace=True)
+    assert (out / WORKSPACE / "runs" / "0.npy").is_file()
+    with pytest.raises(OutputExistsError, match="not empty"):
+        run("homogeneous", root)
+    run("homogeneous", root, overwrite=True)
+    assert not (out / WORKSPACE).exists()
+
+
+CHANGES: list[tuple[str, dict[str, Any]]] = [
+    ("--num-hops", {"options": dgp.DispatchOptions(num_hops=2)}),
+    ("--graph-formats", {"options": dgp.DispatchOptions(graph_formats=("csc",))}),
+    ("--out-edges", {"options": dgp.DispatchOptions(out_edges=True)}),
+    ("--seed", {"seed": 1}),
+    ("--method", {"method": "ldg"}),
+    ("--balance", {"balance": ["nodes"]}),
+    ("--num-parts", {"num_parts": 4}),
+    ("--num-trainers-per-machine", {"num_trainers_per_machine": 2}),
+]
+
+
+@pytest.fixture
+def unfinished(root: Path, calls: Calls) -> Iterator[Path]:
+    """An unfinished `partition` of the homogeneous graph into three parts."""
+    fail(BY_NAME["random"], root, calls)
+    return root / "out"
+
+
+@pytest.mark.parametrize(("flag", "changed"), CHANGES, ids=[flag for flag, _ in CHANGES])
+def test_another_option_is_refused_by_name(flag: str, changed: dict[str, Any], unfinished: Path) -> None:
+    how: dict[str, Any] = {"num_parts": 3, "method": "random", "resources": dgp.Resources(MEMORY, "threads", 2)}
+    with pytest.raises(ResumeError, match=rf"{flag}.*begun with has changed.*--restart") as caught:
+        dgp.partition(unfinished.parent.parent / "homogeneous", unfinished, **{**how, **changed})
+    assert caught.value.exit_code == 2
+    BY_NAME["random"].run(unfinished.parent)  # nothing was touched
+
+
+def test_another_command_is_refused(unfinished: Path, inputs: Path) -> None:
+    with pytest.raises(ResumeError, match=r"command.*expected partition, found dispatch"):
+        dgp.dispatch(inputs / "homogeneous", inputs / "owners-homogeneous", unfinished)
+
+
+def copy_of_inputs(inputs: Path, root: Path) -> Path:
+    for name in ("homogeneous", "owners-homogeneous"):
+        (root.parent / name).unlink()
+        shutil.copytree(inputs / name, root.parent / name)
+    return root.parent
+
+
+@pytest.mark.parametrize(
+    "name", ["homogeneous/metadata.json", "homogeneous/edges/*-1.csv", "owners-homogeneous/item.txt"]
+)
+def test_an_input_that_changed_is_refused_by_name(name: str, root: Path, inputs: Path, calls: Calls) -> None:
+    case = Case("dispatch", "homogeneous", "dispatch", "", "threads", "in-place")
+    (path,) = copy_of_inputs(inputs, root).glob(name)
+    fail(case, root, calls)
+    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
+    os.utime(path, ns=(times[0], times[1] + 1))
+    with pytest.raises(ResumeError, match=rf"input .*{path.name}.*has changed"):
+        case.run(root)
+    os.utime(path, ns=times)
+    case.run(root)
+
+
+def test_times_in_the_future_do_no_harm(root: Path, inputs: Path, calls: Calls) -> None:
+    later = time.time() + 10 * 365 * 86400
+    for path in (copy_of_inputs(inputs, root) / "homogeneous").rglob("*"):
+        os.utime(path, (later, later))
+    fail(BY_NAME["random"], root, calls)
+    for path in (root / "out").rglob("*"):
+        os.utime(path, (later, later))
+    BY_NAME["random"].run(root)
+    assert hashes(root / "out") == hashes(run("homogeneous", root, "other"))
+
+
+def test_restart_starts_over(unfinished: Path, calls: Calls) -> None:
+    calls.counts.clear()
+    run("homogeneous", unfinished.parent, seed=1, restart=True)
+    assert calls.counts["assign_random"] == 1
+    assert hashes(unfinished) == hashes(run("homogeneous", unfinished.parent, "other", seed=1))
+
+
+def test_restart_of_a_finished_job_needs_overwrite(root: Path) -> None:
+    run("homogeneous", root)
+    with pytest.raises(OutputExistsError, match="not empty"):
+        run("homogeneous", root, restart=True)
+
+
+def test_a_damaged_journal_is_refused_and_can_be_thrown_away(unfinished: Path) -> None:
+    journal = unfinished / WORKSPACE / "journal"
+    content = bytearray(journal.read_bytes())
+    content[len(content) // 2] ^= 1
+    journal.write_bytes(content)
+    with pytest.raises(ResumeError, match="damaged"):
+        run("homogeneous", unfinished.parent)
+    run("homogeneous", unfinished.parent, restart=True)
+    assert hashes(unfinished) == hashes(run("homogeneous", unfinished.parent, "other"))
+
+
+def test_a_workspace_that_is_gone_means_starting_over(unfinished: Path) -> None:
+    shutil.rmtree(unfinished / WORKSPACE)
+    run("homogeneous", unfinished.parent)
+    assert hashes(unfinished) == hashes(run("homogeneous", unfinished.parent, "other"))
+
+
+def test_a_file_that_is_gone_is_said(root: Path, calls: Calls) -> None:
+    fail(BY_NAME["random"], root, calls, "build_graph", 1)
+    (root / "out" / WORKSPACE / "runs" / "0.npy").unlink()
+    with pytest.raises(ResumeError, match=r"0\.npy: a file of the unfinished run is gone; add --restart"):
+        BY_NAME["random"].run(root)
+
+
+def test_after_a_reboot_files_are_not_trusted(unfinished: Path, calls: Calls, monkeypatch: Any, caplog: Any) -> None:
+    import daskgraphpart.api.jobs as jobs
+
+    monkeypatch.setattr(jobs, "boot_id", lambda: "another boot")
+    calls.counts.clear()
+    BY_NAME["random"].run(unfinished.parent)
+    assert calls.counts["assign_random"] == 1
+    assert "started anew" in caplog.text
+
+
+@pytest.mark.parametrize("how", [("sync", 1, "in-place"), ("threads", 3, "zarr")], ids=str)
+def test_other_resources_continue_as_the_work_was_cut(how: Any, root: Path, calls: Calls, caplog: Any) -> None:
+    caplog.set_level("INFO", "daskgraphpart")
+    other = root.parent / "other"
+    other.mkdir()
+    case = BY_NAME["hetero-fennel"]
+    case.run(other)
+    fail(case, root, calls)
+    replace(case, cluster=how[0], staging=how[2], workers=how[1], memory=2 * MEMORY).run(root)
+    assert "the work stays cut as it was begun: --memory 67.1 MB --workers 2 --staging in-place" in caplog.text
+    assert hashes(root / "out") == hashes(other / "out")
+
+
+def test_less_memory_than_the_work_is_cut_for_is_refused(unfinished: Path) -> None:
+    with pytest.raises(ResumeError, match=r"--memory.*give --memory 68MB, or add --restart"):
+        run("homogeneous", unfinished.parent, resources=dgp.Resources(MEMORY // 2, "sync"))
+
+
+def test_another_workspace_is_refused_and_taken_with_restart(root: Path, calls: Calls, tmp_path: Path) -> None:
+    first, second = (dgp.Resources(MEMORY, "sync", workspace=str(tmp_path / name)) for name in ("first", "second"))
+    calls.fail_at = ("bucket_edges", 1)
+    with pytest.raises(EnvironmentFaultError):
+        run("homogeneous", root, resources=first)
+    calls.fail_at = None
+    with pytest.raises(ResumeError, match="has its workspace elsewhere"):
+        run("homogeneous", root, resources=second)
+    run("homogeneous", root, resources=second, restart=True)
+    assert list((tmp_path / "first").iterdir()) == list((tmp_path / "second").iterdir()) == []
+    assert hashes(root / "out") == hashes(run("homogeneous", root, "other"))
+
+
+def test_outputs_that_share_a_workspace_directory_do_not_meet(root: Path, calls: Calls, tmp_path: Path) -> None:
+    shared = dgp.Resources(MEMORY, "sync", workspace=str(tmp_path / "shared"))
+    calls.fail_at = ("bucket_edges", 1)
+    with pytest.raises(EnvironmentFaultError):
+        run("homogeneous", root, "one", resources=shared)
+    calls.fail_at = None
+    run("heterogeneous", root, "two", resources=shared)
+    calls.counts.clear()
+    run("homogeneous", root, "one", resources=shared)
+    assert calls.counts["assign_random"] == 0
+
+
+def test_two_jobs_do_not_write_at_once_and_a_dead_one_locks_nothing(root: Path) -> None:
+    (root / "out").mkdir()
+    ready, go = os.pipe()
+
+    def hold() -> None:
+        DirectoryLock(root / "out")
+        os.write(go, b"!")
+        time.sleep(60)
+
+    pid = os.fork()
+    if pid == 0:
+        hold()
+    os.read(ready, 1)
+    with pytest.raises(OutputLockedError, match=rf"another run \(pid {pid} on host .*\) is writing here") as caught:
+        run("homogeneous", root)
+    assert caught.value.exit_code == 3
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert (root / "out" / LOCK_NAME).is_file()
+    run("homogeneous", root)
+    assert not (root / "out" / LOCK_NAME).exists()
+
+
+def test_the_command_line_continues_and_restarts(root: Path, capfd: Any) -> None:
+    out = root / "out"
+    command = ("partition", root.parent / "homogeneous", out, "--num-parts", 3, "--method", "random", "--quiet")
+
+    def killed() -> None:
+        arm(Kill("pwrite", 20))
+        call(*map(str, command))
+
+    assert in_fork(killed) == -signal.SIGKILL
+    assert call(*map(str, command), "--seed", "5") == 2
+    assert "--seed: an unfinished run is here" in capfd.readouterr().err
+    assert call(*map(str, command)) == 0
+    assert hashes(out) == hashes(run("homogeneous", root, "other"))
+    assert in_fork(lambda: (out / "part0" / "graph.dgl").unlink()) == 0
+    assert call(*map(str, command), "--overwrite", "--keep-workspace") == 0
+    notes = json.loads((out / WORKSPACE / "journal").read_bytes().splitlines()[-1][9:])
+    assert notes == ["done"]
+
+
+def test_an_assignment_in_memory_is_known_by_its_content(root: Path, inputs: Path, calls: Calls) -> None:
+    graph = inputs / "homogeneous"
+    calls.fail_at = ("bucket_edges", 1)
+    with pytest.raises(EnvironmentFaultError):
+        dgp.dispatch(graph, dgp.assign(graph, 3, method="random"), root / "out")
+    calls.fail_at = None
+    with pytest.raises(ResumeError, match="assignment"):
+        dgp.dispatch(graph, dgp.assign(graph, 3, method="random", seed=1), root / "out")
+    dgp.dispatch(graph, dgp.assign(graph, 3, method="random"), root / "out")
+    assert hashes(root / "out") == hashes(run("homogeneous", root, "other"))
+
+
+def test_a_copy_of_an_unfinished_output_leaves_the_original_alone(unfinished: Path) -> None:
+    copy = unfinished.with_name("copy")
+    shutil.copytree(unfinished, copy)
+    run("homogeneous", unfinished.parent, "copy", restart=True)
+    assert (unfinished / WORKSPACE / "journal").is_file()
+    BY_NAME["random"].run(unfinished.parent)
+    assert hashes(copy) == hashes(unfinished)

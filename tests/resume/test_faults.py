@@ -1,0 +1,189 @@
+"""Faults of the machine: dead workers, full and read-only disks. Each is one clear error; the job goes on after it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from killing import CASES, Case, die_always, die_once, hashes, make_inputs, sleep_long
+
+import daskgraphpart.assignment.methods.streaming as streaming
+import daskgraphpart.dispatching.features as features
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import EnvironmentFaultError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+BY_NAME = {case.name: case for case in CASES}
+CONTINUE = "run the same command again to continue, or add --restart to start over"
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("inputs")
+    make_inputs(root)
+    return root
+
+
+def expected(case: Case, inputs: Path, name: str) -> dict[str, str]:
+    (inputs / name).mkdir()
+    replace(case, cluster="threads").run(inputs / name)
+    return hashes(inputs / name / "out")
+
+
+@pytest.fixture
+def place(inputs: Path, request: pytest.FixtureRequest) -> Path:
+    root: Path = inputs / f"job-{abs(hash(request.node.name))}"
+    root.mkdir()
+    return root
+
+
+def deadly(monkeypatch: pytest.MonkeyPatch, task: Callable[..., Any], flag: Path) -> None:
+    """Wrap the tasks of the pass `place-rows`; the wrapper can be imported by worker processes."""
+    original = features.place_rows_pass
+
+    def wrapped(*arguments: Any) -> Any:
+        pass_ = original(*arguments)
+        return replace(pass_, task=task, config=(str(flag), pass_.task, pass_.config))
+
+    monkeypatch.setattr(features, "place_rows_pass", wrapped)
+
+
+def test_a_worker_process_that_dies_ends_the_job_which_goes_on(
+    inputs: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = BY_NAME["processes"]
+    deadly(monkeypatch, die_once, place / "flag")
+    with pytest.raises(EnvironmentFaultError, match=f"place-rows: a worker process died;.*{CONTINUE}") as caught:
+        case.run(place)
+    assert caught.value.exit_code == 3
+    case.run(place)
+    assert hashes(place / "out") == expected(case, inputs, "processes")
+
+
+def test_a_cluster_runs_the_tasks_of_a_dead_worker_again(
+    inputs: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = replace(BY_NAME["processes"], cluster="local")
+    deadly(monkeypatch, die_once, place / "flag")
+    case.run(place)
+    assert (place / "flag").exists()
+    assert hashes(place / "out") == expected(case, inputs, "cluster")
+
+
+def test_a_task_that_kills_every_worker_ends_the_job_which_goes_on(
+    inputs: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = replace(BY_NAME["processes"], cluster="local")
+    deadly(monkeypatch, die_always, place / "flag")
+    (place / "flag").touch()
+    with pytest.raises(EnvironmentFaultError, match=f"place-rows: workers died of one task.*{CONTINUE}"):
+        case.run(place)
+    (place / "flag").unlink()
+    case.run(place)
+    assert hashes(place / "out") == expected(case, inputs, "cluster-again")
+
+
+def test_a_task_that_changes_files_in_place_is_not_given_to_a_second_worker(
+    inputs: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = replace(BY_NAME["fennel"], cluster="local")
+    original = streaming.Pass
+
+    def wrapped(name: str, task: Any, units: Any, config: Any, *sizes: Any, **how: Any) -> Any:
+        return original(name, die_once, units, (str(place / "flag"), task, config), *sizes, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(streaming, "Pass", wrapped)
+        with pytest.raises(EnvironmentFaultError, match=f"a worker died while it changed files in place; {CONTINUE}"):
+            case.run(place)
+    case.run(place)
+    assert hashes(place / "out") == expected(case, inputs, "in-place")
+
+
+@pytest.fixture
+def small_disk(place: Path) -> Iterator[Callable[[str], Path]]:
+    """A file system in memory, mounted with the options given; skipped where that is not allowed."""
+    mounted = []
+
+    def mount(how: str) -> Path:
+        directory = place / "disk"
+        directory.mkdir(exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", how, "tmpfs", str(directory)]
+        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("file systems cannot be mounted here")
+        mounted.append(directory)
+        return directory
+
+    yield mount
+    for directory in mounted:
+        subprocess.run(["umount", "-l", str(directory)], check=True)
+
+
+def link_inputs(inputs: Path, directory: Path) -> Path:
+    for name in ("homogeneous", "heterogeneous", "owners-homogeneous", "owners-heterogeneous"):
+        (directory / name).symlink_to(inputs / name)
+    (directory / "job").mkdir()
+    return directory / "job"
+
+
+@pytest.mark.parametrize("name", ["random", "hetero-zarr", "hetero-fennel", "by-range", "assign"])
+def test_a_full_disk_is_one_error_and_the_job_goes_on_when_there_is_room(
+    name: str, inputs: Path, small_disk: Callable[[str], Path]
+) -> None:
+    """Room grows step by step, so that the disk is full in one pass after the other."""
+    case = BY_NAME[name]
+    disk = small_disk("size=64k")
+    job = link_inputs(inputs, disk)
+    faults: list[str] = []
+    for kilobytes in range(64, 20_000, 32):
+        try:
+            case.run(job)
+            break
+        except EnvironmentFaultError as fault:
+            faults.append(str(fault))
+        subprocess.run(["mount", "-o", f"remount,size={kilobytes + 32}k", str(disk)], check=True)
+    assert len(faults) >= 2
+    assert all("No space left on device; free space on that disk" in fault for fault in faults)
+    assert faults[-1].endswith(CONTINUE)
+    assert hashes(job / "out") == expected(case, inputs, f"full-{name}")
+
+
+def test_a_directory_that_cannot_be_written_is_one_error(inputs: Path, small_disk: Callable[[str], Path]) -> None:
+    disk = small_disk("size=1m")
+    job = link_inputs(inputs, disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    with pytest.raises(EnvironmentFaultError, match=r"Read-only file system; give a directory that is not read-only"):
+        BY_NAME["random"].run(job)
+
+
+@pytest.mark.parametrize("cluster", ["processes", "local"])
+def test_workers_die_with_their_client_in_the_middle_of_a_task(cluster: str, tmp_path: Path) -> None:
+    def work() -> None:
+        with open_runner(Resources(1 << 28, cluster, 1)) as runner:
+            runner.run(Pass("sleep", sleep_long, [str(tmp_path)], 100.0, [1]))
+
+    pid = os.fork()
+    if pid == 0:
+        work()
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.05)
+    (worker,) = (int(path.name) for path in tmp_path.iterdir())
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    for _ in range(100):
+        status = Path(f"/proc/{worker}/stat")
+        if not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("the worker lives on")

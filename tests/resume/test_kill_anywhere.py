@@ -1,0 +1,35 @@
+"""Killed at any instant, once or several times, a job that is continued gives the bytes of an undisturbed one."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+from killing import CASES, Undisturbed, make_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RUNS = [(case, number) for case in CASES for number in range(2 if case.cluster == "processes" else 3)]
+HITS: list[bool] = []
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Undisturbed]:
+    root: Path = tmp_path_factory.mktemp("kill")
+    make_inputs(root)
+    cases = {case.name: case for case in CASES}
+    return cache(lambda name: Undisturbed(cases[name], root))
+
+
+@pytest.mark.parametrize(("case", "number"), RUNS, ids=[f"{case.name}-{number}" for case, number in RUNS])
+def test_a_killed_job_that_is_continued_gives_the_same_bytes(case, number, undisturbed) -> None:
+    kills, differing = undisturbed(case.name).kill_and_continue(number)
+    assert differing == [], kills
+    HITS.append(bool(kills))
+
+
+def test_most_kills_hit() -> None:
+    assert sum(HITS) >= len(HITS) // 2
