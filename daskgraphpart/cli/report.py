@@ -42,19 +42,20 @@ def command(**values: Any) -> None:
     daskgraphpart report partitions --format json --labels paper:field
     """
     from daskgraphpart.partitioned.graph import open_partitions
-    from daskgraphpart.storage.atomic import environment_faults, write_bytes
+    from daskgraphpart.reporting.report import check_directory_of, write_report
 
     output = values["output"]
+    if output is not None:
+        check_directory_of(output)
     with progress_of(values) as progress:
         report = open_partitions(values["out_dir"]).report(
             labels=values["labels"] or None, resources=resources_of(values), progress=progress
         )
     content = _formatted(report, values["form"] or _form_of(output))
     if output is None:
-        click.echo(content)
+        click.echo(content.rstrip("\n"))
     else:
-        with environment_faults():
-            write_bytes(Path(output), (content + "\n").encode())
+        write_report(content, output)
 
 
 def _form_of(output: str | None) -> str:

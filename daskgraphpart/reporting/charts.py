@@ -91,11 +91,11 @@ def matrix_chart(figures: Figures) -> str:
         ]
         for a, row in zip(names, matrix, strict=True)
     ]
-    frame = Frame(HALF, HALF, names, left=34)
+    frame = Frame(HALF, HALF, names, left=40)
     drawn = heat_map(cells.tolist(), titles, frame, len(starts) <= MOST_CELLS_WITH_TEXT)
     swatches = "".join(
-        f"<li><i style='background:var(--heat);opacity:{heat(level**0.5):.2f}'></i>{compact(highest * level)}</li>"
-        for level in (0.0, 0.1, 0.25, 0.5, 1.0)
+        f"<li><i style='background:var(--heat);opacity:{heat(level**0.5):.2f}'></i>{compact(edges)}</li>"
+        for level, edges in ((level, round(highest * level)) for level in (0.0, 0.1, 0.25, 0.5, 1.0))
     )
     many = f", {group} parts to a cell" if group > 1 else ""
     return f"{drawn}<ul class='legend'>{swatches}<li><i style='background:var(--own)'></i>not cut{many}</li></ul>"
@@ -113,8 +113,10 @@ def degree_chart(figures: Figures) -> str:
         band = np.where(counts.any(axis=0), least, 0).tolist(), counts.max(axis=0).tolist()
     lines.append(Series("all nodes", "all", counts.sum(axis=0).tolist()))
     drawn = log_lines(lines, band, Frame(HALF, 210, names))
-    of_parts = "" if figures.num_parts == 1 else "<li><i class='c9'></i>" + ("each part" if lines[1:] else "parts")
-    return f"{drawn}<ul class='legend'><li><i class='c0'></i>all nodes</li>{of_parts}{'</li>' if of_parts else ''}</ul>"
+    of_parts = "<li><i class='c9'></i>each part</li>" if lines[1:] else ""
+    if band is not None:
+        of_parts = "<li><i style='background:var(--c0);opacity:.3'></i>from the smallest to the largest part</li>"
+    return f"{drawn}<ul class='legend'><li><i class='c0'></i>all nodes</li>{of_parts}</ul>"
 
 
 def label_chart(labels: Labels) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.errors import OptionError
 from daskgraphpart.reporting.content import report_content
 from daskgraphpart.reporting.figures import Figures
 from daskgraphpart.reporting.page import report_fragment, report_page
@@ -47,8 +48,8 @@ class Report(Figures):
         """
         page = report_page(self)
         if path is not None:
-            with environment_faults():
-                write_bytes(Path(path), page.encode())
+            check_directory_of(path)
+            write_report(page, path)
         return page
 
     def __str__(self) -> str:
@@ -59,3 +60,28 @@ class Report(Figures):
 
     def _repr_html_(self) -> str:
         return report_fragment(self)
+
+
+def check_directory_of(path: str | os.PathLike[str]) -> None:
+    """Check that a file can be made where it shall be.
+
+    Raises
+    ------
+    OptionError
+        If its directory does not exist.
+    """
+    directory = Path(path).parent
+    if not directory.is_dir():
+        raise OptionError("no such directory", file=str(directory), hint="make it, or give another file")
+
+
+def write_report(content: str, path: str | os.PathLike[str]) -> None:
+    """Write text atomically, with a newline at its end.
+
+    Raises
+    ------
+    EnvironmentFaultError, OptionError
+        If the file cannot be written.
+    """
+    with environment_faults():
+        write_bytes(Path(path), (content.rstrip("\n") + "\n").encode())

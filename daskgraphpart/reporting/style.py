@@ -30,8 +30,8 @@ _RULES = """
 & .strips {display:grid;grid-template-columns:repeat(auto-fit,minmax(min(320px,100%),1fr));gap:10px 22px}
 & .strip h3 {font-size:13px;margin:0;display:flex;justify-content:space-between;gap:8px;font-weight:600}
 & .strip h3 span:first-child {overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-& .strip h3 span:last-child {color:var(--soft);font-weight:400;white-space:nowrap}
-& .strip h3 .far {color:var(--mean);font-weight:600}
+& .strip h3 span+span {color:var(--soft);font-weight:400;white-space:nowrap}
+& .strip h3 span+span.far {color:var(--mean);font-weight:600}
 & .chart {overflow-x:auto}
 & svg {display:block;width:100%;height:auto}
 & svg text {font-size:10.5px;fill:var(--soft)}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NUM_COLORS = 10
 LEFT, RIGHT, TOP, BOTTOM = 52, 10, 10, 22
-NARROWEST_BAR = 2.0
+NARROWEST_BAR = 1.0
 """Units; charts of more bars become wider than their frame, which scrolls."""
 
 
@@ -60,7 +60,7 @@ class Frame:
 
     def bar(self, i: int) -> tuple[float, float]:
         """Left side and width of a bar."""
-        gap = min(8.0, self.step * 0.22) if self.step > 4 else 0.0
+        gap = min(8.0, self.step * 0.22) if self.step > 6 else 0.0
         wide = min(self.step - gap, 56.0)
         return self.left + self.step * i + (self.step - wide) / 2, wide
 
@@ -152,8 +152,9 @@ def heat_map(cells: Sequence[Sequence[float]], titles: Sequence[Sequence[str]], 
     every = _every(len(frame.names), 16)
     for i in range(0, len(frame.names), every):
         middle = frame.left + (i + 0.5) * size
-        content.append(_text((middle, frame.left - 6), frame.names[i], "axis middle"))
-        content.append(_text((frame.left - 6, middle + 3.5), frame.names[i], "axis end"))
+        name = frame.names[i].partition("-")[0]
+        content.append(_text((middle, frame.left - 6), name, "axis middle"))
+        content.append(_text((frame.left - 6, middle + 3.5), name, "axis end"))
     content.append(_text((frame.left, 11), "owner of the destination", "axis"))
     turned = (
         f"<text class='axis' transform='translate(10 {frame.width - RIGHT:.1f}) rotate(-90)'>owner of the source</text>"
