@@ -1,6 +1,7 @@
-"""Draws the README's pictures of a partition run and of its report: python docs/pictures/draw.py GRAPH
+"""Draws the README's pictures, a partition run and a report: python docs/pictures/draw.py GRAPH
 
-GRAPH is a chunked graph. The terminal is a real one (a pseudo-terminal); the page is shown by Chromium, without a window.
+GRAPH is the chunked graph of the report. The terminal is a real one (a pseudo-terminal); Chromium shows the page,
+without a window.
 """
 
 import io
@@ -12,13 +13,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from rich.console import Console
 from rich.text import Text
 
-HERE = Path(__file__).parent
-PARTS = "8"
+HERE = Path(__file__).resolve().parent
+GENERATE = ["generate", "mag", "--kind", "mag", "--nodes", "5e5", "--edges", "5e6"]
+PARTITION = ["partition", "mag", "partitions", "--num-parts", "8", "--method", "fennel"]
 COLUMNS = 96
-PAGE = "1200,1560"
+PROGRAM = (sys.executable, "-m", "daskgraphpart")
+WIDTH, HEIGHT = 1200, 1806
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
 QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic")
 
@@ -44,12 +48,12 @@ def run_in_terminal(command: list[str]) -> str:
     return re.sub(r"\x1b\[\?25[hl]|\r", "", last)
 
 
-def draw_terminal(commands: list[list[str]], path: Path) -> None:
+def draw_terminal(command: list[str], root: str, path: Path) -> None:
+    """A command, and what it shows; paths below `root` are shown without it."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
-    for command in commands:
-        shown = ["daskgraphpart", *(Path(word).name for word in command)]
-        console.print(Text.from_markup(f"[bold green]$[/] {' '.join(shown)}"))
-        console.print(Text.from_ansi(run_in_terminal([sys.executable, "-m", "daskgraphpart", *command]).strip("\n")))
+    console.print(Text.from_markup(f"[bold green]$[/] daskgraphpart {' '.join(command)}"))
+    shown = run_in_terminal([*PROGRAM, *command]).replace(f"{root}/", "")
+    console.print(Text.from_ansi(shown.strip("\n")))
     picture = console.export_svg(title="daskgraphpart", unique_id="terminal")
     # no font from elsewhere
     picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
@@ -58,19 +62,29 @@ def draw_terminal(commands: list[list[str]], path: Path) -> None:
 
 def draw_page(page: Path, path: Path) -> None:
     with tempfile.TemporaryDirectory() as profile:
-        options = [f"--user-data-dir={profile}", f"--window-size={PAGE}", f"--screenshot={path}", f"file://{page}"]
+        options = [
+            f"--user-data-dir={profile}",
+            f"--window-size={WIDTH},{HEIGHT + 200}",
+            f"--screenshot={path}",
+            f"file://{page}",
+        ]
         subprocess.run([*BROWSER, *QUIET, *options], check=True, capture_output=True)
+    with Image.open(path) as picture:
+        picture.crop((0, 0, WIDTH, HEIGHT)).convert("P", palette=Image.Palette.ADAPTIVE).save(path, optimize=True)
 
 
 def main() -> None:
-    graph = sys.argv[1]
+    graph = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as root:
-        parts, page = f"{root}/partitions", f"{root}/report.html"
-        draw_terminal([["partition", graph, parts, "--num-parts", PARTS]], HERE / "terminal.svg")
-        subprocess.run(
-            [sys.executable, "-m", "daskgraphpart", "report", parts, "--output", page, "--quiet"], check=True
-        )
-        draw_page(Path(page), HERE / "report.png")
+        os.chdir(root)
+        run_in_terminal([*PROGRAM, *GENERATE])
+        draw_terminal(PARTITION, root, HERE / "terminal.svg")
+        for command in (
+            ["partition", str(graph), "parts", "--num-parts", "8"],
+            ["report", "parts", "--output", "r.html"],
+        ):
+            subprocess.run([*PROGRAM, *command, "--quiet"], check=True)
+        draw_page(Path("r.html").resolve(), HERE / "report.png")
 
 
 if __name__ == "__main__":
