@@ -131,8 +131,12 @@ def _given_columns(regions: NodeRegions, stored: Sequence[tuple[str, str]], labe
 
 def _is_whole(regions: NodeRegions, ntype: str, name: str) -> bool:
     """Whether a column is one whole number per node; parts without a node of the type may hold anything."""
-    found = [of[ntype][name] for of in regions if name in of.get(ntype, {}) and of[ntype][name].num_rows]
-    return bool(found) and all(r.dtype.kind in "iub" and np.prod(r.shape[1:], dtype=np.int64) == 1 for r in found)
+    stored = [of[ntype][name] for of in regions if name in of.get(ntype, {})]
+    found = [region for region in stored if region.shape[:1] != (0,)]
+    return bool(found) and all(
+        region.shape and region.dtype.kind in "iub" and np.prod(region.shape[1:], dtype=np.int64) == 1
+        for region in found
+    )
 
 
 def column_units(columns: Iterable[Column], regions: NodeRegions, book: PartitionBook) -> list[ColumnUnit]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Piece: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
-EDGES_PER_PIECE = 1 << 18
+EDGES_PER_PIECE = 1 << 16
 
 
 def local_type_ends(book: PartitionBook, part: int) -> np.ndarray:

@@ -119,6 +119,10 @@ def _edge_units(book: PartitionBook, parts: Sequence[OpenedPart], range_nodes: i
     for number, part in enumerate(parts):
         path, graph = str(part.graph_path), part.graph
         num_nodes, num_edges = owned[0][number], owned[1][number]
+        missing = {"_ID", "inner_node"} - graph.node_arrays.keys() | {"inner_edge"} - graph.edge_arrays.keys()
+        if missing:
+            expected = f"arrays {', '.join(sorted(missing))}"
+            raise LayoutError("not the graph of a partition", file=path, expected=expected)
         if graph.num_nodes < num_nodes or graph.num_edges < num_edges:
             raise LayoutError(
                 "graph is smaller than the partition config says",

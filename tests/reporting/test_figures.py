@@ -20,7 +20,7 @@ import daskgraphpart as dgp
 from daskgraphpart.assignment.assignment import create_owner_files
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.reporting import edge_pieces, edges
-from daskgraphpart.reporting.pipeline import _count_edges, _edge_units, report_parts
+from daskgraphpart.reporting.pipeline import BYTES_OF_BLOCKS, _count_edges, _edge_units, report_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -262,3 +262,37 @@ def test_ends_outside_the_part_are_one_error(tmp_path: Path) -> None:
         dgp.GraphPartError, match=r"_ID of local node 2: a HALO node is no node of another part; found 1"
     ):
         partitioned.report()
+
+
+def test_a_graph_that_is_no_part_is_one_error(tmp_path: Path) -> None:
+    partitioned = two_parts(np.arange(6), tmp_path)
+    path = tmp_path / "out" / "part0" / "graph.dgl"
+    path.write_bytes(path.read_bytes().replace(b"inner_node", b"inner_naut"))
+    with pytest.raises(dgp.GraphPartError, match="not the graph of a partition; expected arrays inner_node"):
+        dgp.open_partitions(partitioned.path).report()
+
+
+@pytest.mark.parametrize("form", ["coo", "csc"])
+def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: Path) -> None:
+    """Beyond the counters, whose range is chosen to fit, only pieces of fixed size are held."""
+    import tracemalloc
+
+    rng, peaks = np.random.default_rng(0), []
+    for scale in (1, 4):
+        (tmp_path / str(scale)).mkdir()
+        num_nodes, num_edges = 60_000 * scale, 400_000 * scale
+        schema = dgp.GraphSchema("g", (dgp.NodeType("n", num_nodes),), (dgp.EdgeType("n", "r", "n", num_edges),))
+        ends = rng.integers(0, num_nodes, (2, num_edges))
+        owners = {"n": rng.integers(0, 2, num_nodes)}
+        graph = Graph(schema, {"n:r:n": (ends[0], ends[1])})
+        partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), dgp.DispatchOptions(1, (form,)))
+        # the first range of a part is of inner nodes, the last of HALO nodes
+        units = _edge_units(partitioned.book, partitioned.parts[:1], 30_000)
+        edges.report_edges(units[0], partitioned.book)
+        tracemalloc.start()
+        for unit in (units[0], units[-1]):
+            edges.report_edges(unit, partitioned.book)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
+    assert max(peaks) < BYTES_OF_BLOCKS + 8 * 30_000
