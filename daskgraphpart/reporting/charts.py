@@ -97,8 +97,8 @@ def matrix_chart(figures: Figures) -> str:
         f"<li><i style='background:var(--heat);opacity:{heat(level**0.5):.2f}'></i>{compact(edges)}</li>"
         for level, edges in ((level, round(highest * level)) for level in (0.0, 0.1, 0.25, 0.5, 1.0))
     )
-    many = f", {group} parts to a cell" if group > 1 else ""
-    return f"{drawn}<ul class='legend'>{swatches}<li><i style='background:var(--own)'></i>not cut{many}</li></ul>"
+    inside = f"inside each group of {group} parts" if group > 1 else "not cut"
+    return f"{drawn}<ul class='legend'>{swatches}<li><i style='background:var(--own)'></i>{inside}</li></ul>"
 
 
 def degree_chart(figures: Figures) -> str:
@@ -112,7 +112,7 @@ def degree_chart(figures: Figures) -> str:
         least = np.where(counts > 0, counts, np.iinfo(np.int64).max).min(axis=0)
         band = np.where(counts.any(axis=0), least, 0).tolist(), counts.max(axis=0).tolist()
     lines.append(Series("all nodes", "all", counts.sum(axis=0).tolist()))
-    drawn = log_lines(lines, band, Frame(HALF, 210, names))
+    drawn = log_lines(lines, band, Frame(HALF if figures.num_parts > 1 else WHOLE, 210, names))
     of_parts = "<li><i class='c9'></i>each part</li>" if lines[1:] else ""
     if band is not None:
         of_parts = "<li><i style='background:var(--c0);opacity:.3'></i>from the smallest to the largest part</li>"

@@ -41,13 +41,7 @@ def _content(figures: Figures) -> Iterator[str]:
     yield f"<div class='cards'>{''.join(_card(*key) for key in key_figures(figures))}</div>"
     about = "One bar per part; the dashed line is the average. The number is the largest over the average: 1 is even."
     yield _section("Balance", about, measure_strips(figures))
-    two = [_section("HALO nodes", "Nodes of other parts that each part holds.", halo_chart(figures))]
-    if figures.num_parts > 1 and figures.num_edges:
-        about = "From the part that owns the source to the part that owns the destination. The diagonal is not cut."
-        two.insert(0, _section("Edges between parts", about, matrix_chart(figures)))
-    about = "Number of nodes by in-degree, both axes logarithmic; bins are powers of two."
-    two.insert(1, _section("In-degrees", about, degree_chart(figures)))
-    yield f"<div class='two'><div>{two[0]}</div><div>{''.join(two[1:])}</div></div>"
+    yield _structure(figures)
     for labels in figures.labels:
         about = f"Share of each class among the {format_count(int(labels.counts.sum()))} labelled nodes."
         yield _section(f"Classes of {labels.key}", about, label_chart(labels))
@@ -57,6 +51,18 @@ def _content(figures: Figures) -> Iterator[str]:
     if figures.notes:
         yield _section("Notes", " ".join(figures.notes), "")
     yield "<footer>Computed from the files of the partitions by daskgraphpart.</footer>"
+
+
+def _structure(figures: Figures) -> str:
+    """Edges between parts on the left, in-degrees and HALO nodes on the right; of one part in-degrees alone."""
+    about = "Number of nodes by in-degree, both axes logarithmic; bins are powers of two."
+    degrees = _section("In-degrees", about, degree_chart(figures))
+    if figures.num_parts == 1:
+        return degrees
+    about = "From the owner of the source to the owner of the destination; on the diagonal they are the same."
+    matrix = _section("Edges between parts", about, matrix_chart(figures))
+    halo = _section("HALO nodes", "Nodes of other parts that each part holds.", halo_chart(figures))
+    return f"<div class='two'><div>{matrix}</div><div>{degrees}{halo}</div></div>"
 
 
 def _card(name: str, value: str, more: str) -> str:

@@ -100,6 +100,14 @@ def test_any_number_of_types_and_classes_is_drawn(num_types: int, num_classes: i
     assert "train_mask" in str(report)
 
 
+def test_many_parts_share_the_cells_of_the_matrix() -> None:
+    report = report_of(256)
+    page = report.to_html()
+    count = int(report.edge_matrix[0:4, 8:12].sum())
+    assert f"<title>0-3 to 8-11: {count / report.num_edges:.1%}, {count:,} edges</title>" in page
+    assert "inside each group of 4 parts" in page
+
+
 def test_values_are_told_when_pointed_at() -> None:
     report = report_of(3)
     page = report.to_html()
