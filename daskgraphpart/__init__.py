@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
     from daskgraphpart.partitioned.load import LocalGraph, load_partition, load_partition_book, load_partition_feats
     from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
+    from daskgraphpart.reporting.report import Report
     from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
     from daskgraphpart.verification.pipeline import verify, verify_checksums
 
@@ -55,6 +56,7 @@ _HOMES = {
     "PartitionBook": "book",
     "PartitionedGraph": "partitioned.graph",
     "RangePartitionBook": "partitioned.range_book",
+    "Report": "reporting.report",
     "Resources": "engine.resources",
     "assign": "api.pipeline",
     "chunk_edge_lists": "api.edge_lists",
@@ -98,6 +100,7 @@ __all__ = [
     "PartitionBook",
     "PartitionedGraph",
     "RangePartitionBook",
+    "Report",
     "Resources",
     "assign",
     "chunk_edge_lists",

@@ -30,6 +30,7 @@ COMMANDS = {
     "convert": "Turn the complete output of ParMETIS' pm_dglpart into partitions.",
     "remap": "Bring rows (embeddings, say) back into the order of the input graph.",
     "migrate": "Give a partition config of DGL 0.9 canonical edge types.",
+    "report": "Show cut, balance, HALO, edges between parts and more, as text, JSON or a page.",
     "verify": "Compare partitions with the graph they were made from.",
 }
 BUG_EXIT_CODE = 70

@@ -16,13 +16,14 @@ from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dgl_layout.config import PartitionConfig
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.partitioned.part import Data
+    from daskgraphpart.reporting.report import Report
     from daskgraphpart.storage.region import Region
 
     Regions: TypeAlias = Mapping[str, Mapping[str, Region]]
@@ -219,6 +220,41 @@ class PartitionedGraph:
     ) -> Any:
         """Bring rows from the order of the input graph into that of new IDs; parameters as in `to_original`."""
         return self._reorder(kind, rows, out, resources, (overwrite, progress), to_original=False)
+
+    def report(
+        self,
+        labels: Iterable[str] | None = None,
+        *,
+        resources: Resources | None = None,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Compute what the partitions are worth, from their files, out of core.
+
+        Parameters
+        ----------
+        labels : iterable of str, optional
+            Node data that are classes, as ``ntype:name``; default: whole numbers named `label`, `labels` or `y`.
+        resources : Resources, optional
+            Default: all processors, half of the memory.
+        progress : Progress, optional
+            Told how far things are.
+
+        Returns
+        -------
+        Report
+
+        Raises
+        ------
+        LayoutError
+            If a file is missing or truncated, or contradicts the config.
+        OptionError
+            If there are no such labels, or they are not one whole number per node.
+        PlanError
+            If the memory does not suffice for one task.
+        """
+        from daskgraphpart.reporting.pipeline import report_parts
+
+        return report_parts(self.config, self.parts, labels=labels, resources=resources, progress=progress)
 
     def _reorder(
         self,

@@ -1,0 +1,69 @@
+"""``daskgraphpart report``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+
+if TYPE_CHECKING:
+    from daskgraphpart.reporting.report import Report
+
+
+@click.command("report")
+@click.argument("out_dir", type=click.Path())
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "html"]),
+    help="Default: what the name of --output ends in, else text.",
+)
+@click.option("--output", type=click.Path(dir_okay=False), help="File to write; default standard output.")
+@click.option(
+    "--labels",
+    multiple=True,
+    metavar="NTYPE:NAME",
+    help="Node data that are classes; may be given several times. Default: whole numbers named label, labels or y.",
+)
+@with_options(RESOURCE_OPTIONS)
+def command(**values: Any) -> None:
+    """Show what the partitions in OUT_DIR, ours or DGL's, are worth. Everything is computed from their files.
+
+    Cut, communication volume, replication, HALO nodes, balance of nodes, edges, types, classes, masks and bytes, edges
+    between parts, in-degrees, sizes on disk. An HTML report is one page that needs no network.
+
+    \b
+    daskgraphpart report partitions
+    daskgraphpart report partitions --output report.html
+    daskgraphpart report partitions --format json --labels paper:field
+    """
+    from daskgraphpart.partitioned.graph import open_partitions
+    from daskgraphpart.reporting.report import check_directory_of, write_report
+
+    output = values["output"]
+    if output is not None:
+        check_directory_of(output)
+    with progress_of(values) as progress:
+        report = open_partitions(values["out_dir"]).report(
+            labels=values["labels"] or None, resources=resources_of(values), progress=progress
+        )
+    content = _formatted(report, values["form"] or _form_of(output))
+    if output is None:
+        click.echo(content.rstrip("\n"))
+    else:
+        write_report(content, output)
+
+
+def _form_of(output: str | None) -> str:
+    endings = {".json": "json", ".html": "html", ".htm": "html"}
+    return endings.get(Path(output).suffix.lower(), "text") if output else "text"
+
+
+def _formatted(report: Report, form: str) -> str:
+    if form == "json":
+        return json.dumps(report.to_dict(), indent=1)
+    return report.to_html() if form == "html" else str(report)

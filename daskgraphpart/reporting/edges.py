@@ -1,0 +1,171 @@
+"""Pass `report-edges`: what the owned edges of a part say of its nodes.
+
+Streams the local edges of a part once for each range of local nodes whose counters fit into the memory of a task; that
+is once, but for huge parts. One counter per node is enough: an inner node counts the edges that end in it (its
+in-degree, since a part has all of them), a HALO node the owned edges that begin in it (none means that it is there for
+another hop, or for an out edge). Owners of cut edges follow from the counters and the new IDs of the HALO nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.kernels.count_ends import count_ends
+from daskgraphpart.reporting.edge_pieces import local_type_ends, owned_edges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.storage.region import Region
+
+ROWS_PER_READ = 1 << 16
+DEGREE_BINS = 65
+"""Bin 0 is for degree 0, bin b for the degrees from 2 ** (b - 1) to 2 ** b - 1."""
+
+VERIFY = "compare the partitions with the input by `daskgraphpart verify`"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EdgeUnit:
+    """A range of the local nodes of one part, whose counters fit into memory."""
+
+    part: int
+    path: str
+    graph: GraphFile
+    first_node: int
+    stop_node: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EdgeCounts:
+    """What a unit has counted.
+
+    Parameters
+    ----------
+    part : int
+        The part.
+    cut : int64 array (edge types,)
+        Owned edges that begin in HALO nodes of the range.
+    owners : int64 array (parts,)
+        The same edges by the owner of their source.
+    halo, stored_halo : int64 array (node types,)
+        HALO nodes that owned edges begin in, and all.
+    in_degrees : int64 array (DEGREE_BINS,)
+        Inner nodes by in-degree.
+    max_in_degree : int
+        The largest of them.
+    """
+
+    part: int
+    cut: np.ndarray
+    owners: np.ndarray
+    halo: np.ndarray
+    stored_halo: np.ndarray
+    in_degrees: np.ndarray
+    max_in_degree: int
+
+
+def report_edges(unit: EdgeUnit, book: PartitionBook) -> EdgeCounts:
+    """Count the edges of one unit.
+
+    Memory: 4 bytes for each node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
+
+    Raises
+    ------
+    LayoutError
+        If the arrays of the part contradict the partition config.
+    """
+    num_inner, num_owned = _owned(book, unit.part)
+    if unit.first_node == 0:
+        _check_marks(unit, "inner_node", unit.graph.node_arrays, num_inner)
+        _check_marks(unit, "inner_edge", unit.graph.edge_arrays, num_owned)
+    counts = np.zeros(unit.stop_node - unit.first_node, np.uint32 if num_owned < 1 << 32 else np.int64)
+    cut = np.zeros(len(book.etypes), np.int64)
+    sizes, seen = (num_inner, unit.graph.num_nodes), 0
+    for src, dst, eids, types in owned_edges(unit.graph, local_type_ends(book, unit.part)):
+        bad = count_ends(src, dst, types, sizes, unit.first_node, counts, cut)
+        if bad >= 0:
+            raise LayoutError(
+                "the part does not hold both ends of an edge it owns",
+                file=unit.path,
+                place=f"local edge {int(eids[bad]):,}",
+                expected=f"a source below {sizes[1]:,} and a destination below {sizes[0]:,}",
+                found=f"{int(src[bad]):,} and {int(dst[bad]):,}",
+                hint=VERIFY,
+            )
+        seen += src.size
+    if seen != num_owned:
+        raise LayoutError("owned edges are missing", file=unit.path, expected=f"{num_owned:,}", found=f"{seen:,}")
+    inner = max(0, min(num_inner, unit.stop_node) - unit.first_node)
+    bins, largest = _degree_bins(counts[:inner])
+    owners, halo, stored = _halo(unit, book, inner, counts[inner:])
+    return EdgeCounts(unit.part, cut, owners, halo, stored, bins, largest)
+
+
+def _owned(book: PartitionBook, part: int) -> tuple[int, int]:
+    """Nodes and edges that a part owns, by the config."""
+    nodes, edges = book.node_ranges[part], book.edge_ranges[part]
+    return int((nodes[:, 1] - nodes[:, 0]).sum()), int((edges[:, 1] - edges[:, 0]).sum())
+
+
+def _check_marks(unit: EdgeUnit, key: str, arrays: Mapping[str, Region], expected: int) -> None:
+    """Compare the number of marked nodes or edges with the config."""
+    found = sum(int(np.count_nonzero(rows)) for rows in pieces(arrays[key]))
+    if found != expected:
+        raise LayoutError(
+            f"{key} contradicts the partition config",
+            file=unit.path,
+            expected=f"{expected:,} of them",
+            found=f"{found:,}",
+        )
+
+
+def pieces(region: Region) -> Iterator[np.ndarray]:
+    """Read all rows of a region, in blocks of `ROWS_PER_READ`."""
+    for first in range(0, region.num_rows, ROWS_PER_READ):
+        yield region.read(first, min(first + ROWS_PER_READ, region.num_rows))
+
+
+def _degree_bins(degrees: np.ndarray) -> tuple[np.ndarray, int]:
+    bins, largest = np.zeros(DEGREE_BINS, np.int64), 0
+    for first in range(0, degrees.size, ROWS_PER_READ):
+        block = degrees[first : first + ROWS_PER_READ]
+        # the exponent of a whole number is its number of bits
+        bins += np.bincount(np.frexp(block.astype(np.float64))[1], minlength=DEGREE_BINS)
+        largest = max(largest, int(block.max()))
+    return bins, largest
+
+
+def _halo(
+    unit: EdgeUnit, book: PartitionBook, inner: int, uses: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cut edges by owner, HALO nodes in use and all HALO nodes by type; `uses` is for the HALO nodes of the range."""
+    owners = np.zeros(book.num_parts, np.int64)
+    halo, stored = np.zeros((2, len(book.ntypes)), np.int64)
+    part_ends = book.node_ranges[:, -1, 1]
+    new_nids, local = unit.graph.node_arrays["_ID"], unit.first_node + inner
+    for first in range(0, uses.size, ROWS_PER_READ):
+        used = uses[first : first + ROWS_PER_READ]
+        ids = new_nids.read(local + first, local + first + used.size)
+        parts = np.searchsorted(part_ends, ids, side="right")
+        bad = np.flatnonzero((ids < 0) | (parts >= book.num_parts) | (parts == unit.part))
+        if bad.size:
+            raise LayoutError(
+                "a HALO node is no node of another part",
+                file=unit.path,
+                place=f"_ID of local node {local + first + int(bad[0]):,}",
+                found=f"{int(ids[bad[0]]):,}",
+                hint=VERIFY,
+            )
+        types, _ = book.map_to_per_ntype(ids)
+        stored += np.bincount(types, minlength=stored.size)
+        halo += np.bincount(types[used > 0], minlength=halo.size)
+        # sums of whole numbers below 2 ** 53: exact
+        owners += np.bincount(parts, weights=used, minlength=owners.size).astype(np.int64)
+    return owners, halo, stored

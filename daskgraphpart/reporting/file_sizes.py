@@ -1,0 +1,56 @@
+"""Bytes on disk by kind of file and part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    class PartOnDisk(Protocol):
+        """Where the files of a part are."""
+
+        @property
+        def graph_path(self) -> Path:
+            """Graph file."""
+
+        @property
+        def node_feats_path(self) -> Path:
+            """File of node data."""
+
+        @property
+        def edge_feats_path(self) -> Path:
+            """File of edge data."""
+
+
+def file_sizes(parts: Sequence[PartOnDisk]) -> Mapping[str, np.ndarray]:
+    """Measure the files of all parts.
+
+    Parameters
+    ----------
+    parts : sequence
+        Paths of each part. Where a part has a directory of its own, all files in it are its files.
+
+    Returns
+    -------
+    mapping of str to int64 array (parts,)
+        Bytes by name of the file, names ascending; by kind where parts share a directory.
+    """
+    shared = Counter(part.graph_path.parent for part in parts)
+    found: dict[str, np.ndarray] = {}
+    for number, part in enumerate(parts):
+        named = [
+            ("graph.dgl", part.graph_path),
+            ("node_feat.dgl", part.node_feats_path),
+            ("edge_feat.dgl", part.edge_feats_path),
+        ]
+        directory = part.graph_path.parent
+        if shared[directory] == 1 and {path.parent for _, path in named} == {directory}:
+            named = [(path.name, path) for path in directory.iterdir() if path.is_file()]
+        for name, path in named:
+            found.setdefault(name, np.zeros(len(parts), np.int64))[number] += path.stat().st_size
+    return dict(sorted(found.items()))

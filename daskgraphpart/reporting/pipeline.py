@@ -1,0 +1,190 @@
+"""Compute a report: headers of all parts, then a pass over edges and HALO nodes, and one over labels and masks.
+
+What the client holds grows with the square of the number of parts (the edge matrix), not with nodes or edges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.reporting.columns import (
+    MOST_CLASSES,
+    Column,
+    ColumnCounts,
+    column_units,
+    find_columns,
+    report_columns,
+)
+from daskgraphpart.reporting.edges import DEGREE_BINS, EdgeUnit, report_edges
+from daskgraphpart.reporting.figures import Labels
+from daskgraphpart.reporting.file_sizes import file_sizes
+from daskgraphpart.reporting.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Protocol
+
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.dgl_layout.config import PartitionConfig
+    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.region import Region
+
+    class OpenedPart(Protocol):
+        """A part of which headers have been read."""
+
+        @property
+        def graph(self) -> GraphFile:
+            """Local graph."""
+
+        @property
+        def node_regions(self) -> Mapping[str, Mapping[str, Region]]:
+            """Node data by type and name."""
+
+        @property
+        def graph_path(self) -> Path:
+            """Graph file."""
+
+        @property
+        def node_feats_path(self) -> Path:
+            """File of node data."""
+
+        @property
+        def edge_feats_path(self) -> Path:
+            """File of edge data."""
+
+
+BYTES_OF_BLOCKS = 12 << 20
+"""What a task holds beside its counters: a piece of edges with their types, or a block of HALO nodes."""
+
+
+def report_parts(
+    config: PartitionConfig,
+    parts: Sequence[OpenedPart],
+    *,
+    labels: Iterable[str] | None = None,
+    resources: Resources | None = None,
+    progress: Progress | None = None,
+    most_classes: int = MOST_CLASSES,
+) -> Report:
+    """Compute the report of partitions; see `PartitionedGraph.report`.
+
+    Parameters
+    ----------
+    config : PartitionConfig
+        Types and ranges; no other figure is taken from it.
+    parts : sequence of OpenedPart
+        The parts, in order.
+    labels : iterable of str, optional
+        Labels as ``ntype:name``.
+    resources : Resources, optional
+        Default: all processors, half of the memory.
+    progress : Progress, optional
+        Told how far things are.
+    most_classes : int
+        Labels with more classes are left out, with a note.
+    """
+    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+    units = _edge_units(config.book, parts, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
+    regions = [part.node_regions for part in parts]
+    columns = find_columns(regions, config.book, labels)
+    rows = column_units(columns, regions, config.book)
+    sizes = file_sizes(parts)
+    with open_runner(resources, progress) as runner:
+        found = _count_edges(units, config.book, runner)
+        counted = runner.run(
+            Pass("report-columns", report_columns, rows, most_classes, [unit.region.nbytes for unit in rows])
+        )
+    of_labels, masks, notes = _gather_columns(columns, counted, config.num_parts, most_classes)
+    return Report(
+        config.graph_name, config.halo_hops, config.book.ntypes, config.book.etypes,
+        labels=of_labels, masks=masks, file_sizes=sizes, notes=notes, **found,
+    )  # fmt: skip
+
+
+def _edge_units(book: PartitionBook, parts: Sequence[OpenedPart], range_nodes: int) -> list[EdgeUnit]:
+    """Cut the local nodes of each part into ranges whose counters fit into memory."""
+    units = []
+    owned = [
+        (ranges[:, :, 1] - ranges[:, :, 0]).sum(axis=1).tolist() for ranges in (book.node_ranges, book.edge_ranges)
+    ]
+    for number, part in enumerate(parts):
+        path, graph = str(part.graph_path), part.graph
+        num_nodes, num_edges = owned[0][number], owned[1][number]
+        missing = {"_ID", "inner_node"} - graph.node_arrays.keys() | {"inner_edge"} - graph.edge_arrays.keys()
+        if missing:
+            expected = f"arrays {', '.join(sorted(missing))}"
+            raise LayoutError("not the graph of a partition", file=path, expected=expected)
+        if graph.num_nodes < num_nodes or graph.num_edges < num_edges:
+            raise LayoutError(
+                "graph is smaller than the partition config says",
+                file=path,
+                expected=f"at least {num_nodes:,} nodes and {num_edges:,} edges",
+                found=f"{graph.num_nodes:,} and {graph.num_edges:,}",
+                hint="the file is of another partition; make the partitions again",
+            )
+        # a part without nodes is checked as well
+        firsts = range(0, max(1, graph.num_nodes), range_nodes)
+        units += [EdgeUnit(number, path, graph, i, min(i + range_nodes, graph.num_nodes)) for i in firsts]
+    return units
+
+
+def _count_edges(units: Sequence[EdgeUnit], book: PartitionBook, runner: Runner) -> dict[str, np.ndarray]:
+    """Run the pass and add up what the units of each part have counted."""
+    num_parts = book.num_parts
+    owned = book.edge_ranges[:, :, 1] - book.edge_ranges[:, :, 0]
+    found = {
+        "inner_nodes": book.node_ranges[:, :, 1] - book.node_ranges[:, :, 0],
+        "halo_nodes": np.zeros((num_parts, len(book.ntypes)), np.int64),
+        "stored_halo_nodes": np.zeros((num_parts, len(book.ntypes)), np.int64),
+        "owned_edges": owned,
+        "cut_edges": np.zeros((num_parts, len(book.etypes)), np.int64),
+        "edge_matrix": np.zeros((num_parts, num_parts), np.int64),
+        "in_degrees": np.zeros((num_parts, DEGREE_BINS), np.int64),
+        "max_in_degrees": np.zeros(num_parts, np.int64),
+    }
+    sizes = [17 * int(owned[unit.part].sum()) for unit in units]
+    for counts in runner.run(Pass("report-edges", report_edges, units, book, sizes)):
+        part = counts.part
+        found["cut_edges"][part] += counts.cut
+        found["edge_matrix"][:, part] += counts.owners
+        found["halo_nodes"][part] += counts.halo
+        found["stored_halo_nodes"][part] += counts.stored_halo
+        found["in_degrees"][part] += counts.in_degrees
+        found["max_in_degrees"][part] = max(found["max_in_degrees"][part], counts.max_in_degree)
+    own = np.arange(num_parts)
+    found["edge_matrix"][own, own] = (owned - found["cut_edges"]).sum(axis=1)
+    used = int(np.flatnonzero(found["in_degrees"].any(axis=0)).max(initial=0)) + 1
+    found["in_degrees"] = found["in_degrees"][:, :used]
+    return found
+
+
+def _gather_columns(
+    columns: Sequence[Column], counted: Sequence[ColumnCounts], num_parts: int, most_classes: int
+) -> tuple[tuple[Labels, ...], dict[str, np.ndarray], tuple[str, ...]]:
+    labels, masks, notes = [], {}, []
+    for column in columns:
+        mine = {counts.part: counts.counts for counts in counted if counts.column == column}
+        whole = {part: counts for part, counts in mine.items() if counts is not None}
+        values = sorted({value for counts in whole.values() for value in counts})
+        if len(whole) < len(mine) or len(values) > most_classes:
+            notes.append(f"{column.key} has more than {most_classes:,} classes and is left out")
+            continue
+        table = np.zeros((num_parts, len(values)), np.int64)
+        for part, counts in whole.items():
+            table[part] = [counts.get(value, 0) for value in values]
+        if column.is_mask:
+            masks[column.key] = table.sum(axis=1)
+            continue
+        is_class = np.array(values, np.int64) >= 0
+        classes = tuple(value for value in values if value >= 0)
+        labels.append(Labels(column.key, classes, table[:, is_class], table[:, ~is_class].sum(axis=1)))
+    return tuple(labels), masks, tuple(notes)

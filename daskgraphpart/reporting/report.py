@@ -1,0 +1,87 @@
+"""The noun `Report`: figures of partitions that show themselves as text, as a dictionary and as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import OptionError
+from daskgraphpart.reporting.content import report_content
+from daskgraphpart.reporting.figures import Figures
+from daskgraphpart.reporting.page import report_fragment, report_page
+from daskgraphpart.reporting.text import report_text
+from daskgraphpart.storage.atomic import environment_faults, write_bytes
+
+if TYPE_CHECKING:
+    import os
+
+
+class Report(Figures):
+    """What partitions are worth: cut, volume, HALO, balance, edges between parts, degrees, labels, sizes on disk.
+
+    All of it is computed from the files of the parts. Attributes are those of `Figures`.
+
+    Examples
+    --------
+    >>> report = open_partitions("partitions").report()  # doctest: +SKIP
+    >>> print(report)  # doctest: +SKIP
+    >>> report.cut_share, report.replication_factor  # doctest: +SKIP
+    >>> report.to_html("report.html")  # doctest: +SKIP
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as lists, numbers and text, as ``daskgraphpart report --format json`` writes them."""
+        return report_content(self)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the report as one HTML page, which needs no other file and no network.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write it to as well.
+
+        Raises
+        ------
+        EnvironmentFaultError, OptionError
+            If the file cannot be written.
+        """
+        page = report_page(self)
+        if path is not None:
+            check_directory_of(path)
+            write_report(page, path)
+        return page
+
+    def __str__(self) -> str:
+        return report_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Report of {self.graph_name!r}: {self.num_parts} parts, cut {self.cut_share:.2%}>"
+
+    def _repr_html_(self) -> str:
+        return report_fragment(self)
+
+
+def check_directory_of(path: str | os.PathLike[str]) -> None:
+    """Check that a file can be made where it shall be.
+
+    Raises
+    ------
+    OptionError
+        If its directory does not exist.
+    """
+    directory = Path(path).parent
+    if not directory.is_dir():
+        raise OptionError("no such directory", file=str(directory), hint="make it, or give another file")
+
+
+def write_report(content: str, path: str | os.PathLike[str]) -> None:
+    """Write text atomically, with a newline at its end.
+
+    Raises
+    ------
+    EnvironmentFaultError, OptionError
+        If the file cannot be written.
+    """
+    with environment_faults():
+        write_bytes(Path(path), (content.rstrip("\n") + "\n").encode())

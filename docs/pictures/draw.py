@@ -1,0 +1,91 @@
+"""Draws the README's pictures, a partition run and a report: python docs/pictures/draw.py GRAPH
+
+GRAPH is the chunked graph of the report. The terminal is a real one (a pseudo-terminal); Chromium shows the page,
+without a window.
+"""
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from rich.console import Console
+from rich.text import Text
+
+HERE = Path(__file__).resolve().parent
+GENERATE = ["generate", "mag", "--kind", "mag", "--nodes", "5e5", "--edges", "5e6"]
+PARTITION = ["partition", "mag", "partitions", "--num-parts", "8", "--method", "fennel"]
+COLUMNS = 96
+PROGRAM = (sys.executable, "-m", "daskgraphpart")
+WIDTH, HEIGHT = 1200, 1806
+BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
+QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic")
+
+
+def run_in_terminal(command: list[str]) -> str:
+    """What a terminal shows when the command has ended."""
+    master, slave = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(COLUMNS), "LINES": "50", "TERM": "xterm-256color"}
+    process = subprocess.Popen(command, stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    written = b""
+    while True:
+        try:
+            piece = os.read(master, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        written += piece
+    assert process.wait() == 0, written.decode()
+    # the bars are drawn again and again, each time after erasing the lines of the time before
+    last = re.split(r"\x1b\[2K", written.decode())[-1]
+    return re.sub(r"\x1b\[\?25[hl]|\r", "", last)
+
+
+def draw_terminal(command: list[str], root: str, path: Path) -> None:
+    """A command, and what it shows; paths below `root` are shown without it."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
+    console.print(Text.from_markup(f"[bold green]$[/] daskgraphpart {' '.join(command)}"))
+    shown = run_in_terminal([*PROGRAM, *command]).replace(f"{root}/", "")
+    console.print(Text.from_ansi(shown.strip("\n")))
+    picture = console.export_svg(title="daskgraphpart", unique_id="terminal")
+    # no font from elsewhere
+    picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
+    path.write_text(picture.replace("Fira Code, monospace", "ui-monospace, DejaVu Sans Mono, monospace"))
+
+
+def draw_page(page: Path, path: Path) -> None:
+    with tempfile.TemporaryDirectory() as profile:
+        options = [
+            f"--user-data-dir={profile}",
+            f"--window-size={WIDTH},{HEIGHT + 200}",
+            f"--screenshot={path}",
+            f"file://{page}",
+        ]
+        subprocess.run([*BROWSER, *QUIET, *options], check=True, capture_output=True)
+    with Image.open(path) as picture:
+        picture.crop((0, 0, WIDTH, HEIGHT)).convert("P", palette=Image.Palette.ADAPTIVE).save(path, optimize=True)
+
+
+def main() -> None:
+    graph = Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as root:
+        os.chdir(root)
+        run_in_terminal([*PROGRAM, *GENERATE])
+        draw_terminal(PARTITION, root, HERE / "terminal.svg")
+        for command in (
+            ["partition", str(graph), "parts", "--num-parts", "8"],
+            ["report", "parts", "--output", "r.html"],
+        ):
+            subprocess.run([*PROGRAM, *command, "--quiet"], check=True)
+        draw_page(Path("r.html").resolve(), HERE / "report.png")
+
+
+if __name__ == "__main__":
+    main()

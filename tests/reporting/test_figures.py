@@ -1,0 +1,298 @@
+"""Figures of a report are those of the definition, in plain numpy; ours and those of what DGL wrote."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from graphs import Graph, load_real_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from judges import DGL_VERSIONS, run_in_dgl
+from oracle import partition_in_memory
+from strategies import graphs
+
+import daskgraphpart as dgp
+from daskgraphpart.assignment.assignment import create_owner_files
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.reporting import edge_pieces, edges
+from daskgraphpart.reporting.pipeline import BYTES_OF_BLOCKS, _count_edges, _edge_units, report_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.reporting.figures import Figures
+
+FORMATS = st.sampled_from((("coo",), ("csc",), ("csr",), ("coo", "csr", "csc"), ("csr", "csc")))
+
+
+def dispatched(
+    graph: Graph, owners: Mapping[str, np.ndarray], num_parts: int, root: Path, what: dgp.DispatchOptions
+) -> PartitionedGraph:
+    chunked = dgp.read_chunked(graph.write(root / "in", edge_format="numpy"))
+    regions = create_owner_files(root, chunked.schema, num_parts)
+    for ntype, region in regions.items():
+        region.write(owners[ntype].astype(region.dtype), 0)
+    assignment = dgp.Assignment(num_parts, "test", regions)
+    resources = dgp.Resources(1 << 30, "sync")
+    return dgp.open_partitions(
+        dgp.dispatch(chunked, assignment, root / "out", options=what, resources=resources).config_path
+    )
+
+
+def owners_of(graph: Graph, num_parts: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """Skewed, so that some parts lack a type."""
+    rng = np.random.default_rng(seed)
+    return {t.name: (num_parts * rng.random(t.num_nodes) ** 2).astype(int) for t in graph.schema.node_types}
+
+
+def assert_figures_are_those_of_the_definition(
+    figures: Figures, graph: Graph, owners: Mapping[str, np.ndarray], num_parts: int
+) -> None:
+    ntypes, etypes = graph.schema.ntypes, graph.schema.etypes
+    matrix = np.zeros((num_parts, num_parts), int)
+    halo: dict[str, set[tuple[int, int]]] = {ntype: set() for ntype in ntypes}
+    degrees = {t.name: np.zeros(t.num_nodes, int) for t in graph.schema.node_types}
+    for i, etype in enumerate(etypes):
+        src_type, _, dst_type = etype.split(":")
+        src, dst = graph.edges[etype]
+        begins, ends = owners[src_type][src], owners[dst_type][dst]
+        np.add.at(matrix, (begins, ends), 1)
+        cut = begins != ends
+        assert figures.owned_edges[:, i].tolist() == np.bincount(ends, minlength=num_parts).tolist()
+        assert figures.cut_edges[:, i].tolist() == np.bincount(ends[cut], minlength=num_parts).tolist()
+        halo[src_type] |= set(zip(ends[cut].tolist(), src[cut].tolist(), strict=True))
+        degrees[dst_type] += np.bincount(dst, minlength=len(degrees[dst_type]))
+    assert figures.edge_matrix.tolist() == matrix.tolist()
+    assert figures.num_cut_edges == matrix.sum() - np.trace(matrix)
+    assert figures.num_edges == matrix.sum()
+    for i, ntype in enumerate(ntypes):
+        assert figures.inner_nodes[:, i].tolist() == np.bincount(owners[ntype], minlength=num_parts).tolist()
+        expected = np.bincount([part for part, _ in halo[ntype]], minlength=num_parts)
+        assert figures.halo_nodes[:, i].tolist() == expected.tolist()
+    assert figures.communication_volume == sum(map(len, halo.values()))
+    for part in range(num_parts):
+        mine = np.concatenate([degrees[ntype][owners[ntype] == part] for ntype in ntypes])
+        bins = np.bincount([int(degree).bit_length() for degree in mine], minlength=figures.in_degrees.shape[1])
+        assert figures.in_degrees[part].tolist() == bins.tolist()
+        assert figures.max_in_degrees[part] == mine.max(initial=0)
+
+
+@given(
+    graph=graphs(),
+    num_parts=st.sampled_from((1, 2, 3, 8, 300)),
+    num_hops=st.sampled_from((1, 1, 2, 3)),
+    formats=FORMATS,
+    out_edges=st.booleans(),
+)
+def test_figures_are_those_of_the_definition(graph, num_parts, num_hops, formats, out_edges) -> None:
+    owners = owners_of(graph, num_parts)
+    with tempfile.TemporaryDirectory() as root:
+        what = dgp.DispatchOptions(num_hops, formats, out_edges)
+        report = dispatched(graph, owners, num_parts, Path(root), what).report(resources=dgp.Resources(1 << 30, "sync"))
+    assert_figures_are_those_of_the_definition(report, graph, owners, num_parts)
+    stored = [part.halo_nids.size for part in partition_in_memory(graph, owners, num_parts, num_hops, out_edges)]
+    assert report.stored_halo_nodes.sum(axis=1).tolist() == stored
+    marked = {f"{t}/train_mask": of["train_mask"] for t, of in graph.node_data.items() if "train_mask" in of}
+    assert set(report.masks) == {key for key, mask in marked.items() if mask.size}
+    for key, counts in report.masks.items():
+        mine = owners[key.split("/")[0]][marked[key]]
+        assert counts.tolist() == np.bincount(mine, minlength=num_parts).tolist()
+
+
+@given(graph=graphs(), num_parts=st.sampled_from((1, 3)), bite=st.sampled_from((1, 3, 40)), formats=FORMATS)
+def test_figures_do_not_depend_on_how_the_work_is_cut(graph, num_parts, bite, formats) -> None:
+    owners = owners_of(graph, num_parts)
+    with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
+        partitioned = dispatched(graph, owners, num_parts, Path(root), dgp.DispatchOptions(2, formats))
+        expected = partitioned.report(resources=dgp.Resources(1 << 30, "sync"))
+        patch.setattr(edges, "ROWS_PER_READ", bite)
+        patch.setattr(edge_pieces, "EDGES_PER_PIECE", bite)
+        with open_runner(dgp.Resources(1 << 30, "sync")) as runner:
+            units = _edge_units(partitioned.book, partitioned.parts, 2 * bite)
+            found = _count_edges(units, partitioned.book, runner)
+    for name, values in found.items():
+        assert values.tolist() == getattr(expected, name).tolist()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("name", "num_parts"), [("dblp_hetero", 4), ("cora", 13)])
+def test_figures_of_real_graphs(name: str, num_parts: int, tmp_path: Path) -> None:
+    graph = load_real_graph(name)
+    owners = owners_of(graph, num_parts, seed=1)
+    partitioned = dispatched(graph, owners, num_parts, tmp_path, dgp.DispatchOptions(num_hops=2, out_edges=True))
+    report = partitioned.report(resources=dgp.Resources(1 << 30, "threads", 2))
+    assert_figures_are_those_of_the_definition(report, graph, owners, num_parts)
+    found = {labels.key: labels for labels in report.labels}
+    for ntype, features in graph.node_data.items():
+        for feature in set(features) & {"label", "labels", "y"}:
+            rows, labels = features[feature], found.pop(f"{ntype}/{feature}")
+            for part in range(num_parts):
+                mine = rows[owners[ntype] == part]
+                expected = [int((mine == value).sum()) for value in labels.classes]
+                assert labels.counts[part].tolist() == expected
+                assert labels.unlabelled[part] == (mine < 0).sum()
+                overall = np.array([(rows == value).sum() for value in labels.classes]) / (rows >= 0).sum()
+                distance = np.abs(np.array(expected) / sum(expected) - overall).sum() / 2
+                assert labels.total_variation[part] == pytest.approx(distance)
+    assert found == {}
+    sizes = {path.name: path.stat().st_size for path in (tmp_path / "out" / "part1").iterdir()}
+    assert {key: int(of[1]) for key, of in report.file_sizes.items()} == sizes
+    assert report.nbytes[1] == sum(sizes.values())
+
+
+@pytest.mark.dgl
+@pytest.mark.parametrize("version", DGL_VERSIONS)
+def test_figures_of_what_dgl_wrote(version: str, tmp_path: Path) -> None:
+    run_in_dgl(version, "write_partitions.py", tmp_path, cwd=tmp_path)
+    for name in ("homo-1", "homo-3", "hetero-1", "hetero-3"):
+        partitioned = dgp.open_partitions(tmp_path / name)
+        report, book = partitioned.report(), partitioned.book
+        matrix, volume, halo = np.zeros((book.num_parts, book.num_parts), int), 0, []
+        for number, part in enumerate(partitioned.parts):
+            frame = part.edges().compute()
+            owned = frame[frame.inner]
+            np.add.at(matrix, (book.nid2partid(owned.src.to_numpy()), book.nid2partid(owned.dst.to_numpy())), 1)
+            volume += len({nid for nid in owned.src if book.nid2partid(np.array([nid]))[0] != number})
+            halo.append(int((part.graph.node_arrays["inner_node"].read() == 0).sum()))
+        assert report.edge_matrix.tolist() == matrix.tolist()
+        assert report.communication_volume == volume
+        assert report.stored_halo_nodes.sum(axis=1).tolist() == halo
+        assert report.num_cut_edges == matrix.sum() - np.trace(matrix)
+        assert json.loads(json.dumps(report.to_dict()))["num_edges"] == report.num_edges
+
+
+def two_parts(rows: np.ndarray, root: Path, name: str = "label") -> PartitionedGraph:
+    """A graph without edges whose even nodes are in part 0."""
+    schema = dgp.GraphSchema("g", (dgp.NodeType("n", len(rows)),), (dgp.EdgeType("n", "r", "n", 0),))
+    graph = Graph(schema, {"n:r:n": (np.zeros(0, int), np.zeros(0, int))}, {"n": {name: rows}})
+    return dispatched(graph, {"n": np.arange(len(rows)) % 2}, 2, root, dgp.DispatchOptions())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_negative_labels_are_not_a_class(tmp_path: Path) -> None:
+    (labels,) = two_parts(np.array([0, -1, 0, 5, 3, -1]), tmp_path).report().labels
+    assert labels.classes == (0, 3, 5)
+    assert labels.counts.tolist() == [[2, 1, 0], [0, 0, 1]]
+    assert labels.unlabelled.tolist() == [0, 2]
+    assert labels.total_variation == pytest.approx((0.25, 0.75))
+
+
+def test_parts_without_labelled_nodes_have_no_distance(tmp_path: Path) -> None:
+    (labels,) = two_parts(np.array([0, -1, 1, -1]), tmp_path).report().labels
+    assert labels.total_variation == (0.0, None)
+
+
+def test_labels_are_found_by_name_or_given(tmp_path: Path) -> None:
+    partitioned = two_parts(np.arange(6), tmp_path, "field")
+    assert partitioned.report().labels == ()
+    assert [labels.key for labels in partitioned.report(["n:field"]).labels] == ["n/field"]
+    assert [labels.key for labels in partitioned.report(["n/field"]).labels] == ["n/field"]
+    with pytest.raises(dgp.GraphPartError, match=r"no such labels; expected one of n:field, found n:y"):
+        partitioned.report(["n:y"])
+
+
+def test_floats_and_vectors_are_not_labels(tmp_path: Path) -> None:
+    partitioned = two_parts(np.zeros((4, 2), np.int64), tmp_path)
+    assert partitioned.report().labels == ()
+    with pytest.raises(dgp.GraphPartError, match=r"one whole number per node, found int64 of shape \(2,\)"):
+        partitioned.report(["n:label"])
+
+
+def test_labels_of_too_many_classes_are_left_out_with_a_note(tmp_path: Path) -> None:
+    partitioned = two_parts(np.arange(20), tmp_path)
+    report = report_parts(partitioned.config, partitioned.parts, most_classes=15)
+    assert report.labels == ()
+    assert report.notes == ("n/label has more than 15 classes and is left out",)
+    assert "left out" in str(report)
+
+
+def test_a_graph_without_edges_has_no_cut(tmp_path: Path) -> None:
+    report = two_parts(np.arange(6), tmp_path).report()
+    assert (report.cut_share, report.replication_factor, report.num_edges) == (0.0, 1.0, 0)
+    assert report.in_degrees.tolist() == [[3], [3]]
+
+
+def test_a_missing_part_is_one_error(tmp_path: Path) -> None:
+    two_parts(np.arange(6), tmp_path)
+    (tmp_path / "out" / "part1" / "graph.dgl").unlink()
+    with pytest.raises(dgp.GraphPartError, match=r"file of a part is missing.*part1/graph.dgl"):
+        dgp.open_partitions(tmp_path / "out").report()
+
+
+@pytest.mark.parametrize("name", ["graph.dgl", "node_feat.dgl"])
+def test_a_truncated_part_is_one_error(name: str, tmp_path: Path) -> None:
+    two_parts(np.arange(6), tmp_path)
+    path = tmp_path / "out" / "part1" / name
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(dgp.GraphPartError, match=f"part1/{name}.*truncated"):
+        dgp.open_partitions(tmp_path / "out").report()
+
+
+def test_a_part_of_another_partition_is_one_error(tmp_path: Path) -> None:
+    for name, count in (("a", 6), ("b", 8), ("c", 4)):
+        (tmp_path / name).mkdir()
+        two_parts(np.arange(count), tmp_path / name)
+    path = tmp_path / "a" / "out" / "part0" / "graph.dgl"
+    path.write_bytes((tmp_path / "c" / "out" / "part0" / "graph.dgl").read_bytes())
+    with pytest.raises(dgp.GraphPartError, match="graph is smaller than the partition config says"):
+        dgp.open_partitions(tmp_path / "a" / "out").report()
+    path.write_bytes((tmp_path / "b" / "out" / "part0" / "graph.dgl").read_bytes())
+    with pytest.raises(dgp.GraphPartError, match="inner_node contradicts the partition config; expected 3 of them"):
+        dgp.open_partitions(tmp_path / "a" / "out").report()
+
+
+def test_ends_outside_the_part_are_one_error(tmp_path: Path) -> None:
+    schema = dgp.GraphSchema("g", (dgp.NodeType("n", 4),), (dgp.EdgeType("n", "r", "n", 4),))
+    graph = Graph(schema, {"n:r:n": (np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0]))})
+    partitioned = dispatched(graph, {"n": np.arange(4) // 2}, 2, tmp_path, dgp.DispatchOptions())
+    row = partitioned.part(1).graph.formats["coo"]["row"]
+    kept = row.read()
+    row.write(np.array([99]), 1)
+    with pytest.raises(dgp.GraphPartError, match=r"local edge 1: .*found 99 and"):
+        partitioned.report()
+    row.write(kept, 0)
+    partitioned.part(0).graph.node_arrays["_ID"].write(np.array([1]), 2)
+    with pytest.raises(
+        dgp.GraphPartError, match=r"_ID of local node 2: a HALO node is no node of another part; found 1"
+    ):
+        partitioned.report()
+
+
+def test_a_graph_that_is_no_part_is_one_error(tmp_path: Path) -> None:
+    partitioned = two_parts(np.arange(6), tmp_path)
+    path = tmp_path / "out" / "part0" / "graph.dgl"
+    path.write_bytes(path.read_bytes().replace(b"inner_node", b"inner_naut"))
+    with pytest.raises(dgp.GraphPartError, match="not the graph of a partition; expected arrays inner_node"):
+        dgp.open_partitions(partitioned.path).report()
+
+
+@pytest.mark.parametrize("form", ["coo", "csc"])
+def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: Path) -> None:
+    """Beyond the counters, whose range is chosen to fit, only pieces of fixed size are held."""
+    import tracemalloc
+
+    rng, peaks = np.random.default_rng(0), []
+    for scale in (1, 4):
+        (tmp_path / str(scale)).mkdir()
+        num_nodes, num_edges = 60_000 * scale, 400_000 * scale
+        schema = dgp.GraphSchema("g", (dgp.NodeType("n", num_nodes),), (dgp.EdgeType("n", "r", "n", num_edges),))
+        ends = rng.integers(0, num_nodes, (2, num_edges))
+        owners = {"n": rng.integers(0, 2, num_nodes)}
+        graph = Graph(schema, {"n:r:n": (ends[0], ends[1])})
+        partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), dgp.DispatchOptions(1, (form,)))
+        # the first range of a part is of inner nodes, the last of HALO nodes
+        units = _edge_units(partitioned.book, partitioned.parts[:1], 30_000)
+        edges.report_edges(units[0], partitioned.book)
+        tracemalloc.start()
+        for unit in (units[0], units[-1]):
+            edges.report_edges(unit, partitioned.book)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
+    assert max(peaks) < BYTES_OF_BLOCKS + 8 * 30_000
