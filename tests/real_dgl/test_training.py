@@ -82,8 +82,8 @@ def to_train_on(name: str) -> Graph:
     node_data[TARGETS[name]] |= {
         "y": labels,
         "train_mask": chance < 0.2,
-        "val_mask": (chance >= 0.2) & (chance < 0.4),
-        "test_mask": chance >= 0.4,
+        "val_mask": (chance >= 0.2) & (chance < 0.3),
+        "test_mask": chance >= 0.6,
     }
     first = graph.schema.edge_types[0]
     edge_data = {first.name: {"w": np.arange(2 * first.num_edges, dtype=np.float32).reshape(-1, 2)}}
