@@ -57,7 +57,7 @@ class Cluster:
     @property
     def prefix(self) -> str:
         """What names in a shared /dev/shm start with."""
-        return f"{self.ports[0]}-"
+        return f"parts-at-{self.ports[0]}-"
 
     def process(self, name: str, run: Callable[..., object], *arguments: object) -> BaseProcess:
         """A process, not started yet, that logs into a file of its own."""
@@ -81,7 +81,7 @@ def serve(config: Path, work: Path, task: Callable[[DistGraph], dict], is_privat
         if supervise(cluster, [cluster.process(f"machine-{part}", run_machine, part, task, results) for part in parts]):
             return results.get()
     finally:
-        for path in SHARED_MEMORY.glob(f"*{cluster.prefix}*"):
+        for path in SHARED_MEMORY.glob(f"{cluster.prefix}*"):
             path.unlink(missing_ok=True)
     logs = sorted(work.glob("*.log"), reverse=True)
     sys.exit("\n".join(f"--- {log.stem}\n{log.read_text(errors='replace')[-2500:]}" for log in logs))

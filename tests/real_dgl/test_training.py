@@ -25,8 +25,9 @@ SETTINGS = {
     "coauthor_physics": {"epochs": 4, "batch_size": 256, "fanout": 5},
     "dblp_hetero": {"epochs": 4, "batch_size": 64, "fanout": 5},
 }
-# Both trainings start from the same weights, but draw other neighbours and add gradients in another order, so they end
-# apart, as two runs on the same partitions do. What is wrong in partitions costs far more than that.
+# Both trainings start from the same weights, but servers draw neighbours as chance has it, so they end apart, as two
+# trainings on the same partitions do: for nine seeds on coauthor_physics by 0.0024 at most, now one ahead, now the
+# other. What is wrong in partitions costs far more than that.
 TOLERANCE = 0.02
 # how far above the largest class trained accuracy must be
 ABOVE_CHANCE = 0.25
@@ -81,8 +82,8 @@ def to_train_on(name: str) -> Graph:
     node_data[TARGETS[name]] |= {
         "y": labels,
         "train_mask": chance < 0.2,
-        "val_mask": (chance >= 0.2) & (chance < 0.4),
-        "test_mask": chance >= 0.4,
+        "val_mask": (chance >= 0.2) & (chance < 0.3),
+        "test_mask": chance >= 0.6,
     }
     first = graph.schema.edge_types[0]
     edge_data = {first.name: {"w": np.arange(2 * first.num_edges, dtype=np.float32).reshape(-1, 2)}}
@@ -95,10 +96,10 @@ def prepare(name: str, directory: Path) -> Prepared:
     chunked = graph.write(directory / "graph", num_chunks=3)
     assignment = dgp.assign(chunked, NUM_PARTS, method="metis")
     owners = {ntype: np.asarray(region.read()) for ntype, region in assignment.owners.items()}
-    # DGL's servers start only where they have nodes and edges of every type with data
-    assert all(len(np.unique(of)) == NUM_PARTS for of in owners.values())
     np.savez(directory / "owners.npz", **owners)
     outcome = dgp.dispatch(chunked, assignment, directory / "ours", options=dgp.DispatchOptions(out_edges=True))
+    # DGL's servers start only where they have nodes and edges of every type with data
+    assert all(min(counts) > 0 for of in sizes(outcome.config_path).values() for counts in of.values())
     for_judge = save_for_judge(graph, directory / "for-judge")
     return Prepared(graph, TARGETS[name], for_judge, directory / "owners.npz", outcome.config_path)
 
