@@ -4,8 +4,8 @@
     python fuzz/fuzz_csv.py --compiled --seconds 600
 
 Kernels of numba are interpreted as Python, so that their branches guide the mutations too; with ``--compiled`` they are
-compiled, with checks of array bounds. Inputs that fail are written to ``fuzz/findings/<name>-crash-...``; run the script
-with such a file to see it again. Other arguments go to libFuzzer.
+compiled, with checks of array bounds. Inputs that fail are written to ``fuzz/findings/<name>-crash-...``; run the
+script with such a file to see it again. Other arguments go to libFuzzer.
 """
 
 from __future__ import annotations

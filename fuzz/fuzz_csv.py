@@ -3,4 +3,4 @@
 from engine import run
 
 if __name__ == "__main__":
-    run("csv", "check_csv", "csv_files")
+    run("csv", "check_csv", "csv_files", longest=400)

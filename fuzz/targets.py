@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyarrow import parquet
 
-from daskgraphpart.chunked import read_npy  # noqa: F401 - instrumented with the rest, although imported late elsewhere
+from daskgraphpart.chunked import read_npy  # noqa: F401 - instrumented with the rest, though imported late elsewhere
 from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.headers import edge_file, feature_files

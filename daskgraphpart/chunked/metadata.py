@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, check_name
+from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.json_file import read_json_object, shown
 
 if TYPE_CHECKING:
@@ -59,13 +60,15 @@ class Metadata:
     edge_data: Mapping[str, Mapping[str, Files]]
 
 
-def read_metadata(path: str | Path) -> Metadata:
+def read_metadata(path: str | Path, *, confined: bool = False) -> Metadata:
     """Read and check the metadata of a chunked graph.
 
     Parameters
     ----------
     path : path
         The directory of `metadata.json`, or a metadata file of any name.
+    confined : bool
+        Whether all files must lie in that directory; links are followed.
 
     Raises
     ------
@@ -83,6 +86,8 @@ def read_metadata(path: str | Path) -> Metadata:
     edge_data = check.data("edge_data", schema.etypes)
     check.unknown_types("edges", schema.etypes)
     check.missing_files()
+    if confined:
+        check.outside_files(file)
     check.raise_faults()
     return Metadata(str(file), schema, edges, node_data, edge_data)
 
@@ -285,6 +290,16 @@ class _Checker:
             what = _why_not_a_file(path)
             if what:
                 self.fault(what, place, found=path, hint=f"paths are relative to {self.directory}")
+
+    def outside_files(self, metadata: Path) -> None:
+        """Report files that are not in the directory of the metadata."""
+        for place, path in [("", str(metadata)), *self.paths]:
+            target = leads_outside(path, self.directory)
+            if target is not None:
+                self.fault(
+                    "leads out of the directory of the graph", place, expected=str(self.directory), found=target,
+                    hint="the graph was opened as confined",
+                )  # fmt: skip
 
 
 def _why_not_a_file(path: str) -> str | None:

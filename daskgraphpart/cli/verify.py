@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import (
+    CONFINED_OPTION,
+    RESOURCE_OPTIONS,
+    graph_of,
+    progress_of,
+    resources_of,
+    with_options,
+)
 
 MOST_FINDINGS_SHOWN = 20
 
@@ -17,6 +24,7 @@ MOST_FINDINGS_SHOWN = 20
 @click.argument("in_dir", type=click.Path())
 @click.argument("out_dir", type=click.Path())
 @with_options(RESOURCE_OPTIONS)
+@CONFINED_OPTION
 def command(**values: Any) -> None:
     """Compare the partitions in OUT_DIR with the graph in IN_DIR they were made from.
 
@@ -27,11 +35,15 @@ def command(**values: Any) -> None:
     daskgraphpart verify graph partitions
     """
     from daskgraphpart.display.units import format_count, format_seconds
+    from daskgraphpart.partitioned.graph import open_partitions
     from daskgraphpart.verification.pipeline import verify
 
     started = time.monotonic()
     with progress_of(values) as progress:
-        report = verify(values["in_dir"], values["out_dir"], resources=resources_of(values), progress=progress)
+        graph = graph_of(values["in_dir"], values)
+        if values["confined"]:
+            open_partitions(values["out_dir"], confined=True)
+        report = verify(graph, values["out_dir"], resources=resources_of(values), progress=progress)
     for finding in report.findings[:MOST_FINDINGS_SHOWN]:
         click.echo(str(finding))
     if not report.ok:

@@ -118,11 +118,18 @@ def find_config(path: str | os.PathLike[str]) -> Path:
     return found[0]
 
 
-def read_config(path: str | os.PathLike[str]) -> PartitionConfig:
+def read_config(path: str | os.PathLike[str], *, confined: bool = False) -> PartitionConfig:
     """Read and check a config that we or DGL 0.9 to 2.x wrote.
 
     Bare relations, which DGL 0.9 wrote, become canonical edge types: the first edge of each tells which node types it
     joins.
+
+    Parameters
+    ----------
+    path : path
+        The config, or the directory it is in.
+    confined : bool
+        Whether all files must lie in that directory; links are followed.
 
     Raises
     ------
@@ -138,6 +145,8 @@ def read_config(path: str | os.PathLike[str]) -> PartitionConfig:
     node_ranges = reader.ranges("node_map", ntypes, num_parts)
     edge_ranges = reader.ranges("edge_map", etypes, num_parts)
     parts = tuple(reader.part(number, config_path.parent) for number in range(num_parts))
+    if confined:
+        reader.check_confined(config_path, parts)
     if any(name.count(":") != 2 for name in etypes):
         nodes = PartitionBook(ntypes, (), node_ranges, edge_ranges[:, :0])
         graphs = [config_path.parent / part.part_graph for part in parts]

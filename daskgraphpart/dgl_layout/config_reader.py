@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.json_file import shown
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
 MOST_IDS = 1 << 62
+BESIDE = ("orig_nids.dgl", "orig_eids.dgl", "split_nids.dgl")
+"""Files of a part that its config does not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,23 @@ class ConfigReader:
         if name.endswith(singular) and os.path.isfile(directory / other):
             return other
         raise self.fault("file of a part is missing", place, found=name, hint="copy it beside the config")
+
+    def check_confined(self, config: Path, parts: Sequence[PartPaths]) -> None:
+        """Refuse files of parts, those that the config does not name included, that are not where the config is."""
+        for number, part in enumerate(parts):
+            names = [config.name, part.node_feats, part.edge_feats, part.part_graph]
+            beside = (os.path.join(os.path.dirname(part.part_graph), name) for name in BESIDE)
+            names += [name for name in beside if os.path.lexists(config.parent / name)]
+            for name in names:
+                target = leads_outside(config.parent / name, config.parent)
+                if target is not None:
+                    raise self.fault(
+                        "leads out of the directory of the partition config",
+                        f"part-{number}",
+                        expected=str(config.parent.absolute()),
+                        found=target,
+                        hint="the partitions were opened as confined",
+                    )
 
 
 def _whole_numbers(ranges: Any, num_parts: int) -> np.ndarray | None:

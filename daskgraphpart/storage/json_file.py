@@ -1,7 +1,7 @@
-"""Read JSON that somebody else wrote: an object, as strict as the standard, of bounded size.
+"""Read JSON that somebody else wrote: an object without repeated keys, of bounded size and depth.
 
-Python's own reader keeps the last of repeated keys, takes NaN and Infinity, and ends in a `RecursionError` when values
-are nested deeply.
+Python's own reader keeps the last of repeated keys, and ends in a `RecursionError` when values are nested deeply. NaN and
+Infinity, which it takes too, are floats, and refused under their keys where a whole number is needed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read_json_object(path: Path, error: type[GraphPartError]) -> dict[str, Any]:
     if text.startswith("\ufeff"):
         raise error("not valid JSON", file=str(path), found="a byte-order mark", hint="save it as UTF-8 without one")
     try:
-        content = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+        content = json.loads(text, object_pairs_hook=_unique_keys)
         too_deep = _levels(content) > MOST_LEVELS
     except _RefusedError as fault:
         raise error(str(fault), file=str(path), hint="keep one" if "twice" in str(fault) else None) from None
@@ -89,10 +89,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise _RefusedError(f"key {shown(twice)} is given twice")
     return content
-
-
-def _refuse_constant(name: str) -> None:
-    raise _RefusedError(f"not valid JSON; found {name}, which JSON does not have")
 
 
 def _levels(content: Any) -> int:
