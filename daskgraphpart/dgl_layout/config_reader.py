@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from daskgraphpart.storage.json_file import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 MOST_IDS = 1 << 62
 BESIDE = ("orig_nids.dgl", "orig_eids.dgl", "split_nids.dgl")

@@ -1,7 +1,7 @@
 """Read JSON that somebody else wrote: an object without repeated keys, of bounded size and depth.
 
-Python's own reader keeps the last of repeated keys, and ends in a `RecursionError` when values are nested deeply. NaN and
-Infinity, which it takes too, are floats, and refused under their keys where a whole number is needed.
+Python's own reader keeps the last of repeated keys, and ends in a `RecursionError` when values are nested deeply. NaN
+and Infinity, which it takes too, are floats, and refused under their keys where a whole number is needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxoth
 
 
 class _RefusedError(ValueError):
-    """What the standard forbids; the message says what."""
+    """A repeated key; the message says which."""
 
 
 def read_json_object(path: Path, error: type[GraphPartError]) -> dict[str, Any]:
@@ -63,14 +63,14 @@ def read_json_object(path: Path, error: type[GraphPartError]) -> dict[str, Any]:
         content = json.loads(text, object_pairs_hook=_unique_keys)
         too_deep = _levels(content) > MOST_LEVELS
     except _RefusedError as fault:
-        raise error(str(fault), file=str(path), hint="keep one" if "twice" in str(fault) else None) from None
+        raise error(str(fault), file=str(path), hint="keep one") from None
     except ValueError as fault:
         raise error("not valid JSON", file=str(path), found=str(fault)) from fault
     except RecursionError:
         too_deep = True
     if too_deep:
         raise error(
-            "nested too deeply", file=str(path), expected=f"at most {MOST_LEVELS} levels", hint="is it the right file?"
+            "not valid JSON: nested too deeply", file=str(path), expected=f"at most {MOST_LEVELS} levels", hint="is it the right file?"
         )
     if not isinstance(content, dict):
         raise error("not a JSON object", file=str(path), found=type(content).__name__)
