@@ -51,7 +51,8 @@ class GraphPartError(Exception):
             text += f"{',' if self.expected is not None else ';'} found {self.found}"
         if self.hint:
             text += f"; {self.hint}"
-        return text
+        # parts of damaged files are quoted in messages; a terminal must not obey them
+        return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # keyword-only arguments do not survive the default pickling of exceptions

@@ -70,7 +70,10 @@ def read_json_object(path: Path, error: type[GraphPartError]) -> dict[str, Any]:
         too_deep = True
     if too_deep:
         raise error(
-            "not valid JSON: nested too deeply", file=str(path), expected=f"at most {MOST_LEVELS} levels", hint="is it the right file?"
+            "not valid JSON: nested too deeply",
+            file=str(path),
+            expected=f"at most {MOST_LEVELS} levels",
+            hint="is it the right file?",
         )
     if not isinstance(content, dict):
         raise error("not a JSON object", file=str(path), found=type(content).__name__)

@@ -7,6 +7,7 @@ the imports take.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import resource
@@ -33,11 +34,13 @@ def warm_up() -> None:
             graph, out = f"{directory}/{form}", f"{directory}/{form}-out"
             features = {"n": {"x": np.ones((4, 2), "f4")}}
             data_format = "numpy" if form == "csv" else form
-            write_chunked(Path(graph), schema, {"n:e:n": (ids, ids)}, features, edge_format=form, data_format=data_format)
+            write_chunked(
+                Path(graph), schema, {"n:e:n": (ids, ids)}, features, edge_format=form, data_format=data_format
+            )
             for arguments in (("partition", graph, out, "--num-parts", "2", "--cluster", "sync"), ("info", out)):
-                with contextlib.suppress(SystemExit), open(os.devnull, "w") as nowhere:
-                    with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-                        main([*arguments, "--method", "random", "--quiet"] if arguments[0] == "partition" else [*arguments])
+                method = ("--method", "random", "--quiet") if arguments[0] == "partition" else ()
+                with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+                    main([*arguments, *method])
 
 
 def memory_bytes(key: str) -> int:
@@ -55,7 +58,8 @@ def in_child(request: dict[str, Any], stderr: str) -> int:
     fd = os.open(stderr, os.O_WRONLY | os.O_CREAT)
     os.dup2(fd, 1)
     os.dup2(fd, 2)
-    sys.stdout, sys.stderr = (open(number, "w", buffering=1, closefd=False) for number in (1, 2))
+    sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - to the end of the process
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     try:
         if "read" in request:
             import readers
