@@ -264,7 +264,7 @@ def check_parquet(content: bytes) -> bool:
         pass
     else:
         accepted = True
-        table = parquet.read_table(path, use_threads=False)
+        table = parquet.ParquetFile(path).read(use_threads=False)
         names = ["src", "dst"] if {"src", "dst"} <= set(table.column_names) else table.column_names
         for end, name in enumerate(names):
             assert np.array_equal(edges[:, end], table[name].to_numpy())
@@ -273,7 +273,7 @@ def check_parquet(content: bytes) -> bool:
 
 def slow_feature(path: str) -> np.ndarray:
     """Rows of a feature in a parquet file, by way of pandas' objects."""
-    table = parquet.read_table(path, use_threads=False)
+    table = parquet.ParquetFile(path).read(use_threads=False)
     columns = [column.to_pylist() for column in table.columns]
     if len(columns) == 1:
         kind = table.schema.field(0).type

@@ -148,6 +148,8 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
         head = io.BytesIO(file.read(MOST_NPY_HEADER))
     try:
         version = np.lib.format.read_magic(head)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"unknown version {version[0]}.{version[1]}")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with _PARSING:
             shape, fortran, dtype = read(head)

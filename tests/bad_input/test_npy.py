@@ -46,6 +46,11 @@ def change(name: str, how: Callable[[bytes], bytes]) -> Callable[[Path], object]
     return lambda graph: (graph / name).write_bytes(how((graph / name).read_bytes()))
 
 
+def version_7(content: bytes) -> bytes:
+    """The longer header of versions 2 and 3, under a number that does not exist; found by fuzzing."""
+    return content[:6] + b"\x07\x00" + content[8:10] + b"\0\0" + content[10:]
+
+
 def as_npz(_: bytes) -> bytes:
     file = io.BytesIO()
     np.savez(file, np.zeros((25, 2), int))
@@ -114,6 +119,7 @@ BYTES = [
     Case("another magic", change(EDGES, lambda c: b"\x94" + c[1:]), (EDGES, "not a readable npy file")),
     Case("version 9", change(EDGES, lambda c: c[:6] + b"\x09\x00" + c[8:]), (EDGES, "not a readable npy file")),
     Case("version 0", change(EDGES, lambda c: c[:6] + b"\x00\x00" + c[8:]), (EDGES, "not a readable npy file")),
+    Case("version 7, otherwise sound", change(EDGES, lambda c: version_7(c)), (EDGES, "unknown version 7.0")),
     Case("header of 4 GB", change(EDGES, lambda c: c[:6] + b"\x02\x00\xff\xff\xff\xff" + c[10:]), (EDGES, "npy")),
     Case("gzip", change(EDGES, gzip.compress), (EDGES, "not a readable npy file")),
     Case("npz", change(EDGES, as_npz), (EDGES, "not a readable npy file")),
