@@ -44,8 +44,10 @@ class Workspace:
         base = out if elsewhere is None else Path(elsewhere)
         root = base / WORKSPACE_NAME
         shutil.rmtree(root, ignore_errors=True)
+        base.mkdir(parents=True, exist_ok=True)
+        root.mkdir(mode=0o700)  # the disk may be shared; a link somebody else has put there is an error
         for name in ("owners", "node-maps", "edge-owners", "runs", "halo", "extra", "ends", "local", "staged"):
-            (root / name).mkdir(parents=True)
+            (root / name).mkdir()
         return cls(str(root))
 
     def remove(self) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 def warm_up() -> None:
     """Run one of each, without threads, which a fork would lose."""
     import numpy as np
+    import readers
 
     from daskgraphpart.chunked.write import write_chunked
     from daskgraphpart.cli.main import main
@@ -41,6 +42,7 @@ def warm_up() -> None:
                 method = ("--method", "random", "--quiet") if arguments[0] == "partition" else ()
                 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
                     main([*arguments, *method])
+            readers.read_all(out)
 
 
 def memory_bytes(key: str) -> int:

@@ -28,9 +28,10 @@ PACKAGE = Path(dgp.__file__).parent
 # ---------------------------------------------------------------------------------------------------------- nothing run
 
 FORBIDDEN_CALLS = {
-    "eval", "exec", "compile", "__import__", "os.system", "os.popen", "os.execv", "os.spawnv", "pickle.load", "pickle.loads",
-    "marshal.load", "marshal.loads", "shelve.open", "torch.load", "pd.read_pickle", "pandas.read_pickle", "joblib.load",
-    "yaml.load", "subprocess.getoutput", "subprocess.getstatusoutput", "tempfile.mktemp", "pyarrow.deserialize",
+    "eval", "exec", "compile", "__import__", "os.system", "os.popen", "os.execv", "os.spawnv",
+    "pickle.load", "pickle.loads", "marshal.load", "marshal.loads", "shelve.open", "torch.load", "joblib.load",
+    "pd.read_pickle", "pandas.read_pickle", "yaml.load", "pyarrow.deserialize",
+    "subprocess.getoutput", "subprocess.getstatusoutput", "tempfile.mktemp",
 }  # fmt: skip
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "yaml"}
 
@@ -76,7 +77,7 @@ def test_programs_are_started_without_a_shell() -> None:
     assert started, "this looks at what there is"
 
 
-# --------------------------------------------------------------------------------------------------------- pickles, zarr
+# ------------------------------------------------------------------------------------------------------- pickles, zarr
 
 
 class Trap:
