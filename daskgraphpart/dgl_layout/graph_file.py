@@ -208,7 +208,9 @@ def _read_graph(reader: FileReader) -> GraphFile:
     for what in ("node type names", "edge type names"):
         _expect_one(reader, what)
         reader.text()
-    reader.unpack("QQQQ")  # where the graph begins: a check that all is there
+    index = reader.unpack("QQQQ")  # where the graph begins, which DGL seeks from the end of the file
+    if (index[0], index[1], index[3]) != (16, 1, 16):
+        raise reader.fault("the index at the end of the file is damaged", expected="that of 1 graph", found=index)
     return GraphFile(num_nodes, num_edges, formats, node_arrays, edge_arrays)
 
 
