@@ -177,3 +177,11 @@ def test_a_bad_npy_file_is_one_error(case: Case, tmp_path: Path, server: Server)
     expect_refusal(server, graph, case)
     for trap in ("unpickled", "called"):
         assert not os.path.exists(trap), "code from a file was run"
+
+
+def test_every_byte_but_0_is_true_and_is_stored_as_1(tmp_path: Path, server: Server) -> None:
+    graph, out = write_graph(tmp_path / "in", "numpy"), tmp_path / "out"
+    for name in ("node_data/0-0-0.npy", ROWS):
+        np.save(graph / name, np.array([[0, 1, 2]] * 10, "u1").view(bool))
+    assert server.run("partition", graph, out, "--num-parts", "1", "--quiet", "--method", "random")["code"] == 0
+    assert (out / "part0" / "node_feat.dgl").read_bytes().endswith(b"\x00\x01\x01" * 20)

@@ -258,3 +258,16 @@ def test_a_workspace_in_a_shared_directory_is_private(tmp_path: Path, monkeypatc
     finally:
         os.umask(previous)
     assert modes == [0o700]
+
+
+def test_a_link_in_the_place_of_the_workspace_is_not_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, shared, theirs = write_graph(tmp_path / "in"), tmp_path / "shared", tmp_path / "theirs"
+    shared.mkdir()
+    theirs.mkdir()
+    (shared / ".daskgraphpart-work").symlink_to(theirs)
+    options = ("--num-parts", "2", "--quiet", "--workspace", shared)
+    assert call("partition", graph, tmp_path / "out", *options) == 2
+    assert ".daskgraphpart-work" in capsys.readouterr().err
+    assert list(theirs.iterdir()) == []
