@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+LONGEST_VALUE = 600
+
 
 class GraphPartError(Exception):
     """Base of all errors raised on purpose.
@@ -46,12 +48,13 @@ class GraphPartError(Exception):
         where = ", ".join(part for part in (self.file, self.place) if part)
         text = f"{where}: {self.what}" if where else self.what
         if self.expected is not None:
-            text += f"; expected {self.expected}"
+            text += f"; expected {_shortened(self.expected)}"
         if self.found is not None:
-            text += f"{',' if self.expected is not None else ';'} found {self.found}"
+            text += f"{',' if self.expected is not None else ';'} found {_shortened(self.found)}"
         if self.hint:
             text += f"; {self.hint}"
-        return text
+        # parts of damaged files are quoted in messages; a terminal must not obey them
+        return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
     def add_hint(self, hint: str) -> None:
         """Add something that the user can do."""
@@ -62,6 +65,12 @@ class GraphPartError(Exception):
         # keyword-only arguments do not survive the default pickling of exceptions
         keywords = {name: getattr(self, name) for name in ("file", "place", "expected", "found", "hint")}
         return _rebuild, (type(self), self.what, keywords)
+
+
+def _shortened(value: object) -> str:
+    """What is expected or found, as text that fits on a screen."""
+    text = str(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE // 2]} ... {text[-LONGEST_VALUE // 2 :]}"
 
 
 def _rebuild(kind: type[GraphPartError], what: str, keywords: dict[str, Any]) -> GraphPartError:

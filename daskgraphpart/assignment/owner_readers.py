@@ -8,6 +8,7 @@ import numpy as np
 
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.storage.region import open_npy
+from daskgraphpart.storage.zarr_arrays import refuse_pickles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,6 +68,7 @@ def read_zarr(path: str) -> Iterator[np.ndarray]:
     """A one-dimensional zarr array of integers."""
     import zarr
 
+    refuse_pickles(path)
     try:
         array = zarr.open_array(path, mode="r")
     except (OSError, ValueError, KeyError) as fault:

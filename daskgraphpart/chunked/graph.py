@@ -13,6 +13,7 @@ from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, GraphSchema
+from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
     import os
@@ -107,13 +108,16 @@ class ChunkedGraph:
         return ["type", "count", "files", "size", "features"], rows
 
 
-def read_chunked(path: str | os.PathLike[str]) -> ChunkedGraph:
+def read_chunked(path: str | os.PathLike[str], *, confined: bool = False) -> ChunkedGraph:
     """Open a chunked graph: metadata, npy headers and parquet footers are read and checked, no data.
 
     Parameters
     ----------
     path : path
         Directory of `metadata.json`, or a metadata file of any name.
+    confined : bool
+        Refuse files outside that directory: absolute paths, ``..`` and symbolic links may not lead out of it. For
+        graphs from somebody else; otherwise they are honoured.
 
     Returns
     -------
@@ -128,7 +132,11 @@ def read_chunked(path: str | os.PathLike[str]) -> ChunkedGraph:
     InputFileError
         If the headers of data files do not fit the metadata.
     """
-    metadata = read_metadata(Path(path))
+    with environment_faults():
+        return _read_headers(read_metadata(Path(path), confined=confined))
+
+
+def _read_headers(metadata: Metadata) -> ChunkedGraph:
     edges = {etype: _edge_files(metadata, etype) for etype in metadata.schema.etypes}
     node_specs, node_files = _features(metadata, metadata.node_data, "node_data")
     edge_specs, edge_data_files = _features(metadata, metadata.edge_data, "edge_data")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.read_parquet import ParquetHeader, read_parquet_header
+from daskgraphpart.chunked.signatures import refuse_binary
 from daskgraphpart.errors import InputFileError, MetadataError
 from daskgraphpart.schema import DataSpec
 from daskgraphpart.storage.region import read_npy_header
@@ -25,10 +26,11 @@ def edge_file(path: str, files: Files) -> InputFile:
     Raises
     ------
     InputFileError
-        If it does not hold two columns of integers.
+        If it does not hold two columns of integers; of a CSV file only the first bytes are looked at.
     """
     nbytes = os.stat(path).st_size
     if files.format == "csv":
+        refuse_binary(path)
         return InputFile(path, "csv", files.delimiter, None, nbytes)
     if files.format == "parquet":
         header = read_parquet_header(path)

@@ -7,7 +7,6 @@ Sources: DGL user guide 7.1, tools/distpartitioning/utils.py of DGL 0.9 to 2.5. 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 from dataclasses import dataclass, field
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, check_name
+from daskgraphpart.storage.confine import leads_outside
+from daskgraphpart.storage.json_file import read_json_object, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,13 +60,15 @@ class Metadata:
     edge_data: Mapping[str, Mapping[str, Files]]
 
 
-def read_metadata(path: str | Path) -> Metadata:
+def read_metadata(path: str | Path, *, confined: bool = False) -> Metadata:
     """Read and check the metadata of a chunked graph.
 
     Parameters
     ----------
     path : path
         The directory of `metadata.json`, or a metadata file of any name.
+    confined : bool
+        Whether all files must lie in that directory; links are followed.
 
     Raises
     ------
@@ -83,6 +86,8 @@ def read_metadata(path: str | Path) -> Metadata:
     edge_data = check.data("edge_data", schema.etypes)
     check.unknown_types("edges", schema.etypes)
     check.missing_files()
+    if confined:
+        check.outside_files(file)
     check.raise_faults()
     return Metadata(str(file), schema, edges, node_data, edge_data)
 
@@ -92,26 +97,7 @@ def _parse(file: Path) -> dict[str, Any]:
         raise InputFileNotFoundError(
             "no such file", file=str(file), hint=f"a chunked graph is a directory with a {METADATA_FILE}"
         )
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=_unique_keys)
-    except UnicodeDecodeError as fault:
-        raise MetadataError("not UTF-8 text", file=str(file), found=str(fault)) from fault
-    except (ValueError, RecursionError) as fault:
-        if isinstance(fault, MetadataError):
-            raise MetadataError(fault.what, file=str(file), hint=fault.hint) from None
-        raise MetadataError("not valid JSON", file=str(file), found=str(fault)) from fault
-    if not isinstance(content, dict):
-        raise MetadataError("not a JSON object", file=str(file), found=type(content).__name__)
-    return content
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise MetadataError(f"key {twice!r} is given twice", hint="keep one")
-    return content
+    return read_json_object(file, MetadataError)
 
 
 @dataclass
@@ -146,7 +132,7 @@ class _Checker:
         """Types and counts; nothing else can be checked if these are wrong."""
         name = self.content.get("graph_name")
         if not isinstance(name, str):
-            self.fault("no name of the graph", "graph_name", expected="a string", found=repr(name))
+            self.fault("no name of the graph", "graph_name", expected="a string", found=shown(name))
         else:
             self._guarded("graph_name", lambda: check_name(name, "graph name"))
         ntypes, etypes = self._names("node_type"), self._names("edge_type")
@@ -159,7 +145,7 @@ class _Checker:
         for etype, count in zip(etypes, num_edges, strict=True):
             ends = etype.split(":")
             if len(ends) != 3:
-                self.fault("not a canonical edge type", "edge_type", expected="src:relation:dst", found=repr(etype))
+                self.fault("not a canonical edge type", "edge_type", expected="src:relation:dst", found=shown(etype))
             else:
                 self._guarded("edge_type", lambda e=ends, c=count: edge_types.append(EdgeType(e[0], e[1], e[2], c)))
         for ntype in ntypes:
@@ -180,7 +166,7 @@ class _Checker:
     def _names(self, key: str) -> list[str]:
         names = self.content.get(key)
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            self.fault("no list of types", key, expected="a list of strings", found=repr(names)[:80])
+            self.fault("no list of types", key, expected="a list of strings", found=shown(names))
             return []
         for name in sorted({name for name in names if names.count(name) > 1}):
             self.fault(f"type {name!r} is given twice", key, hint="remove one")
@@ -199,7 +185,7 @@ class _Checker:
                     "one list of counts for each type is needed",
                     by_chunk,
                     expected=f"{len(names)} lists",
-                    found=repr(chunks)[:80],
+                    found=shown(chunks),
                 )
             else:
                 lists = [self._count_list(f"{by_chunk}[{i}]", of_type, None) for i, of_type in enumerate(chunks)]
@@ -216,12 +202,12 @@ class _Checker:
     def _count_list(self, place: str, counts: Any, length: int | None) -> list[int] | None:
         if not isinstance(counts, list) or (length is not None and len(counts) != length):
             expected = "a list of counts" if length is None else f"a list of {length} counts, one for each type"
-            self.fault("not the counts of the types", place, expected=expected, found=repr(counts)[:80])
+            self.fault("not the counts of the types", place, expected=expected, found=shown(counts))
             return None
         for i, count in enumerate(counts):
             if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST_ROWS:
                 self.fault(
-                    "impossible count", f"{place}[{i}]", expected="a whole number, 0 or more", found=repr(count)[:40]
+                    "impossible count", f"{place}[{i}]", expected="a whole number, 0 or more", found=shown(count)
                 )
                 return None
         return counts
@@ -235,7 +221,7 @@ class _Checker:
         for name in names:
             features = self._mapping(key).get(name, {})
             if not isinstance(features, dict):
-                self.fault("not a map of features", f"{key}.{name}", found=repr(features)[:80])
+                self.fault("not a map of features", f"{key}.{name}", found=shown(features))
                 continue
             for feature in features:
                 self._guarded(f"{key}.{name}", lambda f=feature: check_name(f, "feature name"))
@@ -266,12 +252,12 @@ class _Checker:
         if entry is None and optional:
             return nothing
         if not isinstance(entry, dict):
-            self.fault("files are missing", place, expected='{"format": ..., "data": [...]}', found=repr(entry)[:80])
+            self.fault("files are missing", place, expected='{"format": ..., "data": [...]}', found=shown(entry))
             return nothing
         name, delimiter = self._format(f"{place}.format", entry.get("format"), formats)
         paths = entry.get("data")
         if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
-            self.fault("not a list of files", f"{place}.data", expected="a list of paths", found=repr(paths)[:80])
+            self.fault("not a list of files", f"{place}.data", expected="a list of paths", found=shown(paths))
             return nothing
         absolute = tuple(str(self.directory / path) for path in paths)
         self.paths += [(f"{place}.data", path) for path in absolute]
@@ -287,13 +273,13 @@ class _Checker:
         name = value.get("name") if isinstance(value, dict) else None
         if not isinstance(value, dict) or not isinstance(name, str) or name not in formats:
             hint = "DGL's tools read features from numpy and parquet only" if name == "csv" else None
-            self.fault("unknown format", f"{place}.name", expected=" or ".join(formats), found=repr(name), hint=hint)
+            self.fault("unknown format", f"{place}.name", expected=" or ".join(formats), found=shown(name), hint=hint)
             return formats[0], " "
         delimiter = value.get("delimiter", " ")  # DGL's tools ignore it, and read nothing but spaces
         single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
         if not single or delimiter.isdigit() or delimiter in "+-.\r\n\0\"'":
             self.fault(
-                "bad delimiter", f"{place}.delimiter", expected="one character between numbers", found=repr(delimiter)
+                "bad delimiter", f"{place}.delimiter", expected="one character between numbers", found=shown(delimiter)
             )
             return name, " "
         return name, delimiter
@@ -304,6 +290,16 @@ class _Checker:
             what = _why_not_a_file(path)
             if what:
                 self.fault(what, place, found=path, hint=f"paths are relative to {self.directory}")
+
+    def outside_files(self, metadata: Path) -> None:
+        """Report files that are not in the directory of the metadata."""
+        for place, path in [("", str(metadata)), *self.paths]:
+            target = leads_outside(path, self.directory)
+            if target is not None:
+                self.fault(
+                    "leads out of the directory of the graph", place, expected=str(self.directory), found=target,
+                    hint="the graph was opened as confined",
+                )  # fmt: skip
 
 
 def _why_not_a_file(path: str) -> str | None:

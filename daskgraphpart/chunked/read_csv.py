@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.chunked.blocks import Block
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
-from daskgraphpart.kernels.parse_ints import parse_edges
+from daskgraphpart.kernels.parse_ints import count_lines, parse_edges
 from daskgraphpart.storage.region import Region
-
-if TYPE_CHECKING:
-    from daskgraphpart.chunked.blocks import Block
 
 NEWLINE = 10
 BYTES_PER_LOOK = 1 << 12
@@ -25,6 +22,19 @@ FAULTS = {
     2: "the second column is missing",
     3: "integer too large",
 }
+
+
+def refuse_first_lines(path: str, delimiter: str) -> None:
+    """Refuse a file among whose first lines is one that is not two integers.
+
+    Raises
+    ------
+    InputFileError
+        With the row and the text of that line.
+    """
+    content = read_lines(path, 0, BYTES_PER_LOOK)
+    rows = int(count_lines(content))
+    read_csv_edges(Block(path, "csv", delimiter, 0, BYTES_PER_LOOK, 0, rows, 0))
 
 
 def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:

@@ -27,6 +27,8 @@ def read_npy_rows(block: Block) -> np.ndarray:
         rows = Region(block.path, header.offset, header.dtype, header.shape).read(block.start, block.stop)
     else:
         rows = _read_fortran(block, header.offset, header.dtype, header.shape)
+    if rows.dtype == np.bool_:  # any byte but 0 is true; it is stored as 1
+        return np.not_equal(rows.view(np.uint8), 0)
     return rows.astype(header.dtype.newbyteorder("="), copy=False)
 
 

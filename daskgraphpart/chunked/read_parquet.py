@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import InputFileError, InputFileNotFoundError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
+from daskgraphpart.storage.region import checked_nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,14 +78,16 @@ class ParquetHeader:
         """Shape of a row from the key ``shape``, which DGL's reader evaluates as Python; we parse it."""
         text = self.schema.metadata[b"shape"]
         match = _SHAPE.fullmatch(text)
-        if match is None or int(match[1]) not in (-1, self.num_rows):
+        row_shape = () if match is None else tuple(int(length) for length in match[2].replace(b",", b" ").split())
+        impossible = checked_nbytes(row_shape, np.dtype("f8")) is None
+        if match is None or int(match[1]) not in (-1, self.num_rows) or impossible:
             raise InputFileError(
                 "bad key 'shape' in the parquet schema",
                 file=path,
                 expected=f"({self.num_rows}, ...) with the shape of a row",
                 found=text[:60].decode(errors="replace"),
             )
-        return tuple(int(length) for length in match[2].replace(b",", b" ").split())
+        return row_shape
 
 
 def read_parquet_header(path: str) -> ParquetHeader:
@@ -96,8 +99,18 @@ def read_parquet_header(path: str) -> ParquetHeader:
         If it is not a readable parquet file.
     """
     with opened_parquet(path) as file:
-        groups = (file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))
-        return ParquetHeader(file.schema_arrow, file.metadata.num_rows, tuple(accumulate(groups)))
+        groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        num_rows, schema = file.metadata.num_rows, file.schema_arrow
+        _ = [*schema.names, schema.metadata]  # refuses names that are not text
+    if min(groups, default=0) < 0 or sum(groups) != num_rows:
+        raise InputFileError(
+            "impossible counts in the footer of a parquet file",
+            file=path,
+            expected=f"{num_rows:,} rows in all row groups",
+            found=f"{sum(groups):,}",
+            hint="write it again",
+        )
+    return ParquetHeader(schema, num_rows, tuple(accumulate(groups)))
 
 
 def read_parquet_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -255,10 +268,10 @@ def _list_width(path: str) -> int:
     """Length of the first list; that all have it is checked when they are read."""
     with opened_parquet(path) as file:
         for batch in file.iter_batches(1, use_threads=False):
-            first = batch.column(0)[0].as_py()
-            if first is None:
+            first = batch.column(0)[0]
+            if not first.is_valid:
                 raise InputFileError("list is missing", file=path, place="row 0", expected="numbers", found="null")
-            return len(first)
+            return len(first.values)
     return 0
 
 
@@ -275,11 +288,19 @@ def opened_parquet(path: str) -> Iterator[Any]:
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path) from fault
     except (pa.ArrowException, OSError, UnicodeDecodeError) as fault:
-        if isinstance(fault, InputFileError | MemoryError) or getattr(fault, "errno", None):
+        if isinstance(fault, GraphPartError) or getattr(fault, "errno", None):
             raise  # the machine's fault, not the file's: pyarrow leaves errno empty where the content is wrong
+        if isinstance(fault, MemoryError):
+            # pages are decoded whole, and how large they say they are is the writer's word
+            raise EnvironmentFaultError(
+                "not enough memory to decode a parquet file",
+                file=path,
+                found=str(fault).splitlines()[0],
+                hint="the file is damaged, or its pages are too large: write it with smaller ones",
+            ) from fault
         raise InputFileError(
             "not a readable parquet file",
             file=path,
-            found=str(fault).splitlines()[0],
+            found=next(iter(str(fault).splitlines()), type(fault).__name__),
             hint="it may be truncated; write it again",
         ) from fault

@@ -8,9 +8,11 @@ from typing import Any
 import click
 
 from daskgraphpart.cli.options import (
+    CONFINED_OPTION,
     JOB_OPTIONS,
     METHOD_OPTIONS,
     RESOURCE_OPTIONS,
+    graph_of,
     method_of,
     one_of,
     progress_of,
@@ -39,6 +41,7 @@ from daskgraphpart.cli.summary import show_assignment, write_report
 @click.option("--in_dir", "--in-dir", "dgl_in_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
 @click.option("--out_dir", "--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
 @with_options((*RESOURCE_OPTIONS, *JOB_OPTIONS))
+@CONFINED_OPTION
 def command(**values: Any) -> None:
     """Give every node of the graph in IN_DIR a part, and write the parts to ASSIGN_DIR.
 
@@ -58,7 +61,7 @@ def command(**values: Any) -> None:
     started = time.monotonic()
     with progress_of(values) as progress:
         assignment = assign(
-            in_dir,
+            graph_of(in_dir, values),
             values["num_parts"],
             out_dir=assign_dir,
             **method_of(values),

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.options import METHOD_OPTIONS, RESOURCE_OPTIONS, with_options
+from daskgraphpart.cli.options import CONFINED_OPTION, METHOD_OPTIONS, RESOURCE_OPTIONS, graph_of, with_options
 
 
 @click.command("compare")
@@ -23,6 +23,7 @@ from daskgraphpart.cli.options import METHOD_OPTIONS, RESOURCE_OPTIONS, with_opt
 @click.option("--plot", "plot_path", type=click.Path(dir_okay=False), help="Also draw it: PNG, SVG or PDF.")
 @with_options(METHOD_OPTIONS[1:])
 @with_options(RESOURCE_OPTIONS)
+@CONFINED_OPTION
 def command(**values: Any) -> None:
     """Compare methods on the graph in IN_DIR: cut, balance, replication, seconds and peak memory.
 
@@ -46,6 +47,7 @@ def command(**values: Any) -> None:
             outcome = result.fault or f"cut {result.cut_share:.2%}"
             click.echo(f"{result.num_parts} parts, {result.method}: {outcome}", err=True)
 
+    graph_of(values["in_dir"], values)
     results = compare(values["in_dir"], parts, methods, options=_passed_on(values), on_done=tell)
     click.echo(comparison_table(results))
     if values["csv_path"]:

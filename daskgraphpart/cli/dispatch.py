@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from daskgraphpart.cli.options import (
+    CONFINED_OPTION,
     JOB_OPTIONS,
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
     STAGING_OPTION,
     dispatch_options_of,
+    graph_of,
     one_of,
     progress_of,
     resources_of,
@@ -41,6 +43,7 @@ from daskgraphpart.cli.summary import show_outcome
 @click.option("--save-orig-nids", is_flag=True, help="As DGL's; original IDs are always written.")
 @click.option("--save-orig-eids", is_flag=True, help="As DGL's; original IDs are always written.")
 @with_options((*RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
+@CONFINED_OPTION
 def command(**values: Any) -> None:
     """Bring every node, edge and feature of the graph in IN_DIR to the parts given in ASSIGN_DIR, and write OUT_DIR.
 
@@ -59,7 +62,7 @@ def command(**values: Any) -> None:
     started = time.monotonic()
     with progress_of(values) as progress:
         outcome = dispatch(
-            in_dir,
+            graph_of(in_dir, values),
             assign_dir,
             out_dir,
             num_parts=values["num_parts"],

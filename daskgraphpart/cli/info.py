@@ -7,10 +7,13 @@ from pathlib import Path
 
 import click
 
+from daskgraphpart.cli.options import CONFINED_OPTION
+
 
 @click.command("info")
 @click.argument("directory", type=click.Path())
-def command(directory: str) -> None:
+@CONFINED_OPTION
+def command(directory: str, confined: bool) -> None:
     """Show what the chunked graph, or the partitioned graph, in DIRECTORY holds. Reads no data.
 
     \b
@@ -20,11 +23,11 @@ def command(directory: str) -> None:
     if _is_partitioned(Path(directory)):
         from daskgraphpart.partitioned.graph import open_partitions
 
-        click.echo(repr(open_partitions(directory)))
+        click.echo(repr(open_partitions(directory, confined=confined)))
     else:
         from daskgraphpart.chunked.graph import read_chunked
 
-        click.echo(repr(read_chunked(directory)))
+        click.echo(repr(read_chunked(directory, confined=confined)))
 
 
 def _is_partitioned(path: Path) -> bool:

@@ -43,6 +43,10 @@ STAGING_OPTION = click.option(
     help="How features travel: written where they belong, or through zarr arrays in the workspace.",
 )
 
+CONFINED_OPTION = click.option(
+    "--confined", is_flag=True, help="Refuse input files outside the input directory, links followed."
+)
+
 OUTPUT_OPTIONS = (
     click.option("--num-hops", type=click.IntRange(min=1), default=1, show_default=True, help="Hops of HALO nodes."),
     click.option(
@@ -130,6 +134,15 @@ def resources_of(values: dict[str, Any]) -> Resources:
     return detect_resources(
         values["memory"], values["cluster"], values["workers"], values.get("staging", "auto"), values["workspace"]
     )
+
+
+def graph_of(in_dir: str, values: dict[str, Any]) -> Any:
+    """Return the graph in a directory, opened already if `CONFINED_OPTION` was given."""
+    if not values["confined"]:
+        return in_dir
+    from daskgraphpart.chunked.graph import read_chunked
+
+    return read_chunked(in_dir, confined=True)
 
 
 def dispatch_options_of(values: dict[str, Any], config_name: str | None = None) -> DispatchOptions:

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import (
+    CONFINED_OPTION,
+    RESOURCE_OPTIONS,
+    graph_of,
+    progress_of,
+    resources_of,
+    with_options,
+)
 
 
 @click.group("parmetis")
@@ -36,6 +43,7 @@ def command() -> None:
 )
 @click.option("--overwrite", is_flag=True, help="Replace such files in OUT_DIR.")
 @with_options(RESOURCE_OPTIONS)
+@CONFINED_OPTION
 def write(**values: Any) -> None:
     """Write the graph in IN_DIR to OUT_DIR as pm_dglpart and pm_dglpart2 read it.
 
@@ -52,7 +60,7 @@ def write(**values: Any) -> None:
     started = time.monotonic()
     with progress_of(values) as progress:
         found = write_parmetis(
-            values["in_dir"],
+            graph_of(values["in_dir"], values),
             values["out_dir"],
             weights=values["weights"],
             resources=resources_of(values),
@@ -86,6 +94,7 @@ def write(**values: Any) -> None:
 )
 @click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
 @with_options(RESOURCE_OPTIONS)
+@CONFINED_OPTION
 def read(**values: Any) -> None:
     """Read what ParMETIS has made of the graph in IN_DIR, check it, and write it to ASSIGN_DIR for dispatch.
 
@@ -102,7 +111,7 @@ def read(**values: Any) -> None:
     started = time.monotonic()
     with progress_of(values) as progress:
         found = read_parmetis(
-            values["in_dir"],
+            graph_of(values["in_dir"], values),
             values["parts_path"],
             values["assign_dir"],
             num_parts=values["num_parts"],

@@ -8,12 +8,14 @@ from typing import Any
 import click
 
 from daskgraphpart.cli.options import (
+    CONFINED_OPTION,
     JOB_OPTIONS,
     METHOD_OPTIONS,
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
     STAGING_OPTION,
     dispatch_options_of,
+    graph_of,
     method_of,
     progress_of,
     resources_of,
@@ -27,6 +29,7 @@ from daskgraphpart.cli.summary import show_outcome
 @click.argument("out_dir", type=click.Path())
 @click.option("--num-parts", type=int, required=True, help="Number of parts.")
 @with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
+@CONFINED_OPTION
 def command(**values: Any) -> None:
     """Partition the graph in IN_DIR (metadata.json and data files) and write what DGL loads to OUT_DIR.
 
@@ -40,7 +43,7 @@ def command(**values: Any) -> None:
     started = time.monotonic()
     with progress_of(values) as progress:
         outcome = partition(
-            values["in_dir"],
+            graph_of(values["in_dir"], values),
             values["out_dir"],
             values["num_parts"],
             **method_of(values),

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, progress_of, resources_of, with_options
 
 
 @click.command("remap")
@@ -19,6 +19,7 @@ from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_o
 @click.option("--reverse", is_flag=True, help="From the order of the input graph into that of new IDs.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT_PATH.")
 @with_options(RESOURCE_OPTIONS)
+@CONFINED_OPTION
 def command(**values: Any) -> None:
     """Bring the rows in IN_PATH, by new type-wise ID, into the order of the graph that was partitioned.
 
@@ -33,7 +34,7 @@ def command(**values: Any) -> None:
     from daskgraphpart.errors import OptionError
     from daskgraphpart.partitioned.graph import open_partitions
 
-    graph = open_partitions(values["partitions"])
+    graph = open_partitions(values["partitions"], confined=values["confined"])
     kind = values["kind"]
     if kind is None:
         if len(graph.ntypes) != 1:

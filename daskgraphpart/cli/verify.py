@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import (
+    CONFINED_OPTION,
+    RESOURCE_OPTIONS,
+    graph_of,
+    progress_of,
+    resources_of,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from daskgraphpart.verification.findings import Report
@@ -28,6 +35,7 @@ MOST_FINDINGS_SHOWN = 20
     help="Compare checksums with the manifest (default, if there is one); --checksums without IN_DIR does just that.",
 )
 @with_options(RESOURCE_OPTIONS)
+@CONFINED_OPTION
 def command(**values: Any) -> None:
     """Compare the partitions in OUT_DIR with the graph in IN_DIR they were made from.
 
@@ -52,12 +60,21 @@ def command(**values: Any) -> None:
 
 
 def _verify(directories: tuple[str, ...], values: dict[str, Any], how: dict[str, Any]) -> Report:
+    from daskgraphpart.partitioned.graph import open_partitions
     from daskgraphpart.verification.pipeline import verify, verify_checksums
 
+    if values["confined"]:
+        open_partitions(directories[-1], confined=True)
     if len(directories) == 1:
         return verify_checksums(directories[0], **how)
+    graph = graph_of(directories[0], values)
     return verify(
-        *directories, quick=values["quick"], sample=values["sample"], checksums=values["checksums"] is not False, **how
+        graph,
+        directories[1],
+        quick=values["quick"],
+        sample=values["sample"],
+        checksums=values["checksums"] is not False,
+        **how,
     )
 
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dgl_layout.encoding import BFLOAT16, CPU, MAGIC_ARRAY, dtype_of_code
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import MOST_AXES, Region, checked_nbytes
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     import numpy as np
 
-MOST_AXES = 32
+MOST_ARRAYS = 1 << 20
+LONGEST_NAME = 1 << 12
 SMALLEST_NAMED_ARRAY = 48  # length of the name, header of an array with no axis
 
 
@@ -109,7 +110,10 @@ class FileReader:
 
     def text(self) -> str:
         """Read a name."""
-        content = self.take(self.count(1, "characters"))
+        length = self.count(1, "characters")
+        if length > LONGEST_NAME:
+            raise self.fault("name is too long", expected=f"at most {LONGEST_NAME:,} bytes", found=f"{length:,}")
+        content = self.take(length)
         try:
             return content.decode()
         except UnicodeDecodeError as error:
@@ -127,10 +131,10 @@ class FileReader:
             )
         shape = self.unpack(f"{num_axes}q")
         dtype = self._dtype(code, bits)
-        nbytes, expected = self.i64(), dtype.itemsize
-        for length in shape:
-            expected *= length
-        if min(shape, default=0) < 0 or nbytes != expected:
+        nbytes, expected = self.i64(), checked_nbytes(shape, dtype)
+        if expected is None:
+            raise self.fault("impossible shape of an array", found=shape)
+        if nbytes != expected:
             raise self.fault("size of an array is not that of its shape", expected=f"{expected:,}", found=f"{nbytes:,}")
         offset = self.position
         if nbytes > self.size - offset:
@@ -146,6 +150,8 @@ class FileReader:
     def named_arrays(self) -> dict[str, Region]:
         """Read a dictionary of arrays; of entries with the same name the last is kept, as in DGL."""
         entries = self.count(SMALLEST_NAMED_ARRAY, "arrays")
+        if entries > MOST_ARRAYS:
+            raise self.fault("impossible number of arrays", expected=f"at most {MOST_ARRAYS:,}", found=f"{entries:,}")
         found = {}
         for _ in range(entries):
             name = self.text()

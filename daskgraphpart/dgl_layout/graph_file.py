@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.dgl_layout.edge_ends import read_ends
 from daskgraphpart.dgl_layout.encoding import (
     EMPTY_ARRAY,
     MAGIC_COO,
@@ -39,7 +40,6 @@ ALL_FORMATS = 7
 BITMASK = 1 << 32  # set where formats are bits; the 0.9 series numbered them
 OLD_FORMATS = {1: ("coo",), 2: ("csr",), 3: ("csc",)}
 INT64 = np.dtype("<i8")
-IDS_AT_ONCE = 1 << 20
 
 
 # ---------------------------------------------------------------------------------------------------------- writing
@@ -150,28 +150,13 @@ class GraphFile:
 
         From COO they are read where they are. CSR and CSC hold edges in another order, so that all edge IDs are looked
         through, in blocks.
+
+        Raises
+        ------
+        LayoutError
+            If an edge ends at a node that is not there, or the rows or edge IDs of a matrix are not what they must be.
         """
-        if "coo" in self.formats:
-            coo = self.formats["coo"]
-            return coo["row"].read(start, stop), coo["col"].read(start, stop)
-        name = "csc" if "csc" in self.formats else "csr"
-        matrix = self.formats[name]
-        places = _places_of_edges(matrix["data"], matrix["indices"].num_rows, start, stop)
-        rows = np.searchsorted(matrix["indptr"].memmap(), places, side="right") - 1
-        columns = matrix["indices"].memmap()[places]
-        return (columns, rows) if name == "csc" else (rows, columns)
-
-
-def _places_of_edges(eids: Region, num_edges: int, start: int, stop: int) -> np.ndarray:
-    """Places in a matrix of edges ``[start, stop)``, in the order of their IDs."""
-    if not eids.num_rows:  # no IDs: they are the places
-        return np.arange(start, stop)
-    places = np.empty(stop - start, np.int64)
-    for first in range(0, num_edges, IDS_AT_ONCE):
-        ids = eids.read(first, min(first + IDS_AT_ONCE, num_edges))
-        mine = np.flatnonzero((ids >= start) & (ids < stop))
-        places[ids[mine] - start] = mine + first
-    return places
+        return read_ends(self.formats, self.num_nodes, self.num_edges, (start, stop))
 
 
 def read_graph_file(path: str | os.PathLike[str]) -> GraphFile:
@@ -214,6 +199,8 @@ def _read_graph(reader: FileReader) -> GraphFile:
     formats = {name: _read_format(reader, name, shapes, claims) for name in _format_names(reader, stored)}
     _expect_one(reader, "node types")
     num_nodes = reader.i64()
+    if num_nodes < 0:
+        raise reader.fault("impossible number of nodes", found=f"{num_nodes:,}")
     num_edges = next((edges for _, _, edges in shapes), 0)
     for name, nodes, edges in shapes:
         if (nodes, edges) != (num_nodes, num_edges):
@@ -229,8 +216,9 @@ def _read_graph(reader: FileReader) -> GraphFile:
     for what in ("node type names", "edge type names"):
         _expect_one(reader, what)
         reader.text()
-    reader.take(reader.u64())  # DGL seeks it from the end of the file: a check that all is there
-    reader.u64()
+    index = reader.unpack("QQQQ")  # where the graph begins, which DGL seeks from the end of the file
+    if (index[0], index[1], index[3]) != (16, 1, 16):
+        raise reader.fault("the index at the end of the file is damaged", expected="that of 1 graph", found=index)
     may_make = allowed & ALL_FORMATS if allowed >> 32 else ALL_FORMATS
     return GraphFile(num_nodes, num_edges, formats, node_arrays, edge_arrays, claims, may_make)
 
@@ -254,7 +242,8 @@ def _read_format(
     claims[name] = tuple(map(bool, reader.take(2 if name == "coo" else 1)))
     wrong_ids = {str(region.dtype) for region in (first, second)} - {"int64", "int32"}
     lengths = (second.shape, second.shape) if name == "coo" else ((num_rows + 1,), second.shape)
-    if wrong_ids or first.shape != lengths[0] or len(second.shape) != 1 or num_rows != num_columns:
+    fits = first.shape == lengths[0] and len(second.shape) == 1 and num_rows == num_columns >= 0
+    if wrong_ids or not fits or first.dtype != second.dtype:
         raise reader.fault(
             f"{name.upper()} matrix of a homogeneous graph does not fit together",
             expected="integers, one axis, as many rows as columns",
@@ -265,8 +254,9 @@ def _read_format(
         if edge_ids.num_rows:
             raise reader.fault("COO matrix with edge IDs, which DGL ignores", found=f"{edge_ids.num_rows:,} IDs")
         return {"row": first, "col": second}
-    if edge_ids.shape not in (second.shape, (0,)):
-        raise reader.fault("wrong number of edge IDs", expected=second.shape, found=edge_ids.shape)
+    if edge_ids.shape not in (second.shape, (0,)) or edge_ids.dtype.name not in ("int64", "int32"):
+        expected, found = (f"{region.dtype} of shape {region.shape}" for region in (second, edge_ids))
+        raise reader.fault("not the edge IDs of the matrix", expected=expected, found=found)
     return {"indptr": first, "indices": second, "data": edge_ids}
 
 

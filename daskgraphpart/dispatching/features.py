@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.chunked.blocks import cut_rows
+from daskgraphpart.chunked.first_fault import first_fault
+from daskgraphpart.chunked.read_block import read_rows
 from daskgraphpart.dispatching.lay_out import lay_out_features
 from daskgraphpart.dispatching.place_rows import RowUnit, place_rows_pass
 from daskgraphpart.dispatching.stage_rows import StageUnit, move_rows_through_zarr
@@ -109,17 +111,20 @@ def move_features(
     counts = np.stack([offsets[t.name].totals if t.name in offsets else nothing for t in types] or [nothing], axis=1)
     regions = lay_out_features(job, file_name, types, counts[:, : len(types)])
     by_feature = [_row_units(feature, owners, offsets, file_name, regions) for feature in features]
-    if job.runner.resources.staging == "zarr":
-        staged = [
-            [
-                StageUnit(unit, job.work.staged(feature.kind, feature.type_id, feature.data_id, i))
-                for i, unit in enumerate(units)
+    in_order = [unit for units in by_feature for unit in units]
+    blocks = [unit.block for unit in in_order]
+    with first_fault(blocks, lambda index: read_rows(blocks[index], in_order[index].spec), job.runner):
+        if job.runner.resources.staging == "zarr":
+            staged = [
+                [
+                    StageUnit(unit, job.work.staged(feature.kind, feature.type_id, feature.data_id, i))
+                    for i, unit in enumerate(units)
+                ]
+                for feature, units in zip(features, by_feature, strict=True)
             ]
-            for feature, units in zip(features, by_feature, strict=True)
-        ]
-        move_rows_through_zarr(staged, job.out, job.num_parts, job.sizes.row_block_bytes, job.runner)
-    else:
-        job.runner.run(place_rows_pass([unit for units in by_feature for unit in units], job.out, job.num_parts))
+            move_rows_through_zarr(staged, job.out, job.num_parts, job.sizes.row_block_bytes, job.runner)
+        else:
+            job.runner.run(place_rows_pass(in_order, job.out, job.num_parts))
     return regions
 
 

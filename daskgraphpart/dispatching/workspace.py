@@ -62,9 +62,12 @@ class Workspace:
     def create(cls, out: Path, elsewhere: str | None, is_kept: bool = False) -> Workspace:
         """Make an empty workspace, beside the output unless it is wanted elsewhere."""
         work = cls.of(out, elsewhere, is_kept)
-        shutil.rmtree(work.root, ignore_errors=True)
+        root = Path(work.root)
+        shutil.rmtree(root, ignore_errors=True)
+        root.parent.mkdir(parents=True, exist_ok=True)
+        root.mkdir(mode=0o700)  # the disk may be shared; a link somebody else has put there is an error
         for name in ("owners", "node-maps", "edge-owners", "runs", "halo", "extra", "ends", "local", "staged"):
-            (Path(work.root) / name).mkdir(parents=True)
+            (root / name).mkdir()
         return work
 
     def remove(self) -> None:

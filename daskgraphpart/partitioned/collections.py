@@ -11,6 +11,8 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
+from daskgraphpart.errors import LayoutError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -147,8 +149,10 @@ def _call(read: Any) -> pd.DataFrame:
 
 
 def _part_edges(graph: GraphFile, book: PartitionBook, maps: Maps | None, start: int, stop: int) -> pd.DataFrame:
-    src, dst = _ends(graph, start, stop)
-    eids = graph.edge_arrays["_ID"].read(start, stop)
+    src, dst = _ends(graph, book, start, stop)
+    region = graph.edge_arrays["_ID"]
+    eids = region.read(start, stop)
+    _check_new_ids(eids, book.edge_ranges, region)
     types, _ = book.map_to_per_etype(eids)
     inner = graph.edge_arrays["inner_edge"].read(start, stop).astype(bool)
     if maps is not None:
@@ -175,15 +179,32 @@ def _typed_edges(
     edges: tuple[int, int],
     shift: int,
 ) -> pd.DataFrame:
-    src, dst = (book.map_to_per_ntype(ids)[1] for ids in _ends(graph, *edges))
+    src, dst = (book.map_to_per_ntype(ids)[1] for ids in _ends(graph, book, *edges))
     if maps is None:
         return pd.DataFrame({"src": src, "dst": dst})
     eids = maps[2][edges[0] + shift : edges[1] + shift]
     return pd.DataFrame({"src": maps[0][src], "dst": maps[1][dst], "eid": eids})
 
 
-def _ends(graph: GraphFile, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+def _ends(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     """New homogeneous IDs of the ends of local edges ``[start, stop)``."""
-    new_nids = np.asarray(graph.node_arrays["_ID"].memmap())
+    region = graph.node_arrays["_ID"]
+    new_nids = np.asarray(region.memmap())
     src, dst = (new_nids[ids] for ids in graph.ends(start, stop))
+    for ids in (src, dst):
+        _check_new_ids(ids, book.node_ranges, region)
     return src, dst
+
+
+def _check_new_ids(ids: np.ndarray, ranges: np.ndarray, region: Region) -> None:
+    """Refuse homogeneous IDs in a part's file that no part owns."""
+    total = int(ranges.max(initial=0))
+    if ids.size and not 0 <= ids.min() <= ids.max() < total:
+        raise LayoutError(
+            "an ID that is in no part",
+            file=region.path,
+            place="_ID",
+            expected=f"an ID in [0, {total:,})",
+            found=int(ids[(ids < 0) | (ids >= total)][0]),
+            hint="copy the part again, or make the partitions again",
+        )

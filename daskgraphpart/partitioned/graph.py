@@ -13,6 +13,7 @@ from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, stored_data
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
     import os
@@ -29,13 +30,16 @@ if TYPE_CHECKING:
     Regions: TypeAlias = Mapping[str, Mapping[str, Region]]
 
 
-def open_partitions(path: str | os.PathLike[str]) -> PartitionedGraph:
+def open_partitions(path: str | os.PathLike[str], *, confined: bool = False) -> PartitionedGraph:
     """Open partitions that we or DGL wrote; reads the config and, when asked, headers of files.
 
     Parameters
     ----------
     path : path
         Output directory, or its partition config.
+    confined : bool
+        Refuse files outside that directory: absolute paths, ``..`` and symbolic links may not lead out of it. For
+        partitions from somebody else; otherwise they are honoured.
 
     Returns
     -------
@@ -46,8 +50,9 @@ def open_partitions(path: str | os.PathLike[str]) -> PartitionedGraph:
     LayoutError
         If there is no config, it is inconsistent, or a file is missing.
     """
-    config_path = find_config(path)
-    return PartitionedGraph(config_path, read_config(config_path))
+    with environment_faults():
+        config_path = find_config(path)
+        return PartitionedGraph(config_path, read_config(config_path, confined=confined))
 
 
 class PartitionedGraph:

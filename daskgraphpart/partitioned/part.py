@@ -51,31 +51,38 @@ class Part:
     @cached_property
     def graph(self) -> GraphFile:
         """Local graph: sizes, and regions of its arrays."""
-        return read_graph_file(self.graph_path)
+        graph = read_graph_file(self.graph_path)
+        if self._has_ranges:
+            check_graph(graph, str(self.graph_path), self.num_inner_nodes, self.num_inner_edges)
+        return graph
 
     @cached_property
     def node_regions(self) -> Mapping[str, Mapping[str, Region]]:
         """Regions of node features, by type and name."""
-        return _by_type(read_tensor_file(self.node_feats_path), self.book.ntypes)
+        regions = _by_type(read_tensor_file(self.node_feats_path), self.book.ntypes)
+        self._check_rows(regions, self.book.ntypes, self.book.node_ranges)
+        return regions
 
     @cached_property
     def edge_regions(self) -> Mapping[str, Mapping[str, Region]]:
         """Regions of edge features, by type and name."""
-        return _by_type(read_tensor_file(self.edge_feats_path), self.book.etypes)
+        regions = _by_type(read_tensor_file(self.edge_feats_path), self.book.etypes)
+        self._check_rows(regions, self.book.etypes, self.book.edge_ranges)
+        return regions
 
     @cached_property
     def orig_nid_regions(self) -> Mapping[str, Region]:
         """Regions of original node IDs, by type; empty where they were not saved."""
-        return self._beside("orig_nids.dgl") or self._inside(
-            self.graph.node_arrays, self.book.node_ranges, self.book.ntypes
-        )
+        regions = self._beside("orig_nids.dgl")
+        self._check_rows({kind: {"": ids} for kind, ids in regions.items()}, self.book.ntypes, self.book.node_ranges)
+        return regions or self._inside(self.graph.node_arrays, self.book.node_ranges, self.book.ntypes)
 
     @cached_property
     def orig_eid_regions(self) -> Mapping[str, Region]:
         """Regions of original edge IDs, by type; empty where they were not saved."""
-        return self._beside("orig_eids.dgl") or self._inside(
-            self.graph.edge_arrays, self.book.edge_ranges, self.book.etypes
-        )
+        regions = self._beside("orig_eids.dgl")
+        self._check_rows({kind: {"": ids} for kind, ids in regions.items()}, self.book.etypes, self.book.edge_ranges)
+        return regions or self._inside(self.graph.edge_arrays, self.book.edge_ranges, self.book.etypes)
 
     @cached_property
     def split_nids(self) -> Mapping[str, np.ndarray]:
@@ -142,6 +149,30 @@ class Part:
             [original_ids(eids, etype, where) for etype in self.book.etypes],
         )
 
+    @property
+    def _has_ranges(self) -> bool:
+        """Whether the ranges of the book mean something; not where IDs were kept."""
+        return bool(self.book.node_ranges.any())
+
+    def _check_rows(
+        self, regions: Mapping[str, Mapping[str, Region]], types: tuple[str, ...], ranges: np.ndarray
+    ) -> None:
+        """Refuse arrays of a type that have not as many rows as the part owns of it; without a name they are IDs."""
+        if not self._has_ranges:
+            return
+        for kind, (start, stop) in zip(types, ranges[self.part_id].tolist(), strict=True):
+            for name, region in regions.get(kind, {}).items():
+                is_wrong = len(region.shape) != 1 or region.dtype.kind not in "iu" if not name else not region.shape
+                if is_wrong or region.num_rows != stop - start:
+                    raise LayoutError(
+                        "an array has not the rows that the part owns",
+                        file=region.path,
+                        place=f"{kind}/{name}" if name else kind,
+                        expected=f"{stop - start:,} {'rows' if name else 'integers'}",
+                        found=f"{region.dtype} of shape {region.shape}",
+                        hint="copy the part again, or make the partitions again",
+                    )
+
     def _beside(self, name: str) -> dict[str, Region]:
         path = self.graph_path.parent / name
         return read_tensor_file(path) if path.is_file() else {}
@@ -156,6 +187,33 @@ class Part:
             offset = region.offset + start * region.row_nbytes
             found[name] = replace(region, offset=offset, shape=(stop - start,))
         return found
+
+
+def check_graph(graph: GraphFile, file: str, num_inner_nodes: int, num_inner_edges: int) -> None:
+    """Refuse a local graph without the arrays of a partition, or with fewer nodes or edges than the part owns.
+
+    Raises
+    ------
+    LayoutError
+        With what is wrong.
+    """
+    for what, arrays, found, owned in (
+        ("node", graph.node_arrays, graph.num_nodes, num_inner_nodes),
+        ("edge", graph.edge_arrays, graph.num_edges, num_inner_edges),
+    ):
+        for key in ("_ID", f"inner_{what}"):
+            region = arrays.get(key)
+            if region is None or len(region.shape) != 1 or region.dtype.kind not in "iu":
+                raise LayoutError(
+                    "not the graph of a partition",
+                    file=file,
+                    expected=f"{what} data {key!r}, one integer per {what}",
+                    found="none" if region is None else f"{region.dtype} of shape {region.shape}",
+                )
+        if found < owned:
+            raise LayoutError(
+                f"the part owns more {what}s than its graph has", file=file, expected=f"at least {owned:,}", found=found
+            )
 
 
 def _by_type(regions: Mapping[str, Region], types: tuple[str, ...]) -> dict[str, dict[str, Region]]:

@@ -6,6 +6,7 @@ it asked for and nothing else, and a short read is an error instead of a bus err
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from dataclasses import dataclass, replace
@@ -22,6 +23,14 @@ from daskgraphpart.storage.atomic import whole_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import BinaryIO
+
+MOST_AXES = 32
+MOST_NBYTES = 1 << 62
+MOST_NPY_HEADER = 1 << 17  # numpy parses no more than 10,000 bytes of it
+_NOT_NPY = (
+    ValueError, EOFError, SyntaxError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,
+    MemoryError, TokenError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,25 +173,54 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
     if not Path(name).is_file():
         raise InputFileNotFoundError("no such file", file=name)
     with open(name, "rb") as file:
-        try:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            with _PARSING:
-                shape, fortran, dtype = read(file)
-        except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as fault:
-            raise InputFileError("not a readable npy file", file=name, found=str(fault).splitlines()[0]) from fault
-        offset, size = file.tell(), os.fstat(file.fileno()).st_size
+        size = os.fstat(file.fileno()).st_size
+        # the whole header, and no more: numpy would allocate what its length says
+        head = io.BytesIO(file.read(MOST_NPY_HEADER))
+    try:
+        version = np.lib.format.read_magic(head)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"unknown version {version[0]}.{version[1]}")
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        with _PARSING:
+            shape, fortran, dtype = read(head)
+    except _NOT_NPY as fault:
+        found = next(iter(str(fault).splitlines()), type(fault).__name__)
+        raise InputFileError("not a readable npy file", file=name, found=found) from fault
     if dtype.kind not in "biufc" or not shape:
         what = "is 0-dimensional" if not shape else "does not hold plain numbers"
-        raise InputFileError(f"npy array {what}", file=name, found=f"dtype {dtype}, shape {shape}")
-    nbytes = dtype.itemsize
-    for length in shape:
-        nbytes *= length
-    if min(shape) < 0 or size < offset + nbytes:
+        hint = "objects are pickled, and are never loaded" if dtype.hasobject else None
+        raise InputFileError(f"npy array {what}", file=name, found=f"dtype {dtype}, shape {shape}", hint=hint)
+    offset, nbytes = head.tell(), checked_nbytes(shape, dtype)
+    if nbytes is None:
+        raise InputFileError("impossible shape of an npy array", file=name, found=_shortened(shape))
+    if size < offset + nbytes:
         raise InputFileError(
             "npy file is truncated", file=name, expected=f"{offset + nbytes:,} bytes", found=f"{size:,} bytes"
         )
     return NpyHeader(offset, dtype, tuple(shape), bool(fortran) and len(shape) > 1)
+
+
+def checked_nbytes(shape: tuple[int, ...], dtype: np.dtype) -> int | None:
+    """Bytes of an array somebody claims to have.
+
+    Returns
+    -------
+    int or None
+        None if no array can be like that: numpy counts axes and bytes, those of a row even if there is no row, up to a
+        limit, beyond which products of lengths are silently wrong.
+    """
+    if len(shape) > MOST_AXES or min(shape, default=0) < 0:
+        return None
+    nbytes = filled = dtype.itemsize
+    for length in shape:
+        nbytes *= length
+        filled *= max(1, length)
+    return nbytes if filled <= MOST_NBYTES else None
+
+
+def _shortened(shape: tuple[int, ...]) -> str:
+    text = f"({', '.join(str(length) for length in shape[:8])}{', ...' if len(shape) > 8 else ''})"
+    return text if len(text) < 200 else f"{text[:200]}..."
 
 
 def open_npy(path: str | os.PathLike[str]) -> Region:

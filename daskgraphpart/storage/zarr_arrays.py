@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.atomic import whole_directory
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from daskgraphpart.storage.json_file import read_json_object
 
 
 def write_rows_array(path: str | Path, rows: np.ndarray, chunk_rows: int) -> None:
@@ -59,16 +58,39 @@ def create_rows_array(path: str | Path, shape: tuple[int, ...], dtype: np.dtype,
     return zarr.create_array(str(path), shape=shape, dtype=dtype, chunks=chunks, compressors=None, overwrite=True)
 
 
+def refuse_pickles(path: str | Path) -> None:
+    """Refuse an array of zarr's format 2 whose chunks are pickles, which are programs that reading them would run.
+
+    Not every release of zarr refuses them in arrays of numbers.
+
+    Raises
+    ------
+    InputFileError
+        If a codec is one.
+    """
+    header = Path(path) / ".zarray"
+    if not header.is_file():
+        return
+    content = read_json_object(header, InputFileError)
+    filters = content.get("filters")
+    codecs = [content.get("compressor"), *(filters if isinstance(filters, list) else ())]
+    if any(isinstance(codec, dict) and codec.get("id") == "pickle" for codec in codecs):
+        raise InputFileError(
+            "zarr array of pickled objects, which are never loaded", file=str(header), expected="plain numbers"
+        )
+
+
 def open_rows_array(path: str | Path) -> Any:
     """Open a zarr array for reading.
 
     Raises
     ------
     InputFileError
-        If it is none.
+        If it is none, or holds pickled objects.
     """
     import zarr
 
+    refuse_pickles(path)
     try:
         return zarr.open_array(str(path), mode="r")
     except Exception as fault:  # zarr raises its own errors, KeyError, ValueError, ...

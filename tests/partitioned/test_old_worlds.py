@@ -135,7 +135,7 @@ def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda c: c.pop("node_map"), ("node_map",)),
         (lambda c: c.update(node_map="node_map.npy"), ("node_map", "missing")),
         (lambda c: c["node_map"]["u"].__setitem__(1, [0, 3]), ("node_map.u[1]", "follow")),
-        (lambda c: c.update(num_parts=3), ("node_map", "3 pairs")),
+        (lambda c: c.update(num_parts=3), ("num_parts", "found 3")),
         (lambda c: c["etypes"].update({"x": 7}), ("etypes",)),
         (lambda c: c.update(etypes={"a:b": 0, "v:liked-by:u": 1}, edge_map={"a:b": [[0, 0], [0, 0]],
                             "v:liked-by:u": c["edge_map"]["v:liked-by:u"]}), ("edge_map",)),

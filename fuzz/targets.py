@@ -1,0 +1,354 @@
+"""What the fuzzers call: one function per format, which takes bytes and fails unless the package behaves.
+
+It behaves if it raises nothing but `GraphPartError`, and reads what an independent, slow reader reads.
+The scripts beside this file feed the functions under coverage guidance, `tests/fuzz` feeds them with hypothesis.
+"""
+
+from __future__ import annotations
+
+import atexit
+import io
+import json
+import os
+import re
+import shutil
+import struct
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyarrow import parquet
+
+from daskgraphpart.chunked import read_npy  # noqa: F401 - instrumented with the rest, though imported late elsewhere
+from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.chunked.headers import edge_file, feature_files
+from daskgraphpart.chunked.metadata import Files
+from daskgraphpart.chunked.read_block import read_edges, read_rows
+from daskgraphpart.chunked.scan_edges import count_rows
+from daskgraphpart.dgl_layout.config import read_config
+from daskgraphpart.dgl_layout.graph_file import read_graph_file
+from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
+from daskgraphpart.errors import GraphPartError
+from daskgraphpart.kernels.parse_columns import parse_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daskgraphpart.storage.region import Region
+
+DELIMITERS = " ,\t;|"
+MOST_ROWS_AT_ONCE = 7  # small blocks: their borders are where mistakes are
+MOST_BYTES_TO_COMPARE = 1 << 24
+
+
+@cache
+def scratch() -> Path:
+    """Directory of the files that are read; in memory where there is such a place."""
+    shared = "/dev/shm"
+    directory = tempfile.mkdtemp(prefix="fuzz-", dir=shared if os.path.isdir(shared) else None)
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return Path(directory)
+
+
+def write(name: str, content: bytes) -> str:
+    """Write the file that is read next."""
+    path = scratch() / name
+    path.write_bytes(content)
+    return str(path)
+
+
+def interpret_kernels() -> None:
+    """Let the kernels that parse text run as Python: bytes as int64, since numba's arithmetic does not wrap around."""
+    from daskgraphpart.chunked import read_csv, scan_edges
+
+    for module, name in (
+        (read_csv, "parse_edges"),
+        (scan_edges, "count_lines"),
+        (sys.modules[__name__], "parse_columns"),
+    ):
+        kernel = getattr(module, name)
+        setattr(module, name, lambda content, *rest, kernel=kernel: kernel(content.astype(np.int64), *rest))
+
+
+# ----------------------------------------------------------------------------------------------------------- metadata
+
+
+@cache
+def graph_directory() -> Path:
+    """Data files of a small graph, for metadata that name them."""
+    directory = scratch() / "graph"
+    directory.mkdir()
+    (directory / "e.csv").write_text("0 1\n1 0\n2 2\n")
+    np.save(directory / "x.npy", np.zeros((3, 2), "f4"))
+    np.save(directory / "y.npy", np.zeros(3, "i8"))
+    return directory
+
+
+@cache
+def partition_directory() -> Path:
+    """Files of small partitions, for configs that name them."""
+    directory = scratch() / "partitions"
+    for part in range(2):
+        (directory / f"part{part}").mkdir(parents=True)
+        for name in ("graph.dgl", "node_feat.dgl", "edge_feat.dgl"):
+            (directory / f"part{part}" / name).write_bytes(empty_tensor_file())
+    return directory
+
+
+def empty_tensor_file() -> bytes:
+    """Tensor file without entries."""
+    return struct.pack("<QQQ", 0xDD5A9FBE3FA2443F, 0, 0)
+
+
+def check_metadata(content: bytes) -> bool:
+    """`metadata.json` of a chunked graph: opened as it is, or refused. Returns whether it was accepted."""
+    directory = graph_directory()
+    (directory / "metadata.json").write_bytes(content)
+    try:
+        graph = read_chunked(directory)
+    except GraphPartError:
+        return False
+    said = json.loads(content)
+    assert list(graph.schema.ntypes) == said["node_type"]
+    assert list(graph.schema.etypes) == said.get("edge_type", [])
+    for what, types in (("nodes", graph.schema.node_types), ("edges", graph.schema.edge_types)):
+        counts = [t.num_rows for t in types]
+        assert said.get(f"num_{what}_per_type", counts) == counts
+        assert [sum(of) for of in said.get(f"num_{what}_per_chunk", [[count] for count in counts])] == counts
+    for file in graph.files:
+        assert os.path.isfile(file.path)
+    return True
+
+
+def check_config(content: bytes) -> bool:
+    """Partition config: read as it is, or refused. Returns whether it was accepted."""
+    path = partition_directory() / "g.json"
+    path.write_bytes(content)
+    try:
+        config = read_config(path)
+    except GraphPartError:
+        return False
+    said = json.loads(content)
+    book = config.book
+    assert config.num_parts == said["num_parts"] == len(config.parts)
+    assert set(book.ntypes) == set(said.get("ntypes", {"_N": 0}))
+    for names, ranges, key in (
+        (book.ntypes, book.node_ranges, "node_map"),
+        (book.etypes, book.edge_ranges, "edge_map"),
+    ):
+        lengths = ranges[..., 1] - ranges[..., 0]
+        assert lengths.min(initial=0) >= 0
+        assert lengths.sum() == said["num_nodes" if key == "node_map" else "num_edges"]
+        for i, name in enumerate(names):
+            of_type = said[key] if isinstance(said[key], list) else said[key][name]
+            if np.ndim(of_type) == 2:
+                assert ranges[:, i].tolist() == of_type
+    return True
+
+
+def check_json(content: bytes) -> bool:
+    """Both of them. Returns whether either was accepted."""
+    return check_metadata(content) | check_config(content)
+
+
+# ---------------------------------------------------------------------------------------------------------------- CSV
+
+
+def check_csv(content: bytes) -> bool:
+    """Edges as text; the first byte chooses the delimiter, the second the size of blocks. Returns whether accepted."""
+    if len(content) < 2:
+        return False
+    delimiter, most_bytes, text = DELIMITERS[content[0] % len(DELIMITERS)], 1 + content[1] % 40, content[2:]
+    path = write("e.csv", text)
+    check_columns(text)
+    lines = [line for line in text.split(b"\n") if line.strip(b" \t\r")]
+    try:
+        file = edge_file(path, Files("csv", delimiter, (path,)))
+        blocks = cut_bytes([file], most_bytes)
+        counts = [count_rows(block) for block in blocks]
+        assert sum(counts) == len(lines), "every line is counted once"
+        found = [read_edges(block) for block in number_blocks(blocks, counts)]
+    except GraphPartError:
+        return False
+    src, dst = (np.concatenate([np.zeros(0, np.int64), *(pair[end] for pair in found)]) for end in range(2))
+    expected = [slow_edge(line, delimiter.encode()) for line in lines]
+    assert list(zip(src.tolist(), dst.tolist(), strict=True)) == expected
+    return True
+
+
+def slow_edge(line: bytes, delimiter: bytes) -> tuple[int, int]:
+    """The two integers of a line."""
+    columns = line.strip(b" \r" if delimiter == b"\t" else b" \t\r")
+    if delimiter == b" ":
+        first, second = re.split(rb"[ \t]+", columns)[:2] if b"\t" in columns else columns.split()[:2]
+    else:
+        first, second = columns.split(delimiter)[:2]
+    return int(first), int(second)
+
+
+def check_columns(text: bytes) -> None:
+    """Columns between blanks, as ParMETIS' files have them, against splitting by Python."""
+    content = np.frombuffer(text, np.uint8)
+    lines = [line.split() for line in re.split(rb"\n", text.replace(b"\v", b"?").replace(b"\f", b"?")) if line.split()]
+    values = np.full((2, len(lines)), -(2**62))
+    columns = np.array([0, 2])
+    rows, fault, offset = parse_columns(content, columns, 0, values)
+    assert 0 <= offset <= len(text)
+    assert 0 <= rows <= len(lines) + 1
+    if fault == 0:
+        assert rows == len(lines)
+        assert values.T.tolist() == [[int(line[0]), int(line[2])] for line in lines]
+
+
+# ---------------------------------------------------------------------------------------------------------------- npy
+
+
+def check_npy(content: bytes) -> bool:
+    """An npy file, as edges and as a feature. Returns whether either was accepted."""
+    path = write("x.npy", content)
+    accepted = False
+    try:
+        file = edge_file(path, Files("numpy", " ", (path,)))
+        edges = np.concatenate([np.zeros((0, 2), np.int64), *(np.stack(read_edges(b), axis=1) for b in cuts(file))])
+    except GraphPartError:
+        pass
+    else:
+        accepted = True
+        assert np.array_equal(edges, np.load(io.BytesIO(content), allow_pickle=False))
+    return check_feature(path, "numpy", lambda: np.load(io.BytesIO(content), allow_pickle=False)) or accepted
+
+
+def cuts(file: InputFile) -> Iterator[Block]:
+    """Small blocks of a file; the first few if there are many."""
+    for number, block in enumerate(cut_rows([file], max(MOST_ROWS_AT_ONCE, (file.num_rows or 0) // 50))):
+        assert number < 200
+        yield block
+
+
+def check_feature(path: str, form: str, load: object) -> bool:
+    """A file as a feature, against another reader."""
+    try:
+        spec, (file,) = feature_files("x", Files(form, " ", (path,)), "metadata.json")
+        if (file.num_rows or 0) * max(1, spec.row_nbytes) > MOST_BYTES_TO_COMPARE:
+            return True
+        rows = [read_rows(block, spec) for block in cuts(file)]
+    except GraphPartError:
+        return False
+    found = np.concatenate([np.zeros((0, *spec.row_shape), spec.dtype), *rows])
+    expected = np.asarray(load()).reshape(found.shape)  # type: ignore[operator]
+    assert found.dtype == expected.dtype.newbyteorder("=")
+    if found.dtype.kind == "b":
+        assert set(np.unique(found.view(np.uint8)).tolist()) <= {0, 1}
+        found, expected = found.view(np.uint8), expected.view(np.uint8) != 0
+    assert np.array_equal(found, expected, equal_nan=found.dtype.kind == "f")
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------------ parquet
+
+
+def check_parquet(content: bytes) -> bool:
+    """A parquet file, as edges and as a feature. Returns whether either was accepted."""
+    path = write("x.parquet", content)
+    accepted = False
+    try:
+        file = edge_file(path, Files("parquet", " ", (path,)))
+        if (file.num_rows or 0) > MOST_BYTES_TO_COMPARE // 16:
+            return True
+        edges = np.concatenate([np.zeros((0, 2), np.int64), *(np.stack(read_edges(b), axis=1) for b in cuts(file))])
+    except GraphPartError:
+        pass
+    else:
+        accepted = True
+        table = parquet.ParquetFile(path).read(use_threads=False)
+        names = ["src", "dst"] if {"src", "dst"} <= set(table.column_names) else table.column_names
+        for end, name in enumerate(names):
+            assert np.array_equal(edges[:, end], table[name].to_numpy())
+    return check_feature(path, "parquet", lambda: slow_feature(path)) or accepted
+
+
+def slow_feature(path: str) -> np.ndarray:
+    """Rows of a feature in a parquet file, by way of pandas' objects."""
+    table = parquet.ParquetFile(path).read(use_threads=False)
+    columns = [column.to_pylist() for column in table.columns]
+    if len(columns) == 1:
+        kind = table.schema.field(0).type
+        dtype = (kind.value_type if hasattr(kind, "value_type") else kind).to_pandas_dtype()
+        return np.array(columns[0], dtype)
+    dtypes = [np.dtype(field.type.to_pandas_dtype()) for field in table.schema]
+    return np.stack([np.array(column).astype(np.result_type(*dtypes)) for column in columns], axis=1)
+
+
+# ------------------------------------------------------------------------------------------------------- DGL's files
+
+
+def check_dgl(content: bytes) -> bool:
+    """A graph file or tensor file. Returns whether either was accepted."""
+    path = write("x.dgl", content)
+    return check_tensors(path, content) or check_graph(path, content)
+
+
+def check_tensors(path: str, content: bytes) -> bool:
+    """A tensor file, against a slow reader."""
+    try:
+        regions = read_tensor_file(path)
+    except GraphPartError:
+        return False
+    expected = slow_tensors(content)
+    assert list(regions) == list(expected)
+    for name, region in regions.items():
+        check_region(region, len(content))
+        assert np.array_equal(region.read().view(np.uint8), expected[name].view(np.uint8))
+        assert region.read().shape == expected[name].shape
+    return True
+
+
+def check_region(region: Region, size: int) -> None:
+    """An array lies inside its file."""
+    assert 0 <= region.offset <= region.offset + region.nbytes <= size
+    region.memmap()
+
+
+def slow_tensors(content: bytes) -> dict[str, np.ndarray]:
+    """Arrays of a tensor file, read by `struct`."""
+    at = 24
+    found: dict[str, np.ndarray] = {}
+    for _ in range(struct.unpack_from("<Q", content, 16)[0]):
+        (length,) = struct.unpack_from("<Q", content, at)
+        name = content[at + 8 : at + 8 + length].decode()
+        at += 8 + length
+        axes, code, bits = struct.unpack_from("<iBB", content, at + 24)
+        shape = struct.unpack_from(f"<{axes}q", content, at + 32)
+        (nbytes,) = struct.unpack_from("<q", content, at + 32 + 8 * axes)
+        at += 40 + 8 * axes
+        found[name] = np.frombuffer(content[at : at + nbytes], f"<{'iuf'[code]}{bits // 8}").reshape(shape)
+        at += nbytes
+    return found
+
+
+def check_graph(path: str, content: bytes) -> bool:
+    """A graph file: everything it says can be read, and lies inside."""
+    try:
+        graph = read_graph_file(path)
+    except GraphPartError:
+        return False
+    assert graph.num_nodes >= 0
+    assert graph.num_edges >= 0
+    for regions in (*graph.formats.values(), graph.node_arrays, graph.edge_arrays):
+        for region in regions.values():
+            check_region(region, len(content))
+    for arrays, rows in ((graph.node_arrays, graph.num_nodes), (graph.edge_arrays, graph.num_edges)):
+        assert all(len(region.read()) == rows for region in arrays.values())
+    try:
+        pieces = [graph.ends(start, min(start + 5, graph.num_edges)) for start in range(0, graph.num_edges, 5)[:100]]
+    except GraphPartError:
+        return False
+    for src, dst in pieces:
+        for ids in (src, dst):
+            assert ids.min(initial=0) >= 0
+            assert ids.max(initial=-1) < graph.num_nodes
+    return True
