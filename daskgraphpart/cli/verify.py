@@ -63,11 +63,11 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], how: dict[str,
     from daskgraphpart.partitioned.graph import open_partitions
     from daskgraphpart.verification.pipeline import verify, verify_checksums
 
+    graph = graph_of(directories[0], values) if len(directories) == 2 else None
     if values["confined"]:
         open_partitions(directories[-1], confined=True)
-    if len(directories) == 1:
+    if graph is None:
         return verify_checksums(directories[0], **how)
-    graph = graph_of(directories[0], values)
     return verify(
         graph,
         directories[1],

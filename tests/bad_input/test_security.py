@@ -17,6 +17,7 @@ from bad_input.judge import ETYPE, Case, Server, judge, write_graph
 from commands import call
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.storage.atomic import lasting_directory
 
@@ -266,7 +267,7 @@ def test_a_link_in_the_place_of_the_workspace_is_not_followed(
     graph, shared, theirs = write_graph(tmp_path / "in"), tmp_path / "shared", tmp_path / "theirs"
     shared.mkdir()
     theirs.mkdir()
-    (shared / ".daskgraphpart-work").symlink_to(theirs)
+    Path(Workspace.of(tmp_path / "out", str(shared)).root).symlink_to(theirs)
     options = ("--num-parts", "2", "--quiet", "--workspace", shared)
     assert call("partition", graph, tmp_path / "out", *options) == 2
     assert ".daskgraphpart-work" in capsys.readouterr().err
