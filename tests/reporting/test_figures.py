@@ -240,7 +240,7 @@ def test_a_part_of_another_partition_is_one_error(tmp_path: Path) -> None:
         two_parts(np.arange(count), tmp_path / name)
     path = tmp_path / "a" / "out" / "part0" / "graph.dgl"
     path.write_bytes((tmp_path / "c" / "out" / "part0" / "graph.dgl").read_bytes())
-    with pytest.raises(dgp.GraphPartError, match="graph is smaller than the partition config says"):
+    with pytest.raises(dgp.GraphPartError, match="the part owns more nodes than its graph has"):
         dgp.open_partitions(tmp_path / "a" / "out").report()
     path.write_bytes((tmp_path / "b" / "out" / "part0" / "graph.dgl").read_bytes())
     with pytest.raises(dgp.GraphPartError, match="inner_node contradicts the partition config; expected 3 of them"):
@@ -268,7 +268,7 @@ def test_a_graph_that_is_no_part_is_one_error(tmp_path: Path) -> None:
     partitioned = two_parts(np.arange(6), tmp_path)
     path = tmp_path / "out" / "part0" / "graph.dgl"
     path.write_bytes(path.read_bytes().replace(b"inner_node", b"inner_naut"))
-    with pytest.raises(dgp.GraphPartError, match="not the graph of a partition; expected arrays inner_node"):
+    with pytest.raises(dgp.GraphPartError, match="not the graph of a partition"):
         dgp.open_partitions(partitioned.path).report()
 
 
