@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import killing
 import pytest
-from killing import CASES, Case, die_always, die_once, hashes, make_inputs, sleep_long
+from killing import CASES, Case, die_always, die_once, hashes, make_inputs
 
 import daskgraphpart.assignment.methods.streaming as streaming
 import daskgraphpart.dispatching.features as features
-from daskgraphpart.engine.plan import Pass
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
@@ -166,20 +164,32 @@ def test_a_directory_that_cannot_be_written_is_one_error(inputs: Path, small_dis
         BY_NAME["random"].run(job)
 
 
+SLEEPING_JOB = """
+import sys
+from killing import sleep_long
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.engine.runner import open_runner
+if __name__ == "__main__":
+    with open_runner(Resources(1 << 28, sys.argv[1], 1)) as runner:
+        runner.run(Pass("sleep", sleep_long, [sys.argv[2]], 100.0, [1]))
+"""
+
+
 @pytest.mark.parametrize("cluster", ["processes", "local"])
 def test_workers_die_with_their_client_in_the_middle_of_a_task(cluster: str, tmp_path: Path) -> None:
-    def work() -> None:
-        with open_runner(Resources(1 << 28, cluster, 1)) as runner:
-            runner.run(Pass("sleep", sleep_long, [str(tmp_path)], 100.0, [1]))
-
-    pid = os.fork()
-    if pid == 0:
-        work()
+    # a process of its own: a fork would lack the threads of distributed that other tests have started
+    client = subprocess.Popen(
+        [sys.executable, "-c", SLEEPING_JOB, cluster, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(Path(killing.__file__).parent)},
+    )
+    deadline = time.monotonic() + 60
     while not list(tmp_path.iterdir()):
+        assert client.poll() is None and time.monotonic() < deadline, "the task did not begin"
         time.sleep(0.05)
     (worker,) = (int(path.name) for path in tmp_path.iterdir())
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+    client.kill()
+    client.wait()
     for _ in range(100):
         status = Path(f"/proc/{worker}/stat")
         if not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] == "Z":
