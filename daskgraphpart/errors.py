@@ -6,7 +6,10 @@ environment (disk full, a worker lost) that a rerun can survive.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 LONGEST_VALUE = 600
 
@@ -95,6 +98,18 @@ class AssignmentError(GraphPartError, ValueError):
 
 class OptionError(GraphPartError, ValueError):
     """An option has a value it cannot have."""
+
+
+def check_choice(what: str, place: str | None, found: str, choices: Collection[str]) -> None:
+    """Refuse a value that is none of the choices.
+
+    Raises
+    ------
+    OptionError
+        With the choices.
+    """
+    if found not in choices:
+        raise OptionError(f"unknown {what}", place=place, expected=" or ".join(choices), found=found)
 
 
 class PlanError(GraphPartError, ValueError):

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.graph import ChunkedGraph
+from daskgraphpart.chunked.metadata import DATA_FORMATS
 from daskgraphpart.chunked.output import claimed_directory
-from daskgraphpart.chunked.write_pieces import DATA_FORMATS, SUFFIXES
+from daskgraphpart.chunked.write_pieces import SUFFIXES
 from daskgraphpart.chunking.objects.describe import describe
-from daskgraphpart.chunking.objects.stage import stage
+from daskgraphpart.chunking.objects.stage import is_lazy, stage
 from daskgraphpart.chunking.objects.write import TASK_MEMORY, ChunkConfig, write_source
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.atomic import environment_faults, scratch_directory
 
@@ -123,20 +124,17 @@ def write_graph(
     """Compute what is lazy on the cluster, and write all of it from here: so many files, in these formats."""
     resources = (resources or detect_resources()).limited(TASK_MEMORY)
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as scratch:
-        with open_runner(resources, progress) as runner:
-            source = stage(source, scratch, runner)
+        if is_lazy(source):  # a cluster is not started for nothing
+            with open_runner(resources, progress) as runner:
+                source = stage(source, scratch, runner)
         # arrays in memory are here, and are not sent anywhere
         with open_runner(replace(resources, cluster="threads"), progress) as runner:
             return write_source(source, name, out, *how, runner)
 
 
 def _check(config: ChunkConfig, num_chunks: int) -> None:
-    if config.edge_format not in SUFFIXES:
-        expected = " or ".join(SUFFIXES)
-        raise OptionError("unknown format of edges", place="edge_format", expected=expected, found=config.edge_format)
-    if config.data_format not in DATA_FORMATS:
-        expected, found = " or ".join(DATA_FORMATS), config.data_format
-        raise OptionError("unknown format of features", place="data_format", expected=expected, found=found)
+    check_choice("format of edges", "edge_format", config.edge_format, SUFFIXES)
+    check_choice("format of features", "data_format", config.data_format, DATA_FORMATS)
     if num_chunks < 1:
         raise OptionError("impossible number of files", place="num_chunks", expected="1 or more", found=num_chunks)
     if len(config.delimiter) != 1 or config.delimiter.isalnum() or config.delimiter in "+-.\r\n\0\"'":

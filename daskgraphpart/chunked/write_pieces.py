@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart.chunked.metadata import DATA_FORMATS
+from daskgraphpart.errors import check_choice
 from daskgraphpart.storage.atomic import publish, temporary_path
 from daskgraphpart.storage.region import create_npy
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 # one file suffix per format
 SUFFIXES = {"csv": "csv", "numpy": "npy", "parquet": "parquet"}
-DATA_FORMATS = ("numpy", "parquet")
 
 EDGES_PER_FILE = 2 << 20
 BYTES_PER_FILE = 64 << 20
@@ -79,8 +79,7 @@ def edge_writer(path: str | Path, form: str, num_rows: int, delimiter: str = " "
     OptionError
         If there is no such format.
     """
-    if form not in SUFFIXES:
-        raise OptionError("unknown format of edges", expected=" or ".join(SUFFIXES), found=form)
+    check_choice("format of edges", None, form, SUFFIXES)
     with _unfinished(path) as temporary:
         if form == "numpy":
             with _npy_writer(temporary, np.dtype("<i8"), (num_rows, 2)) as write:
@@ -116,8 +115,7 @@ def row_writer(path: str | Path, form: str, spec: DataSpec, num_rows: int) -> It
     OptionError
         If there is no such format.
     """
-    if form not in DATA_FORMATS:
-        raise OptionError("unknown format of features", expected=" or ".join(DATA_FORMATS), found=form)
+    check_choice("format of features", None, form, DATA_FORMATS)
     with _unfinished(path) as temporary:
         if form == "numpy":
             with _npy_writer(temporary, spec.dtype.newbyteorder("<"), (num_rows, *spec.row_shape)) as write:

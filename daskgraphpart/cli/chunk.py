@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, progress_of, resources_of, with_options
 from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
@@ -88,20 +88,7 @@ MAPPING_OPTIONS = (
 @with_options(MAPPING_OPTIONS)
 @click.option("--name", default="graph", show_default=True, help="Name of the graph.")
 @click.option("--num-chunks", type=click.IntRange(min=1), help="Files per edge type and feature; default by size.")
-@click.option(
-    "--edge-format",
-    type=click.Choice(["parquet", "csv", "numpy"]),
-    default="parquet",
-    show_default=True,
-    help="Format of edge files.",
-)
-@click.option(
-    "--data-format",
-    type=click.Choice(["numpy", "parquet"]),
-    default="numpy",
-    show_default=True,
-    help="Format of feature files.",
-)
+@with_options(FORMAT_OPTIONS)
 @click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
 @with_options(RESOURCE_OPTIONS)
 def command(**values: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, progress_of, resources_of, with_options
 
 
 @click.command("generate")
@@ -25,20 +25,7 @@ from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_o
 )
 @click.option("--labels", is_flag=True, help="rmat: add labels and train/val/test masks (mag has them).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed.")
-@click.option(
-    "--edge-format",
-    type=click.Choice(["parquet", "csv", "numpy"]),
-    default="parquet",
-    show_default=True,
-    help="Format of edge files.",
-)
-@click.option(
-    "--data-format",
-    type=click.Choice(["numpy", "parquet"]),
-    default="numpy",
-    show_default=True,
-    help="Format of feature files.",
-)
+@with_options(FORMAT_OPTIONS)
 @click.option("--num-chunks", type=click.IntRange(min=1), help="Files per type; default by size.")
 @click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
 @with_options(RESOURCE_OPTIONS)

@@ -15,6 +15,23 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
 
+FORMAT_OPTIONS = (
+    click.option(
+        "--edge-format",
+        type=click.Choice(["parquet", "csv", "numpy"]),
+        default="parquet",
+        show_default=True,
+        help="Format of edge files.",
+    ),
+    click.option(
+        "--data-format",
+        type=click.Choice(["numpy", "parquet"]),
+        default="numpy",
+        show_default=True,
+        help="Format of feature files.",
+    ),
+)
+
 RESOURCE_OPTIONS = (
     click.option(
         "--memory", metavar="SIZE", help="Memory that the data may take, such as 2GB; default half of the machine's."

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from daskgraphpart.chunked.metadata import DATA_FORMATS
 from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.write import write_edges, write_metadata, write_rows
-from daskgraphpart.chunked.write_pieces import BYTES_PER_FILE, DATA_FORMATS, EDGES_PER_FILE, SUFFIXES, cut_chunks
+from daskgraphpart.chunked.write_pieces import BYTES_PER_FILE, EDGES_PER_FILE, SUFFIXES, cut_chunks
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.generation.recipes import Recipe, communities_recipe, mag_recipe, make_edges, make_rows, rmat_recipe
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec, RowType
@@ -99,9 +100,9 @@ def generate(
     OutputExistsError
         If `out_dir` holds something that may not be replaced.
     """
-    _check_choice("kind of graph", "--kind", kind, RECIPES)
-    _check_choice("format of edges", "--edge-format", edge_format, SUFFIXES)
-    _check_choice("format of features", "--data-format", data_format, DATA_FORMATS)
+    check_choice("kind of graph", "--kind", kind, RECIPES)
+    check_choice("format of edges", "--edge-format", edge_format, SUFFIXES)
+    check_choice("format of features", "--data-format", data_format, DATA_FORMATS)
     _check_sizes(num_nodes, num_edges, feature_width, num_chunks)
     _check_least_nodes(kind, num_nodes)
     recipe = RECIPES[kind](num_nodes, num_edges, feature_width, labels, seed)
@@ -113,11 +114,6 @@ def generate(
         runner.run(Pass("generate", generate_file, units, config, sizes))
         files = _file_lists(config, units)
         return write_metadata(out, recipe.schema, *files, edge_format=edge_format, data_format=data_format)
-
-
-def _check_choice(what: str, place: str, found: str, choices: Collection[str]) -> None:
-    if found not in choices:
-        raise OptionError(f"unknown {what}", place=place, expected=" or ".join(choices), found=found)
 
 
 def _check_sizes(num_nodes: int, num_edges: int, feature_width: int | None, num_chunks: int | None) -> None:

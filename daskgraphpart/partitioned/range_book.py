@@ -141,8 +141,33 @@ class RangePartitionBook:
         return None if etype in (DEFAULT_ETYPE, DEFAULT_ETYPE[1]) else self.book.canonical_etype(etype)
 
 
+class _PartitionPolicy:
+    """What policies of nodes and of edges share."""
+
+    __slots__ = ()
+    partition_book: RangePartitionBook
+
+    @property
+    def part_id(self) -> int:
+        """The part."""
+        return self.partition_book.partid
+
+    def get_part_size(self) -> int:
+        """Rows of this part."""
+        return _total(self._ranges[self.part_id])
+
+    def get_size(self) -> int:
+        """Rows of all parts."""
+        return _total(self._ranges)
+
+    @property
+    def _ranges(self) -> np.ndarray:
+        """Ranges of IDs: parts, types if they are all meant, start and end."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class NodePartitionPolicy:
+class NodePartitionPolicy(_PartitionPolicy):
     """How rows of the nodes of a type are spread over the parts.
 
     Parameters
@@ -174,11 +199,6 @@ class NodePartitionPolicy:
         """Whether the rows are of nodes: True."""
         return True
 
-    @property
-    def part_id(self) -> int:
-        """The part."""
-        return self.partition_book.partid
-
     def to_local(self, ids: Any) -> Any:
         """Rows in this part of IDs that it owns."""
         return self.partition_book.nid2localnid(ids, self.part_id, self.ntype)
@@ -187,14 +207,6 @@ class NodePartitionPolicy:
         """Parts that own IDs."""
         return self.partition_book.nid2partid(ids, self.ntype)
 
-    def get_part_size(self) -> int:
-        """Rows of this part."""
-        return _total(self._ranges[self.part_id])
-
-    def get_size(self) -> int:
-        """Rows of all parts."""
-        return _total(self._ranges)
-
     @property
     def _ranges(self) -> np.ndarray:
         book, ntype = self.partition_book.book, self.partition_book._ntype(self.ntype)
@@ -202,7 +214,7 @@ class NodePartitionPolicy:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EdgePartitionPolicy:
+class EdgePartitionPolicy(_PartitionPolicy):
     """How rows of the edges of a type are spread over the parts.
 
     Parameters
@@ -236,11 +248,6 @@ class EdgePartitionPolicy:
         """Whether the rows are of nodes: False."""
         return False
 
-    @property
-    def part_id(self) -> int:
-        """The part."""
-        return self.partition_book.partid
-
     def to_local(self, ids: Any) -> Any:
         """Rows in this part of IDs that it owns."""
         return self.partition_book.eid2localeid(ids, self.part_id, self.etype)
@@ -248,14 +255,6 @@ class EdgePartitionPolicy:
     def to_partid(self, ids: Any) -> Any:
         """Parts that own IDs."""
         return self.partition_book.eid2partid(ids, self.etype)
-
-    def get_part_size(self) -> int:
-        """Rows of this part."""
-        return _total(self._ranges[self.part_id])
-
-    def get_size(self) -> int:
-        """Rows of all parts."""
-        return _total(self._ranges)
 
     @property
     def _ranges(self) -> np.ndarray:

@@ -12,7 +12,6 @@ import numpy as np
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import LayoutError
 from daskgraphpart.reporting.columns import (
     MOST_CLASSES,
     Column,
@@ -28,7 +27,6 @@ from daskgraphpart.reporting.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
     from typing import Protocol
 
     from daskgraphpart.book import PartitionBook
@@ -36,9 +34,10 @@ if TYPE_CHECKING:
     from daskgraphpart.dgl_layout.graph_file import GraphFile
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.reporting.file_sizes import PartOnDisk
     from daskgraphpart.storage.region import Region
 
-    class OpenedPart(Protocol):
+    class OpenedPart(PartOnDisk, Protocol):
         """A part of which headers have been read."""
 
         @property
@@ -48,18 +47,6 @@ if TYPE_CHECKING:
         @property
         def node_regions(self) -> Mapping[str, Mapping[str, Region]]:
             """Node data by type and name."""
-
-        @property
-        def graph_path(self) -> Path:
-            """Graph file."""
-
-        @property
-        def node_feats_path(self) -> Path:
-            """File of node data."""
-
-        @property
-        def edge_feats_path(self) -> Path:
-            """File of edge data."""
 
 
 BYTES_OF_BLOCKS = 12 << 20
@@ -93,7 +80,7 @@ def report_parts(
         Labels with more classes are left out, with a note.
     """
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
-    units = _edge_units(config.book, parts, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
+    units = _edge_units(parts, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
     regions = [part.node_regions for part in parts]
     columns = find_columns(regions, config.book, labels)
     rows = column_units(columns, regions, config.book)
@@ -110,27 +97,11 @@ def report_parts(
     )  # fmt: skip
 
 
-def _edge_units(book: PartitionBook, parts: Sequence[OpenedPart], range_nodes: int) -> list[EdgeUnit]:
+def _edge_units(parts: Sequence[OpenedPart], range_nodes: int) -> list[EdgeUnit]:
     """Cut the local nodes of each part into ranges whose counters fit into memory."""
     units = []
-    owned = [
-        (ranges[:, :, 1] - ranges[:, :, 0]).sum(axis=1).tolist() for ranges in (book.node_ranges, book.edge_ranges)
-    ]
     for number, part in enumerate(parts):
         path, graph = str(part.graph_path), part.graph
-        num_nodes, num_edges = owned[0][number], owned[1][number]
-        missing = {"_ID", "inner_node"} - graph.node_arrays.keys() | {"inner_edge"} - graph.edge_arrays.keys()
-        if missing:
-            expected = f"arrays {', '.join(sorted(missing))}"
-            raise LayoutError("not the graph of a partition", file=path, expected=expected)
-        if graph.num_nodes < num_nodes or graph.num_edges < num_edges:
-            raise LayoutError(
-                "graph is smaller than the partition config says",
-                file=path,
-                expected=f"at least {num_nodes:,} nodes and {num_edges:,} edges",
-                found=f"{graph.num_nodes:,} and {graph.num_edges:,}",
-                hint="the file is of another partition; make the partitions again",
-            )
         # a part without nodes is checked as well
         firsts = range(0, max(1, graph.num_nodes), range_nodes)
         units += [EdgeUnit(number, path, graph, i, min(i + range_nodes, graph.num_nodes)) for i in firsts]

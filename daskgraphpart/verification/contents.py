@@ -9,9 +9,7 @@ import os
 import shutil
 import tempfile
 from collections import defaultdict
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +18,7 @@ from daskgraphpart.chunked.blocks import cut_rows
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.verification import edge_pieces, extra_edges, nodes, trace
 from daskgraphpart.verification.edge_arrays import verify_edge_arrays
@@ -31,7 +30,8 @@ from daskgraphpart.verification.set_contents import verify_sets, verify_structur
 from daskgraphpart.verification.splits import verify_splits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from daskgraphpart.chunked.blocks import Block, InputFile
     from daskgraphpart.chunked.graph import ChunkedGraph
@@ -95,23 +95,12 @@ def verify_contents(contents: Contents, runner: Runner, sample: float) -> tuple[
     num_rows : int
         Rows of features that were compared.
     """
-    with _scratch(contents.parts.path.parent, runner.resources.workspace) as scratch:
+    out = contents.parts.path.parent
+    # in the system's directory if the partitions are read-only
+    beside = out if os.access(out, os.W_OK) else tempfile.gettempdir()
+    with scratch_directory(runner.resources.workspace or beside) as scratch:
+        (scratch / "runs").mkdir()
         return _Passes.create(contents, runner, scratch).run(sample)
-
-
-@contextmanager
-def _scratch(out: Path, workspace: str | None) -> Iterator[Path]:
-    """Directory for temporary files: beside the partitions, or in the system's if that is read-only."""
-    if workspace is not None:
-        Path(workspace).mkdir(parents=True, exist_ok=True)
-    elif os.access(out, os.W_OK):
-        workspace = str(out)
-    path = Path(tempfile.mkdtemp(prefix=".daskgraphpart-verify-", dir=workspace))
-    (path / "runs").mkdir()
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

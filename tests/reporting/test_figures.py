@@ -114,7 +114,7 @@ def test_figures_do_not_depend_on_how_the_work_is_cut(graph, num_parts, bite, fo
         patch.setattr(edges, "ROWS_PER_READ", bite)
         patch.setattr(edge_pieces, "EDGES_PER_PIECE", bite)
         with open_runner(dgp.Resources(1 << 30, "sync")) as runner:
-            units = _edge_units(partitioned.book, partitioned.parts, 2 * bite)
+            units = _edge_units(partitioned.parts, 2 * bite)
             found = _count_edges(units, partitioned.book, runner)
     for name, values in found.items():
         assert values.tolist() == getattr(expected, name).tolist()
@@ -287,7 +287,7 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         graph = Graph(schema, {"n:r:n": (ends[0], ends[1])})
         partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), dgp.DispatchOptions(1, (form,)))
         # the first range of a part is of inner nodes, the last of HALO nodes
-        units = _edge_units(partitioned.book, partitioned.parts[:1], 30_000)
+        units = _edge_units(partitioned.parts[:1], 30_000)
         edges.report_edges(units[0], partitioned.book)
         tracemalloc.start()
         for unit in (units[0], units[-1]):

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.metadata import DATA_FORMATS
 from daskgraphpart.chunked.write_pieces import SUFFIXES
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from daskgraphpart.engine.resources import Resources
 
 DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
@@ -60,7 +58,7 @@ class ReadOptions:
             )
         if len(set(self.edge_columns)) != len(self.edge_columns):
             raise OptionError("a column is named twice", place="--edge-columns", found=",".join(self.edge_columns))
-        _check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
+        check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
         if len(self.comment.encode()) > 1:
             raise OptionError(
                 "not one character", place="--comment", expected="one ASCII character, or ''", found=repr(self.comment)
@@ -102,8 +100,8 @@ class WriteOptions:
     num_chunks: int | None = None
 
     def __post_init__(self) -> None:
-        _check_choice("format of edges", "--edge-format", self.edge_format, SUFFIXES)
-        _check_choice("format of features", "--data-format", self.data_format, DATA_FORMATS)
+        check_choice("format of edges", "--edge-format", self.edge_format, SUFFIXES)
+        check_choice("format of features", "--data-format", self.data_format, DATA_FORMATS)
         if self.num_chunks is not None and self.num_chunks < 1:
             raise OptionError(
                 "impossible number of files", place="--num-chunks", expected="1 or more", found=self.num_chunks
@@ -138,8 +136,3 @@ def choose_sizes(resources: Resources) -> Sizes:
     # twenty bytes, none of which repeats, were measured to need fourteen times the size of a bucket
     bucket = min(4 * MOST_BLOCK_BYTES, max(LEAST_BLOCK_BYTES, memory // 24))
     return Sizes(block, bucket, min(4 * MOST_BLOCK_BYTES, max(LEAST_BLOCK_BYTES, memory // 8)))
-
-
-def _check_choice(what: str, place: str, found: str, choices: Collection[str]) -> None:
-    if found not in choices:
-        raise OptionError(f"unknown {what}", place=place, expected=" or ".join(choices), found=found)

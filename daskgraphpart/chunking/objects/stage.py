@@ -51,6 +51,11 @@ class StageUnit:
     path: str
 
 
+def is_lazy(source: GraphSource) -> bool:
+    """Whether there is anything to stage."""
+    return any(True for _ in _collections(source))
+
+
 def stage(source: GraphSource, directory: Path, runner: Runner) -> GraphSource:
     """Return the same graph with nothing lazy in it.
 
@@ -72,8 +77,6 @@ def stage(source: GraphSource, directory: Path, runner: Runner) -> GraphSource:
         key: list(_units(key, lazy, is_ids, directory / str(number)))
         for number, (key, lazy, is_ids) in enumerate(_collections(source))
     }
-    if not units:
-        return source
     every = [unit for of_key in units.values() for unit in of_key]
     results = iter(runner.run(Pass("stage-collections", stage_piece, every, None, [1] * len(every))))
     return _replaced(source, {key: [next(results) for _ in of_key] for key, of_key in units.items()})
