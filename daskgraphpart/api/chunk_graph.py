@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.graph import ChunkedGraph
 from daskgraphpart.chunked.metadata import DATA_FORMATS
 from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.write_pieces import SUFFIXES
@@ -108,8 +107,7 @@ def chunk_graph(
     _check(config, num_chunks)
     source = describe(g, num_nodes, ndata_paths, edata_paths)
     out = Path(output_path).absolute()
-    inputs = [file.path for file in g.files] if isinstance(g, ChunkedGraph) else []
-    with claimed_directory(out, inputs, overwrite):
+    with claimed_directory(out, source.files, overwrite):
         return write_graph(source, name, out, (num_chunks, config), resources, progress)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import dask.dataframe as dd
@@ -22,6 +22,9 @@ from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, OutputExistsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RNG = np.random.default_rng(0)
 SRC, DST = RNG.integers(0, 50, 1000), RNG.integers(0, 30, 1000)
@@ -213,8 +216,20 @@ def test_nothing_is_overwritten_unasked_and_the_input_never(tmp_path: Path) -> N
         dgp.chunk_graph({ETYPE: FRAME}, "g", output_path=tmp_path / "out")
     with pytest.raises(OutputExistsError, match="holds the input"):
         dgp.chunk_graph(dgp.read_chunked(tmp_path / "out"), "g", output_path=tmp_path / "out", overwrite=True)
+    with pytest.raises(OutputExistsError, match="holds the input"):
+        dgp.chunk_graph(tmp_path / "out", "g", output_path=tmp_path / "out", overwrite=True)
     assert file_hashes(tmp_path / "out") == hashes
     dgp.chunk_graph({ETYPE: FRAME}, "g", output_path=tmp_path / "out", overwrite=True, num_chunks=2)
     assert len(list((tmp_path / "out" / "edges").iterdir())) == 2
     with pytest.raises(OptionError, match="output_path"):
         dgp.chunk_graph({ETYPE: FRAME}, "g")
+
+
+@pytest.mark.parametrize("opened", [str, lambda path: np.load(path, mmap_mode="r")])
+def test_features_in_the_output_directory_are_never_deleted(opened: Callable[[str], Any], tmp_path: Path) -> None:
+    dgp.chunk_graph({ETYPE: FRAME}, "g", {"user": {"x": FEATURES}}, output_path=tmp_path)
+    hashes = file_hashes(tmp_path)
+    data = {"user": {"x": opened(str(tmp_path / "node_data" / "0-0-0.npy"))}}
+    with pytest.raises(OutputExistsError, match="holds the input"):
+        dgp.chunk_graph({ETYPE: FRAME}, "g", data, output_path=tmp_path, overwrite=True)
+    assert file_hashes(tmp_path) == hashes

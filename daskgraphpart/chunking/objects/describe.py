@@ -91,6 +91,7 @@ def from_chunked(graph: ChunkedGraph) -> GraphSource:
         {etype: LazyFrame(graph.edges[etype], ["src", "dst"]) for etype in schema.etypes},
         data(schema.node_types, graph.node_files),
         data(schema.edge_types, graph.edge_data_files),
+        tuple(file.path for files in graph.edge_files.values() for file in files),
     )
 
 

@@ -36,6 +36,10 @@ class Rows(Protocol):
     def row_shape(self) -> tuple[int, ...]:
         """Shape of a row."""
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Files of the user's that hold them."""
+
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
 
@@ -62,6 +66,11 @@ class ArrayRows:
         """Shape of a row."""
         return tuple(self.array.shape[1:])
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The file of a memory map."""
+        return (str(self.array.filename),) if isinstance(self.array, np.memmap) and self.array.filename else ()
+
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         return np.asarray(self.array[start:stop])
@@ -87,6 +96,11 @@ class StagedRows:
     def row_shape(self) -> tuple[int, ...]:
         """Shape of a row."""
         return self.regions[0].shape[1:]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """None: these are temporary."""
+        return ()
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
@@ -121,6 +135,11 @@ class FileRows:
     def row_shape(self) -> tuple[int, ...]:
         """Shape of a row."""
         return self.spec.row_shape
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files."""
+        return tuple(file.path for file in self.files)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""

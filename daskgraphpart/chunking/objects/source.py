@@ -51,12 +51,23 @@ class GraphSource:
         By canonical edge type, in the order of type IDs: sources and destinations.
     node_data, edge_data : mapping of str to mapping of str to Rows or LazyArray
         By type and feature.
+    edge_files : tuple of str
+        Files that the edges are read from, as far as that is known.
     """
 
     num_nodes: Mapping[str, int | None]
     edges: Mapping[str, tuple[Rows | LazyArray, Rows | LazyArray] | LazyFrame]
     node_data: Mapping[str, Mapping[str, Rows | LazyArray]] = field(default_factory=dict)
     edge_data: Mapping[str, Mapping[str, Rows | LazyArray]] = field(default_factory=dict)
+    edge_files: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files that will be read, as far as that is known: collections of dask do not tell theirs."""
+        features = [rows for data in (self.node_data, self.edge_data) for of in data.values() for rows in of.values()]
+        ends = [rows for edges in self.edges.values() if isinstance(edges, tuple) for rows in edges]
+        read = (rows for rows in (*ends, *features) if not isinstance(rows, LazyArray))
+        return (*self.edge_files, *(path for rows in read for path in rows.paths))
 
 
 def canonical_name(etype: Any) -> str:
