@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
 import pytest
 from graphs import file_hashes, load_real_graph
 
@@ -66,6 +68,34 @@ def test_a_scheduler_is_used_by_its_address(tmp_path: Path) -> None:
         resources = dgp.detect_resources("1GB", cluster.scheduler_address, 2)
         dgp.partition(tmp_path / "graph", tmp_path / "there", 4, method="random", resources=resources)
     assert file_hashes(tmp_path / "there") == file_hashes(tmp_path / "here")
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("persisted", [False, True])
+def test_collections_are_computed_on_a_cluster_that_has_fewer_threads_than_there_are_pieces(
+    persisted: bool, tmp_path: Path
+) -> None:
+    import dask.array as da
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    edges = dd.from_map(_follows, range(5))  # no meta is given: dask finds it by computing
+    rows = da.arange(400, chunks=100).reshape(100, 4) + 1
+    data = {"user": {"x": rows.rechunk((30, 4))}}
+    dgp.chunk_graph({("user", "follows", "user"): edges}, "g", data, output_path=tmp_path / "here")
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
+        resources = dgp.detect_resources("1GB", cluster.scheduler_address, 2)
+        with Client(cluster):
+            if persisted:
+                edges, data = edges.persist(), {"user": {"x": data["user"]["x"].persist()}}
+            graph = {("user", "follows", "user"): edges}
+            dgp.chunk_graph(graph, "g", data, output_path=tmp_path / "there", resources=resources)
+    assert file_hashes(tmp_path / "there") == file_hashes(tmp_path / "here")
+
+
+def _follows(piece: int) -> pd.DataFrame:
+    random = np.random.default_rng(piece)
+    return pd.DataFrame({"src": random.integers(100, size=50), "dst": random.integers(100, size=50)})
 
 
 def test_a_scheduler_that_does_not_answer_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,8 @@ class StageUnit:
     what : str
         Of what, for messages.
     piece : dask collection
-        The partition or block.
+        The partition, as a `Delayed`, or block. A frame would have to be made a graph by the task, for which dask may
+        compute an example of it: on a cluster by a further task, which nothing runs while all workers wait like this.
     columns : sequence
         Columns of a frame, sources and destinations first; empty for an array.
     is_ids : bool
@@ -128,7 +129,7 @@ def _collections(source: GraphSource) -> Iterable[tuple[str, LazyFrame | LazyArr
 def _units(what: str, lazy: LazyFrame | LazyArray, is_ids: bool, directory: Path) -> Iterable[StageUnit]:
     if isinstance(lazy, LazyFrame):
         for i in range(lazy.frame.npartitions):
-            piece = lazy.frame.partitions[i]
+            (piece,) = lazy.frame.partitions[i].to_delayed()
             yield StageUnit(f"{what}, partition {i}", piece, lazy.columns, True, str(directory / str(i)))
         return
     array = lazy.array
