@@ -1,23 +1,105 @@
-"""Every notebook runs from top to bottom."""
+"""Every notebook runs from top to bottom, is kept without outputs, and is listed in the documentation."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
 from graphs import real_graphs_directory
 from nbclient import NotebookClient
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent.parent / "notebooks").glob("*.ipynb"))
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent.parent
+NAMES = ["01_ten_minutes", "02_choosing_a_partitioner", "03_dask_cluster", "04_slurm", "05_training"]
+SECONDS_PER_CELL = 600  # of a machine that does other things as well; alone a notebook takes a minute
+
+
+def read(name: str) -> Any:
+    return nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+    """Whether there is a SLURM: one that answers anyhow is used, else one is started where that is possible."""
+    if answers("sinfo"):
+        yield True
+        return
+    programs = [shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") for name in ("slurmctld", "munged")]
+    if importlib.util.find_spec("slurm_of_one_machine") is None or not all(programs) or os.geteuid() != 0:
+        yield False
+        return
+    start = importlib.import_module("slurm_of_one_machine").one_machine_slurm
+    # a short path: the name of a socket has at most 107 characters
+    with tempfile.TemporaryDirectory(prefix="slurm-") as root, start(Path(root)) as conf:
+        monkeypatch.setenv("SLURM_CONF", str(conf))
+        yield True
+
+
+def answers(program: str) -> bool:
+    return shutil.which(program) is not None and subprocess.run([program], capture_output=True).returncode == 0
+
+
+def execute(name: str, monkeypatch: pytest.MonkeyPatch, directory: Path) -> str:
+    """Run a notebook, whose files go to a directory of the test; the text it prints."""
+    monkeypatch.setenv("TMPDIR", str(directory))
+    notebook = read(name)
+    resources = {"metadata": {"path": str(ROOT / "notebooks")}}
+    NotebookClient(notebook, timeout=SECONDS_PER_CELL, resources=resources).execute()
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert outputs
+    return "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stdout")
 
 
 @pytest.mark.real
 @pytest.mark.filterwarnings("ignore")  # of the notebook client's own event loop
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
-def test_a_notebook_runs_from_top_to_bottom(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("03_dask_cluster", "04_slurm")])
+def test_a_notebook_on_a_real_graph_runs_from_top_to_bottom(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("DASKGRAPHPART_DATA", str(real_graphs_directory().resolve()))
-    notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
-    outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
-    assert any(outputs)
+    execute(name, monkeypatch, tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_notebook_on_a_dask_cluster_runs_from_top_to_bottom(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert "/status" in execute("03_dask_cluster", monkeypatch, tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_notebook_on_slurm_runs_with_jobs_if_there_is_a_slurm_and_says_so_if_there_is_none(
+    slurm: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = execute("04_slurm", monkeypatch, tmp_path)
+    assert ("No SLURM answers here" in text) is not slurm
+    assert ("NODELIST" in text) is slurm
+
+
+def test_there_are_tests_of_all_notebooks() -> None:
+    assert sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_kept_without_outputs(name: str) -> None:
+    notebook = read(name)
+    nbformat.validate(notebook)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell for cell in cells if cell.outputs or cell.execution_count is not None] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_listed_on_its_page_by_its_title(name: str) -> None:
+    page = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    title = read(name).cells[0].source.splitlines()[0].removeprefix("# ")
+    assert f"`{name}.ipynb`" in page
+    assert f"## {title}\n" in page
