@@ -122,7 +122,7 @@ class ClusterExecutor:
         results: list[Any] = [None] * len(calls)
         try:
             self._submit(itertools.islice(waiting, self._most_tasks()), under_way)
-            finished = as_completed(list(under_way), with_results=True, raise_errors=False)
+            finished = as_completed(list(under_way), loop=self._client.loop, with_results=True, raise_errors=False)
             for future, result in finished:
                 batch = under_way.pop(future)
                 if future.status == "finished":
