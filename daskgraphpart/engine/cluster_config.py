@@ -16,8 +16,8 @@ from daskgraphpart.errors import OptionError
 SECTION = "daskgraphpart"
 DEFAULTS = Path(__file__).with_name("defaults.yaml")
 
-for _defaults in dask.config.collect_yaml([str(DEFAULTS)]):
-    dask.config.update_defaults(_defaults)
+_defaults = dask.config.merge(*dask.config.collect_yaml([str(DEFAULTS)]))
+dask.config.update_defaults(_defaults)
 
 
 def setting(name: str) -> Any:
@@ -28,7 +28,8 @@ def setting(name: str) -> Any:
     name : str
         Such as ``"cluster"``.
     """
-    return dask.config.get(f"{SECTION}.{name}")
+    # defaults that were registered inside somebody's `with dask.config.set(...)` are gone after it
+    return dask.config.get(f"{SECTION}.{name}", _defaults[SECTION][name])
 
 
 def count_setting(name: str, smallest: int) -> int | None:
