@@ -12,6 +12,7 @@ import shutil
 from typing import Any
 
 import dask
+from distributed.core import Status
 
 from daskgraphpart.display.units import parse_size
 from daskgraphpart.engine.cluster_config import arguments_setting
@@ -71,10 +72,12 @@ def start_jobs(name: str, workers: int) -> Any:
     except (ValueError, TypeError) as fault:
         raise _unusable(name, fault) from fault
     try:
-        # submits, and raises what the queueing system says; `adapt` would go on trying for ever
-        cluster.sync(_submit, cluster, jobs * cluster._dummy_job.worker_processes)
+        cluster.sync(_submit, cluster, jobs)
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
     except (RuntimeError, OSError, ValueError) as fault:
+        for job in cluster.workers.values():
+            if job.status == Status.created:  # refused; `close` expects that it was not only created
+                job.status = Status.failed
         cluster.close()
         raise EnvironmentFaultError(
             f"{name} refuses the job",
@@ -85,9 +88,11 @@ def start_jobs(name: str, workers: int) -> Any:
     return cluster
 
 
-async def _submit(cluster: Any, num_workers: int) -> None:
-    cluster.scale(num_workers)
-    await cluster
+async def _submit(cluster: Any, jobs: int) -> None:
+    """Submit jobs, as `scale` does, but raise what the queueing system says; `adapt` would go on trying for ever."""
+    while len(cluster.worker_spec) < jobs:
+        cluster.worker_spec.update(cluster.new_worker_spec())
+    await cluster._correct_state()
 
 
 def job_size(name: str) -> tuple[int, int]:
