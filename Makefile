@@ -8,7 +8,7 @@ DGL_VENVS := .venv-dgl-1.1.3 .venv-dgl-2.1.0
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test lint format docs unit notebooks dgl-envs clean
+.PHONY: demo test lint format docs slurm unit notebooks dgl-envs clean
 
 demo: $(VENV)/.installed
 	rm -rf $(DEMO)
@@ -17,7 +17,7 @@ demo: $(VENV)/.installed
 	$(BIN)/daskgraphpart verify $(DEMO)/graph $(DEMO)/partitions
 	$(BIN)/daskgraphpart info $(DEMO)/partitions
 
-test: lint docs dgl-envs unit
+test: lint docs dgl-envs slurm unit
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -36,6 +36,11 @@ format: $(VENV)/.installed-dev
 
 unit: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
+
+slurm:
+	# servers for tests/slurm, which fails in CI if they are not there; to install them takes root
+	command -v slurmctld munged >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends slurm-wlm munge; }
 
 dgl-envs: $(DGL_VENVS:%=%/.installed)
 

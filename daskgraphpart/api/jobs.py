@@ -23,7 +23,7 @@ from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, bo
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import GraphPartError, ResumeError
 from daskgraphpart.storage.atomic import environment_faults
-from daskgraphpart.storage.lock import DirectoryLock
+from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,6 +113,8 @@ def open_job(place: Place, fingerprint: dict[str, Any], manner: Manner) -> Itera
     try:
         plan, usable = _shares(manner.resources, journal.header["plan"])
         with environment_faults(), open_runner(usable, manner.progress, journal, plan) as runner:
+            shared = [("output directory", place.out, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
+            runner.check_shared(shared)
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:

@@ -42,7 +42,7 @@ def first_fault(blocks: Sequence[Block], read: Callable[[int], object], runner: 
         yield
     except InputFileError as fault:
         last = _last_block(blocks, fault)
-        at_once = min(MOST_BLOCKS, 4 * runner.resources.workers)
+        at_once = min(MOST_BLOCKS, runner.units_at_once)
         for index in range(max(0, last - at_once), last):
             try:
                 read(index)

@@ -71,7 +71,14 @@ def group(log_level: str) -> None:
     daskgraphpart verify graph parts
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_is_for_users)
     logger.setLevel(log_level.upper())
+
+
+def _is_for_users(record: logging.LogRecord) -> bool:
+    """Leave out what distributed, which sets the level of its own loggers, tells of its connections."""
+    return record.levelno >= logging.WARNING or not record.name.startswith("distributed")
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -38,12 +38,16 @@ RESOURCE_OPTIONS = (
     ),
     click.option(
         "--cluster",
-        default="threads",
-        show_default=True,
-        metavar="threads|processes|local|ADDRESS",
-        help="Where tasks run: threads or processes of this machine, a dask LocalCluster, or a dask scheduler.",
+        metavar="threads|processes|sync|local|ADDRESS|FILE|slurm|...",
+        help="Where tasks run: threads or processes of this machine, a dask LocalCluster, the scheduler at an address "
+        "or of a scheduler file, or jobs of a queueing system (slurm, pbs, sge, lsf, htcondor, oar, moab). "
+        "Default: daskgraphpart.cluster of the dask configuration, else threads.",
     ),
-    click.option("--workers", type=click.IntRange(min=1), help="Tasks that run at one time; default all processors."),
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        help="Tasks that run at one time; default all processors of the machine, the cluster, or one job.",
+    ),
     click.option(
         "--workspace",
         type=click.Path(file_okay=False),

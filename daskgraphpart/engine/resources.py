@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
 from daskgraphpart.display.units import format_size, parse_size
+from daskgraphpart.engine.cluster_names import resolve_cluster
+from daskgraphpart.engine.cluster_size import cluster_size
 from daskgraphpart.errors import OptionError, PlanError
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed.deploy import Cluster
 
 SMALLEST_TASK_MEMORY = 16 << 20
 """Bytes a task must have to be of use: a block of edges, an Arrow batch, write buffers."""
 
-LOCAL_CLUSTERS = ("threads", "processes", "sync", "local")
 STAGINGS = ("auto", "in-place", "zarr")
 
 
@@ -27,9 +33,11 @@ class Resources:
     memory : int
         Bytes that all tasks running at one time may hold together. The interpreter and its libraries (about
         200 MB per process) come on top.
-    cluster : str
-        ``"threads"``, ``"processes"``, ``"sync"`` (no parallelism), ``"local"`` (a `distributed.LocalCluster`), or the
-        address of a dask scheduler.
+    cluster : str, Client or Cluster
+        ``"threads"``, ``"processes"``, ``"sync"`` (no parallelism), ``"local"`` (a `distributed.LocalCluster`), the
+        address of a dask scheduler, its scheduler file (``*.json``), the name of a queueing system whose jobs will be
+        the workers (``"slurm"``, ``"pbs"``, ``"sge"``, ``"lsf"``, ``"htcondor"``, ``"oar"``, ``"moab"``), a client, or
+        a cluster. ``"auto"`` is the active `distributed.Client`, or threads if there is none.
     workers : int
         Tasks that run at one time.
     staging : str
@@ -39,7 +47,7 @@ class Resources:
     """
 
     memory: int
-    cluster: str = "threads"
+    cluster: str | Client | Cluster = "auto"
     workers: int = 1
     staging: str = "auto"
     workspace: str | None = None
@@ -49,13 +57,7 @@ class Resources:
             raise OptionError("the number of workers must be positive", place="--workers", found=self.workers)
         if self.staging not in STAGINGS:
             raise OptionError("unknown staging", place="--staging", expected=" or ".join(STAGINGS), found=self.staging)
-        if self.cluster not in LOCAL_CLUSTERS and ":" not in self.cluster:
-            raise OptionError(
-                "unknown cluster",
-                place="--cluster",
-                expected=f"{', '.join(LOCAL_CLUSTERS)} or the address of a dask scheduler (tcp://host:port)",
-                found=self.cluster,
-            )
+        object.__setattr__(self, "cluster", resolve_cluster(self.cluster))
 
     @property
     def task_memory(self) -> int:
@@ -89,21 +91,22 @@ class Resources:
 
 def detect_resources(
     memory: str | int | None = None,
-    cluster: str = "threads",
+    cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
     staging: str = "auto",
     workspace: str | os.PathLike[str] | None = None,
 ) -> Resources:
-    """Fill in what the user left open from what the machine has.
+    """Fill in what the user left open: from dask's configuration, else from what the machine or the cluster has.
 
     Parameters
     ----------
     memory : str or int, optional
-        Such as ``"2GB"``; default half of what the machine or its cgroup has.
-    cluster : str
-        As in `Resources`.
+        Such as ``"2GB"``; default half of what the machine or its cgroup has, or half of what that many threads of the
+        workers of a cluster have.
+    cluster : str, Client or Cluster, optional
+        As in `Resources`; default ``daskgraphpart.cluster`` of dask's configuration, which is ``"auto"`` at first.
     workers : int, optional
-        Default: the processors this process may use.
+        Default: the processors this process may use, or those of the cluster; for a queueing system those of one job.
     staging : str
         As in `Resources`.
     workspace : path, optional
@@ -112,13 +115,29 @@ def detect_resources(
     Returns
     -------
     Resources
+
+    Raises
+    ------
+    OptionError
+        If there is no such cluster, or a value of the configuration is wrong.
+    EnvironmentFaultError
+        If the cluster has to be asked, and does not answer.
     """
+    # dask takes a tenth of a second to import
+    from daskgraphpart.engine.cluster_config import count_setting, setting
+
+    memory = setting("memory") if memory is None else memory
+    workers = count_setting("workers", 1) if workers is None else workers
+    workspace = setting("workspace") if workspace is None else workspace
+    cluster = resolve_cluster(setting("cluster") if cluster is None else cluster)
+    size = cluster_size(cluster) if memory is None or workers is None else None
+    if workers is None:
+        processors = 1 if cluster == "sync" else len(os.sched_getaffinity(0))
+        workers = (size and size.threads) or processors
     if memory is None:
-        budget = available_memory() // 2
+        budget = workers * size.thread_memory // 2 if size and size.thread_memory else available_memory() // 2
     else:
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
-    if workers is None:
-        workers = 1 if cluster == "sync" else len(os.sched_getaffinity(0))
     return Resources(budget, cluster, workers, staging, None if workspace is None else os.fspath(workspace))
 
 

@@ -17,6 +17,7 @@ from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
     from typing import Protocol
 
     from daskgraphpart.engine.journal import Journal
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
         """
 
         repeats_tasks: bool
+
+        @property
+        def calls_at_once(self) -> int:
+            """How many calls may have begun while an earlier one has not ended."""
+
+        def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
+            """Check that workers see directories as this process does."""
 
         def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
             """Make all calls; `on_done` is told the index and the result of each that has ended."""
@@ -66,6 +74,26 @@ class Runner:
         self._executor = executor
         self._progress = progress
         self._journal = journal
+
+    @property
+    def units_at_once(self) -> int:
+        """Units of a pass that may have begun while an earlier one has not ended."""
+        return self._executor.calls_at_once
+
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
+        """Check that all workers see directories as this process does, and may write there.
+
+        Parameters
+        ----------
+        directories : sequence of (str, Path, str)
+            What each is, its path, and a file in it that no other directory has like this.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If a worker of a cluster does not.
+        """
+        self._executor.check_shared(directories)
 
     def note(self, text: str) -> None:
         """Tell the user something while the job runs."""
@@ -163,7 +191,7 @@ class Runner:
             self._progress.advance(pass_.unit_nbytes[which[place]])
 
         assert pass_.is_repeatable or self._journal is None, f"{pass_.name} has to be part of a step"
-        calls = [_Call(pass_.task, pass_.units[i], pass_.config) for i in which]
+        calls = [_Call(pass_.task, pass_.units[i], pass_.config, int(pass_.unit_nbytes[i])) for i in which]
         if pass_.is_repeatable or not self._executor.repeats_tasks:
             return self._executor.map(pass_.name, calls, done)
         with tempfile.TemporaryDirectory(prefix="begun-", dir=self.scratch) as begun:
@@ -174,10 +202,11 @@ class Runner:
 class _Call:
     """A task bound to its unit; unlike a partial it is opaque to dask, which would search the arguments for graphs."""
 
-    __slots__ = ("config", "task", "unit")
+    __slots__ = ("config", "nbytes", "task", "unit")
+    is_repeatable = True
 
-    def __init__(self, task: Callable[[Any, Any], Any], unit: Any, config: Any) -> None:
-        self.task, self.unit, self.config = task, unit, config
+    def __init__(self, task: Callable[[Any, Any], Any], unit: Any, config: Any, nbytes: int) -> None:
+        self.task, self.unit, self.config, self.nbytes = task, unit, config, nbytes
 
     def __call__(self) -> Any:
         return self.task(self.unit, self.config)
@@ -187,6 +216,7 @@ class _OnceCall:
     """A call that refuses to be made a second time, told by a file; for tasks that are not repeatable."""
 
     __slots__ = ("call", "flag")
+    is_repeatable = False
 
     def __init__(self, call: _Call, flag: str) -> None:
         self.call, self.flag = call, flag
@@ -226,13 +256,14 @@ def open_runner(
     Runner
     """
     executor: Executor
-    if resources.cluster in ("threads", "processes", "sync"):
-        executor = LocalExecutor(resources.cluster, resources.workers)
+    cluster = resources.cluster
+    if isinstance(cluster, str) and cluster in ("threads", "processes", "sync"):
+        executor = LocalExecutor(cluster, resources.workers)
     else:
         # distributed takes half a second to import
         from daskgraphpart.engine.executors.cluster import ClusterExecutor
 
-        executor = ClusterExecutor(resources.cluster, resources.workers)
+        executor = ClusterExecutor(cluster, resources.workers)
     try:
         yield Runner(plan or resources, executor, progress or SilentProgress(), journal)
     finally:

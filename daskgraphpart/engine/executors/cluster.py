@@ -1,21 +1,54 @@
-"""Run calls on a distributed cluster: one made here, or one that is there already."""
+"""Run calls on a distributed cluster: one made here, or one that is there already.
+
+Workers come and go. A task whose worker has gone is run by another, as distributed does it; what has arrived here is
+not asked for again. Small tasks travel several at a time, because each journey costs a few milliseconds, and each
+worker has one task in reserve, so that it need not wait for the next.
+"""
 
 from __future__ import annotations
 
+import errno
 import itertools
+import logging
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from distributed import CancelledError, Client, KilledWorker, LocalCluster, as_completed
+from distributed import CancelledError, KilledWorker, as_completed
 from distributed.comm import CommClosedError
 
-from daskgraphpart.engine.executors import orphans
-from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.engine.cluster_config import count_setting
+from daskgraphpart.engine.executors.connect import connect
+from daskgraphpart.engine.executors.ready_workers import SharedDirectory, WorkerChecks, wait_for_worker
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
-SECONDS_TO_CONNECT = "30s"
+    from distributed import Future
+
+logger = logging.getLogger(__name__)
+
+SMALL_NBYTES = 4 << 20
+"""Bytes that tasks travelling together move at most: a few milliseconds of work, as much as a journey costs."""
+
+MOST_TOGETHER = 8
+IN_RESERVE = 2
+"""Tasks sent per task that runs."""
+
+PASSING_FAULTS = (
+    errno.EIO,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+    errno.EAGAIN,
+    errno.ECONNRESET,
+    errno.ENOTCONN,
+    errno.EHOSTDOWN,
+)
+"""What network file systems report while a server is away."""
+
+SCHEDULER_IS_GONE = "the dask scheduler is gone"
 
 
 class ClusterExecutor:
@@ -23,47 +56,53 @@ class ClusterExecutor:
 
     Parameters
     ----------
-    cluster : str
-        ``"local"`` starts a `distributed.LocalCluster`; anything else is the address of a scheduler.
+    cluster : str, Client or Cluster
+        As in `Resources`, resolved; not one of the schedulers without distributed.
     workers : int
-        Worker processes of the local cluster, one thread each.
+        Calls that run at one time.
 
     Raises
     ------
     EnvironmentFaultError
-        If the scheduler cannot be reached.
+        If the scheduler cannot be reached, or no worker comes.
+    OptionError
+        If the address is none, or the configuration of a job queue is not there.
     """
 
     repeats_tasks = True
 
-    def __init__(self, cluster: str, workers: int) -> None:
-        self._cluster: LocalCluster | None = None
-        self._numbers = itertools.count(time.time_ns())
-        if cluster == "local":
-            # our own budget bounds the memory; distributed's limit would count the page cache of mapped files as well
-            self._cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                memory_limit=0,
-                dashboard_address=":0",
-                preload=[orphans.__name__],
-            )
-            self._client = Client(self._cluster)
-            return
+    def __init__(self, cluster: Any, workers: int) -> None:
+        self._workers = workers
+        self._retries = count_setting("retries", 0) or 0
+        self._numbers = itertools.count(time.time_ns())  # a key that was used before could find an old result
+        self._connection = connect(cluster, workers)
+        self._client = self._connection.client
+        self._checks: WorkerChecks | None = None
         try:
-            self._client = Client(cluster, timeout=SECONDS_TO_CONNECT)
-        except ValueError as fault:
-            raise OptionError(
-                "not the address of a scheduler", place="--cluster", expected="tcp://host:port", found=cluster
-            ) from fault
-        except OSError as fault:
-            raise EnvironmentFaultError(
-                "no dask scheduler answers",
-                place=cluster,
-                found=str(fault),
-                hint="check the address given to --cluster",
-            ) from fault
+            wait_for_worker(self._client)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def calls_at_once(self) -> int:
+        """Calls that may be under way, begun or not."""
+        return IN_RESERVE * self._workers * MOST_TOGETHER
+
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
+        """Check that all workers, also those that come later, see directories as this process does.
+
+        Parameters
+        ----------
+        directories : sequence of (str, Path, str)
+            As in `Runner.check_shared`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If one does not, or may not write there.
+        """
+        self._checks = WorkerChecks(self._client, [SharedDirectory.seen_here(*directory) for directory in directories])
 
     def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
         """Make all calls; the results come in the order of the calls.
@@ -75,32 +114,116 @@ class ClusterExecutor:
         EnvironmentFaultError
             If several workers die of one task, or the scheduler is lost.
         """
-        number = next(self._numbers)  # a key that was used before could find an old result
-        keys = [f"{name}-{number}-{i:06d}" for i in range(len(calls))]
-        futures = [self._client.submit(call, key=key, pure=False) for key, call in zip(keys, calls, strict=True)]
-        index = {future.key: i for i, future in enumerate(futures)}
-        results: list[Any] = [None] * len(futures)
+        number = next(self._numbers)
+        waiting = iter(
+            [_Batch(f"{name}-{number}-{i:06d}", i, together) for i, together in _batches(calls, self._workers)]
+        )
+        under_way: dict[Future, _Batch] = {}
+        results: list[Any] = [None] * len(calls)
         try:
-            for future, result in as_completed(futures, with_results=True):
-                i = index[future.key]
-                results[i] = result
-                on_done(i, result)
-                future.release()
+            self._submit(itertools.islice(waiting, self._most_tasks()), under_way)
+            finished = as_completed(list(under_way), loop=self._client.loop, with_results=True, raise_errors=False)
+            for future, result in finished:
+                batch = under_way.pop(future)
+                if future.status == "finished":
+                    for i, of_call in enumerate(result, batch.first):
+                        results[i] = of_call
+                        on_done(i, of_call)
+                    future.release()
+                    finished.update(self._submit(itertools.islice(waiting, 1), under_way))
+                else:
+                    finished.update(self._submit([self._again(batch, future, result)], under_way))
         except (CancelledError, CommClosedError) as fault:
-            raise EnvironmentFaultError("the dask scheduler is gone", place=name, found=str(fault)) from fault
+            raise EnvironmentFaultError(SCHEDULER_IS_GONE, place=name, found=str(fault)) from fault
         except BaseException as fault:
-            self._client.cancel(futures)
-            if not isinstance(fault, KilledWorker):
-                raise
-            raise EnvironmentFaultError(
-                "workers died of one task, again and again",
-                place=name,
-                hint="if the system killed them for want of memory, give fewer --workers",
-            ) from fault
+            if self._client.status == "running":
+                self._client.cancel(list(under_way), force=True)
+            if isinstance(fault, KilledWorker):
+                raise _deadly(name, fault) from fault
+            raise
         return results
+
+    def _most_tasks(self) -> int:
+        """Tasks to send at a time: no more than may run, if the cluster would run them all."""
+        if self._connection.cluster is not None:
+            return IN_RESERVE * self._workers  # it has as many threads as we want
+        threads = sum(worker["nthreads"] for worker in self._client.scheduler_info()["workers"].values())
+        return self._workers if threads > self._workers else IN_RESERVE * self._workers
+
+    def _submit(self, batches: Iterator[_Batch] | list[_Batch], under_way: dict[Future, _Batch]) -> list[Future]:
+        sent = {self._client.submit(batch, key=batch.key, pure=False): batch for batch in batches}
+        under_way.update(sent)
+        return list(sent)
+
+    def _again(self, batch: _Batch, future: Future, result: Any) -> _Batch:
+        """Return a failed task under another key, if its fault may pass; raise what it raised if not."""
+        if isinstance(result, BaseException):  # the scheduler, or somebody else, has cancelled it
+            raise result
+        _, fault, traceback = result
+        may_pass = (
+            isinstance(fault, OSError) and not isinstance(fault, GraphPartError) and fault.errno in PASSING_FAULTS
+        )
+        if not may_pass or batch.attempt > self._retries or not batch.is_repeatable:
+            raise fault.with_traceback(traceback)
+        logger.warning("%s: %s; trying again (%d of %d)", future.key, fault, batch.attempt, self._retries)
+        return _Batch(f"{batch.key}-{batch.attempt}", batch.first, batch.calls, batch.attempt + 1)
 
     def close(self) -> None:
         """Leave the cluster; end it if it was made here."""
-        self._client.close()
-        if self._cluster is not None:
-            self._cluster.close()
+        if self._checks is not None:
+            self._checks.remove()
+        self._connection.close()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Calls that travel together: one task of the cluster.
+
+    Parameters
+    ----------
+    key : str
+        Of the task.
+    first : int
+        Index of the first call.
+    calls : sequence of callable
+        Consecutive calls.
+    attempt : int
+        How often it was sent.
+    """
+
+    key: str
+    first: int
+    calls: Sequence[Callable[[], Any]]
+    attempt: int = 1
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the calls may be made again."""
+        return all(getattr(call, "is_repeatable", True) for call in self.calls)
+
+    def __call__(self) -> list[Any]:
+        return [call() for call in self.calls]
+
+
+def _batches(calls: Sequence[Callable[[], Any]], workers: int) -> Iterator[tuple[int, Sequence[Callable[[], Any]]]]:
+    """Cut calls into runs that travel together, each with the index of its first; large ones travel alone."""
+    most = max(1, min(MOST_TOGETHER, len(calls) // (IN_RESERVE * workers)))  # work for all
+    first, nbytes = 0, 0
+    for i, call in enumerate(calls):
+        size = getattr(call, "nbytes", SMALL_NBYTES) if getattr(call, "is_repeatable", True) else SMALL_NBYTES
+        if i > first and (i - first >= most or nbytes + size > SMALL_NBYTES):
+            yield first, calls[first:i]
+            first, nbytes = i, 0
+        nbytes += size
+    if calls:
+        yield first, calls[first:]
+
+
+def _deadly(name: str, fault: KilledWorker) -> EnvironmentFaultError:
+    return EnvironmentFaultError(
+        "workers died of one task, again and again",
+        place=name,
+        found=f"{fault.allowed_failures + 1} workers, the last of them {fault.last_worker.address}",
+        hint="if the system or a memory limit killed them, give fewer --workers, a smaller --memory, or workers more "
+        "memory; if they were preempted, raise distributed.scheduler.allowed-failures",
+    )

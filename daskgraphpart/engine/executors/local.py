@@ -15,6 +15,7 @@ from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 
 class LocalExecutor:
@@ -32,6 +33,7 @@ class LocalExecutor:
 
     def __init__(self, scheduler: str, workers: int) -> None:
         self._scheduler = scheduler
+        self.calls_at_once = 4 * workers
         self._pool: Executor | None = None
         if scheduler == "threads":
             self._pool = ThreadPoolExecutor(workers, thread_name_prefix="daskgraphpart")
@@ -40,6 +42,9 @@ class LocalExecutor:
             self._pool = ProcessPoolExecutor(
                 workers, multiprocessing.get_context("spawn"), initializer=die_with, initargs=(os.getpid(),)
             )
+
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
+        """Do nothing: the workers are on this machine."""
 
     def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
         """Make all calls; the results come in the order of the calls.
