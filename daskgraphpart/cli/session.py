@@ -89,8 +89,14 @@ class Session:
 
     def _add(self, handler: logging.Handler, form: str) -> None:
         handler.setFormatter(logging.Formatter(form))
+        handler.addFilter(_is_for_users)
         logging.getLogger().addHandler(handler)
         self.handlers.append(handler)
+
+
+def _is_for_users(record: logging.LogRecord) -> bool:
+    """Whether a record is ours, or at least a warning: distributed tells all it does."""
+    return record.name.startswith("daskgraphpart") or record.levelno >= logging.WARNING
 
 
 class _StderrHandler(logging.StreamHandler[TextIO]):
