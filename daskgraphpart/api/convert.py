@@ -78,7 +78,7 @@ def convert(
     overwrite : bool
         Whether partitions that are in `out_dir` are replaced.
     progress : Progress, optional
-        Told how far things are.
+        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
     Returns
     -------

@@ -100,7 +100,7 @@ def chunk_edge_lists(
     overwrite : bool
         Whether a chunked graph that is in `out_dir` is replaced.
     progress : Progress, optional
-        Told how far things are.
+        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
     Returns
     -------

@@ -236,5 +236,7 @@ def _leave(place: Place, work: Workspace, journal: Journal, lock: DirectoryLock,
     if isinstance(fault, GraphPartError):
         if not isinstance(fault, ResumeError):
             fault.add_hint(CONTINUE_HINT)
+    elif isinstance(fault, KeyboardInterrupt):
+        fault.add_note(f"what is done is kept in {work.root}; {CONTINUE_HINT}")
     else:
         logger.warning("what is done is kept in %s; %s", work.root, CONTINUE_HINT)

@@ -62,7 +62,7 @@ def write_parmetis(
     overwrite : bool
         Whether files that are in `out_dir` are replaced.
     progress : Progress, optional
-        Told how far things are.
+        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def read_parmetis(
     overwrite : bool
         Whether an assignment that is in `out_dir` is replaced.
     progress : Progress, optional
-        Told how far things are.
+        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
     Returns
     -------

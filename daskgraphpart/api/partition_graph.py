@@ -111,7 +111,7 @@ def partition_graph(
         Whether an unfinished run in `out_path` is thrown away; else it is continued, if `g` is a chunked graph (of
         others the files are gone, and the run starts over).
     progress : Progress, optional
-        Told how far things are.
+        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
     Returns
     -------

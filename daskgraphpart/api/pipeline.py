@@ -105,7 +105,7 @@ def assign(
     keep_workspace : bool
         Whether temporary files stay when all is done.
     progress : Progress, optional
-        Told how far things are.
+        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def dispatch(
     keep_workspace : bool
         Whether temporary files stay when all is done.
     progress : Progress, optional
-        Told how far things are.
+        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
     Returns
     -------

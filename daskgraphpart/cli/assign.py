@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from daskgraphpart.cli.dgl_flags import dgl_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     JOB_OPTIONS,
@@ -25,9 +26,7 @@ from daskgraphpart.cli.summary import show_assignment, write_report
 @click.command("assign")
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("assign_dir", required=False, type=click.Path())
-@click.option(
-    "--num-parts", "--num_partitions", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts."
-)
+@click.option("--num-parts", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts.")
 @with_options(METHOD_OPTIONS)
 @click.option(
     "--form",
@@ -38,8 +37,8 @@ from daskgraphpart.cli.summary import show_assignment, write_report
 )
 @click.option("--report", "report_path", type=click.Path(dir_okay=False), help="Also write the report, as JSON.")
 @click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
-@click.option("--in_dir", "--in-dir", "dgl_in_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
-@click.option("--out_dir", "--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's random_partition.py has it.")
+@dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script="random_partition.py", meaning="IN_DIR")
+@dgl_option("--out-dir", "dgl_out_dir", type=click.Path(), script="random_partition.py", meaning="ASSIGN_DIR")
 @with_options((*RESOURCE_OPTIONS, *JOB_OPTIONS))
 @CONFINED_OPTION
 def command(**values: Any) -> None:

@@ -58,7 +58,7 @@ def command(**values: Any) -> None:
 
 def _passed_on(values: dict[str, Any]) -> list[str]:
     """Options that every run of `assign` gets."""
-    own = {"in_dir", "parts", "methods", "csv_path", "plot_path", "quiet"}
+    own = {"in_dir", "parts", "methods", "csv_path", "plot_path", "progress", "quiet"}
     flags: list[str] = []
     for name, value in values.items():
         if name in own or value is None or value is False:

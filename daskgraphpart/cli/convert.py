@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import click
 
+from daskgraphpart.cli.dgl_flags import dgl_option
 from daskgraphpart.cli.options import (
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
@@ -23,7 +25,7 @@ from daskgraphpart.cli.summary import show_outcome
 @click.command("convert")
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("out_dir", required=False, type=click.Path())
-@click.option("--graph-name", required=True, help="Name of the graph, in the names of the files.")
+@click.option("--graph-name", help="Name of the graph, in the names of the files; default the one that is there.")
 @click.option("--schema", type=click.Path(), help="Ranges of IDs of all types; default GRAPH_NAME.json in IN_DIR.")
 @click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts; default as many as there are files.")
 @click.option(
@@ -39,8 +41,8 @@ from daskgraphpart.cli.summary import show_outcome
 @click.option("--node-attr-dtype", metavar="DTYPE", help="Make the attributes of nodes a feature, such as float32.")
 @click.option("--edge-attr-dtype", metavar="DTYPE", help="Make the attributes of edges a feature.")
 @with_options(OUTPUT_OPTIONS)
-@click.option("--input-dir", "dgl_in_dir", type=click.Path(), help="As DGL's convert_partition.py has it.")
-@click.option("--output", "dgl_out_dir", type=click.Path(), help="As DGL's convert_partition.py has it.")
+@dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script="convert_partition.py", meaning="IN_DIR")
+@dgl_option("--output", "dgl_out_dir", type=click.Path(), script="convert_partition.py", meaning="OUT_DIR")
 @with_options((*RESOURCE_OPTIONS, STAGING_OPTION))
 def command(**values: Any) -> None:
     """Turn the complete output of pm_dglpart in IN_DIR into the partitions DGL loads, in OUT_DIR.
@@ -62,7 +64,7 @@ def command(**values: Any) -> None:
         outcome = convert(
             in_dir,
             out_dir,
-            graph_name=values["graph_name"],
+            graph_name=values["graph_name"] or _graph_name(Path(in_dir)),
             schema=values["schema"],
             num_parts=values["num_parts"],
             num_node_weights=values["num_node_weights"],
@@ -76,3 +78,16 @@ def command(**values: Any) -> None:
         )
     if not values["quiet"]:
         show_outcome(outcome, time.monotonic() - started)
+
+
+def _graph_name(in_dir: Path) -> str:
+    """Name in the names of the files, if they are of one graph."""
+    from daskgraphpart.errors import OptionError
+
+    names = sorted(path.name[len("p000-") : -len("_nodes.txt")] for path in in_dir.glob("p000-*_nodes.txt"))
+    if len(names) != 1:
+        raise OptionError(
+            "which graph?", file=str(in_dir), place="--graph-name", expected="one p000-GRAPH_NAME_nodes.txt",
+            found=", ".join(names) or "none",
+        )  # fmt: skip
+    return names[0]

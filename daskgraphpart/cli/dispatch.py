@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from pathlib import Path
 from typing import Any
 
 import click
 
+from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     JOB_OPTIONS,
@@ -23,6 +25,41 @@ from daskgraphpart.cli.options import (
 )
 from daskgraphpart.cli.summary import show_outcome
 
+SCRIPT = "dispatch_data.py"
+DGL_OPTIONS = (
+    dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=SCRIPT, meaning="IN_DIR"),
+    dgl_option(
+        "--metadata-filename", type=click.Path(), script=SCRIPT, meaning="name of the metadata of the graph in IN_DIR"
+    ),
+    dgl_option("--partitions-dir", "dgl_partitions_dir", type=click.Path(), script=SCRIPT, meaning="ASSIGN_DIR"),
+    dgl_option(
+        "--out-dir",
+        "dgl_out_dir",
+        type=click.Path(),
+        script=SCRIPT,
+        meaning="OUT_DIR, and the config is then named metadata.json",
+    ),
+    dgl_option(
+        "--ip-config",
+        type=click.Path(exists=True, dir_okay=False),
+        script=SCRIPT,
+        meaning="a file whose lines must divide the parts evenly",
+    ),
+    unused_option("--save-orig-nids", script=SCRIPT, why="original IDs are always written", is_flag=True),
+    unused_option("--save-orig-eids", script=SCRIPT, why="original IDs are always written", is_flag=True),
+    unused_option("--master-port", script=SCRIPT, why="--cluster says where tasks run"),
+    unused_option("--ssh-port", script=SCRIPT, why="--cluster says where tasks run"),
+    unused_option("--python-path", script=SCRIPT, why="workers run the Python they were started with"),
+    unused_option("--process-group-timeout", script=SCRIPT, why="no task waits for another"),
+    unused_option(
+        "--use-graphbolt",
+        script=SCRIPT,
+        why="graph.dgl is written, which DGL's dgl_partition_to_graphbolt converts",
+        level=logging.WARNING,
+        is_flag=True,
+    ),
+)
+
 
 @click.command("dispatch")
 @click.argument("in_dir", required=False, type=click.Path())
@@ -30,18 +67,7 @@ from daskgraphpart.cli.summary import show_outcome
 @click.argument("out_dir", required=False, type=click.Path())
 @click.option("--num-parts", type=int, help="Number of parts, if ASSIGN_DIR has no partition_meta.json.")
 @with_options(OUTPUT_OPTIONS)
-@click.option("--in-dir", "dgl_in_dir", type=click.Path(), help="As DGL's dispatch_data.py has it.")
-@click.option(
-    "--partitions-dir", "dgl_partitions_dir", type=click.Path(), help="As DGL's: directory of the assignment."
-)
-@click.option("--out-dir", "dgl_out_dir", type=click.Path(), help="As DGL's; the config is then named metadata.json.")
-@click.option(
-    "--ip-config",
-    type=click.Path(exists=True, dir_okay=False),
-    help="As DGL's; its lines must divide the parts evenly.",
-)
-@click.option("--save-orig-nids", is_flag=True, help="As DGL's; original IDs are always written.")
-@click.option("--save-orig-eids", is_flag=True, help="As DGL's; original IDs are always written.")
+@with_options(DGL_OPTIONS)
 @with_options((*RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
 @CONFINED_OPTION
 def command(**values: Any) -> None:
@@ -54,6 +80,8 @@ def command(**values: Any) -> None:
     from daskgraphpart.api.pipeline import dispatch
 
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
+    if values["metadata_filename"]:
+        in_dir = Path(in_dir) / values["metadata_filename"]
     assign_dir = one_of(values["assign_dir"], values["dgl_partitions_dir"], name="ASSIGN_DIR")
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
     if values["ip_config"]:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
-from daskgraphpart.cli.options import CONFINED_OPTION
+from daskgraphpart.cli.options import CONFINED_OPTION, with_options
+from daskgraphpart.cli.session import LOG_OPTIONS
 
 
 @click.command("info")
 @click.argument("directory", type=click.Path())
 @CONFINED_OPTION
+@with_options(LOG_OPTIONS)
 def command(directory: str, confined: bool) -> None:
     """Show what the chunked graph, or the partitioned graph, in DIRECTORY holds. Reads no data.
 

@@ -1,7 +1,7 @@
 """The command `daskgraphpart`: finds the subcommand, turns errors into exit codes.
 
 Exit codes: 0 done; 1 `verify` found faults; 2 a mistake in the input or usage; 3 the machine failed (disk, worker);
-70 a bug of ours.
+70 a bug of ours; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from daskgraphpart import __version__
+from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.errors import GraphPartError
 
 logger = logging.getLogger("daskgraphpart")
@@ -32,8 +35,13 @@ COMMANDS = {
     "migrate": "Give a partition config of DGL 0.9 canonical edge types.",
     "report": "Show cut, balance, HALO, edges between parts and more, as text, JSON or a page.",
     "verify": "Compare partitions with the graph they were made from.",
+    "completion": "Print the script by which a shell completes commands and options.",
 }
-BUG_EXIT_CODE = 70
+MISTAKE_EXIT_CODE, ENVIRONMENT_EXIT_CODE, BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE = 2, 3, 70, 130
+
+
+class _Interrupted(Exception):  # noqa: N818
+    """Ctrl-C, which click would turn into lines of its own."""
 
 
 class _Commands(click.Group):
@@ -52,17 +60,36 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as fault:
+            raise _Interrupted("; ".join(getattr(fault, "__notes__", []))) from None
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+
+def _with_dashes(token: str) -> str:
+    """DGL's scripts spell some options with underscores; all of ours may be spelled so."""
+    return token.replace("_", "-")
+
+
+@click.command(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": _with_dashes},
+    epilog="Exit codes: 0 done, 1 verify found faults, 2 a mistake in the input or the usage, 3 the machine failed "
+    "(disk full, worker lost; the same command continues), 70 a bug of ours, 130 interrupted.",
+)
 @click.version_option(__version__, prog_name="daskgraphpart")
 @click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="info",
-    show_default=True,
-    help="What is logged to standard error.",
+    "--config",
+    type=click.Path(exists=True, dir_okay=False),
+    help="TOML file with options by command; default ./daskgraphpart.toml, or else "
+    "$XDG_CONFIG_HOME/daskgraphpart/config.toml.",
 )
-def group(log_level: str) -> None:
+@click.option("--no-config", is_flag=True, help="Use no such file.")
+@LOG_OPTIONS[0]
+@LOG_OPTIONS[1]
+@click.pass_context
+def group(ctx: click.Context, config: str | None, no_config: bool) -> None:
     """Partition graphs that do not fit into memory, for distributed training with DGL.
 
     \b
@@ -70,10 +97,28 @@ def group(log_level: str) -> None:
     daskgraphpart partition graph parts --num-parts 4
     daskgraphpart verify graph parts
     """
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(_is_for_users)
-    logger.setLevel(log_level.upper())
+    from daskgraphpart.cli.config_file import find_config
+
+    path = None if no_config else Path(config) if config else find_config()
+    if path is not None and ctx.invoked_subcommand is not None:
+        _configure(ctx, path, ctx.invoked_subcommand)
+
+
+def _configure(ctx: click.Context, path: Path, name: str) -> None:
+    """Make what a configuration file says the defaults of a command."""
+    from daskgraphpart.cli.config_file import read_config, with_shared
+    from daskgraphpart.cli.options import RESOURCE_OPTIONS, with_options
+
+    shared = click.command("shared")(with_options(RESOURCE_OPTIONS)(lambda **_: None)).params
+    command = group.get_command(ctx, name)
+    if command is None:
+        return
+    found = read_config(path, group, [param for param in shared if isinstance(param, click.Option)])
+    values = with_shared(found.get(name, {}), found[""], command)
+    ctx.default_map = {name: values}
+    ctx.ensure_object(Session).config = path
+    if values:
+        logger.info("options of %s: %s", path, ", ".join(key.replace("_", "-") for key in values))
 
 
 def _is_for_users(record: logging.LogRecord) -> bool:
@@ -83,14 +128,45 @@ def _is_for_users(record: logging.LogRecord) -> bool:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; ends the process with an exit code."""
+    session = Session()
+    session.open_log()
     try:
-        group.main(args=arguments, prog_name="daskgraphpart")
+        code = _run(arguments, session)
+    finally:
+        session.close()
+    sys.exit(code)
+
+
+def _run(arguments: list[str] | None, session: Session) -> int:
+    """Run a command; return the exit code, after one line that says what is wrong."""
+    try:
+        code = group.main(args=arguments, prog_name="daskgraphpart", standalone_mode=False, obj=session)
+    except click.ClickException as error:
+        return _tell_usage(error, session)
+    except (_Interrupted, KeyboardInterrupt, click.Abort) as stop:
+        if sys.stderr.isatty():
+            click.echo(err=True)  # after the ^C that the terminal shows
+        return session.tell_error(f"interrupted{'; ' if str(stop) else ''}{stop}", INTERRUPTED_EXIT_CODE)
     except GraphPartError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
+        return session.tell_error(str(error), error.exit_code)
     except MemoryError:
-        click.echo("error: out of memory; give a smaller --memory or fewer --workers", err=True)
-        sys.exit(3)
+        return session.tell_error("out of memory; give a smaller --memory or fewer --workers", ENVIRONMENT_EXIT_CODE)
     except Exception:
         logger.exception("this is a bug in daskgraphpart; please report the lines below with the command you ran")
-        sys.exit(BUG_EXIT_CODE)
+        return BUG_EXIT_CODE
+    return code if isinstance(code, int) else 0
+
+
+def _tell_usage(error: click.ClickException, session: Session) -> int:
+    """Tell a mistake of usage in one line, and where to read on."""
+    ctx = getattr(error, "ctx", None)
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        error.show()  # not a mistake to speak of: no arguments at all
+        return error.exit_code
+    text = " ".join(error.format_message().split())
+    param = getattr(error, "param", None)
+    if ctx is not None:
+        is_from_file = param is not None and ctx.get_parameter_source(param.name) is ParameterSource.DEFAULT_MAP
+        text += f" In {session.config}." if is_from_file else ""
+        text += f" See {ctx.command_path} --help."
+    return session.tell_error(text, MISTAKE_EXIT_CODE)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from daskgraphpart.cli.session import LOG_OPTIONS, Session
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from daskgraphpart.dispatching.options import DispatchOptions
-    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
 
 FORMAT_OPTIONS = (
@@ -53,7 +55,15 @@ RESOURCE_OPTIONS = (
         type=click.Path(file_okay=False),
         help="Directory for temporary files; default beside the output.",
     ),
+    click.option(
+        "--progress",
+        type=click.Choice(["auto", "bar", "log", "json", "none"]),
+        default="auto",
+        show_default=True,
+        help="On standard error: bars, log lines, or JSON lines for programs; auto takes bars in a terminal.",
+    ),
     click.option("--quiet", is_flag=True, help="No progress, no summary."),
+    *LOG_OPTIONS,
 )
 
 STAGING_OPTION = click.option(
@@ -72,7 +82,6 @@ OUTPUT_OPTIONS = (
     click.option("--num-hops", type=click.IntRange(min=1), default=1, show_default=True, help="Hops of HALO nodes."),
     click.option(
         "--graph-formats",
-        "--graph_formats",
         default="coo",
         show_default=True,
         help="Formats in graph.dgl: some of coo,csr,csc.",
@@ -118,8 +127,6 @@ METHOD_OPTIONS = (
     click.option("--fill-parts", is_flag=True, help="Give every part a node of each type that has enough of them."),
     click.option(
         "--num-trainers-per-machine",
-        "--num_trainers_per_machine",
-        "num_trainers_per_machine",
         type=int,
         default=1,
         show_default=True,
@@ -157,7 +164,7 @@ def resources_of(values: dict[str, Any]) -> Resources:
     )
 
 
-def graph_of(in_dir: str, values: dict[str, Any]) -> Any:
+def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:
     """Return the graph in a directory, opened already if `CONFINED_OPTION` was given."""
     if not values["confined"]:
         return in_dir
@@ -175,17 +182,15 @@ def dispatch_options_of(values: dict[str, Any], config_name: str | None = None) 
 
 
 @contextmanager
-def progress_of(values: dict[str, Any]) -> Iterator[Progress]:
-    """Bars in a terminal, log lines elsewhere, nothing when quiet."""
-    from daskgraphpart.engine.progress import LogProgress, SilentProgress, TerminalProgress
+def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
+    """Show progress as `RESOURCE_OPTIONS` say; nothing when quiet."""
+    from daskgraphpart.engine.progress import open_progress
 
-    if values["quiet"]:
-        yield SilentProgress()
-    elif sys.stderr.isatty():
-        with TerminalProgress() as bars:
-            yield bars
-    else:
-        yield LogProgress()
+    kind = "none" if values["quiet"] else values["progress"]
+    if kind == "json":
+        click.get_current_context().ensure_object(Session).use_json()
+    with open_progress(kind) as listener:
+        yield listener
 
 
 def one_of(*given: Any, name: str) -> Any:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import click
 
+from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     RESOURCE_OPTIONS,
     graph_of,
+    one_of,
     progress_of,
     resources_of,
     with_options,
 )
+
+BEFORE, AFTER = "parmetis_preprocess.py", "parmetis_postprocess.py"
 
 
 @click.group("parmetis")
@@ -32,8 +37,8 @@ def command() -> None:
 
 
 @command.command("write")
-@click.argument("in_dir", type=click.Path())
-@click.argument("out_dir", type=click.Path())
+@click.argument("in_dir", required=False, type=click.Path())
+@click.argument("out_dir", required=False, type=click.Path())
 @click.option(
     "--weight",
     "weights",
@@ -42,6 +47,10 @@ def command() -> None:
     help="Node data (integers or bool) that all parts get an even share of, such as train_mask; may be repeated.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace such files in OUT_DIR.")
+@dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script=BEFORE, meaning="IN_DIR")
+@dgl_option("--output-dir", "dgl_out_dir", type=click.Path(), script=BEFORE, meaning="OUT_DIR")
+@dgl_option("--schema-file", type=click.Path(), script=BEFORE, meaning="name of the metadata of the graph in IN_DIR")
+@unused_option("--num-parts", script=BEFORE, why="the number of parts is given to ParMETIS")
 @with_options(RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def write(**values: Any) -> None:
@@ -53,15 +62,18 @@ def write(**values: Any) -> None:
     \b
     daskgraphpart parmetis write graph for-parmetis
     daskgraphpart parmetis write graph for-parmetis --weight train_mask --memory 4GB
+    daskgraphpart parmetis write --input_dir graph --output_dir for-parmetis --schema_file metadata.json --num_parts 4
     """
     from daskgraphpart.api.parmetis import write_parmetis
     from daskgraphpart.display.units import format_count, format_seconds
 
+    graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR"), values)
+    out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
     started = time.monotonic()
     with progress_of(values) as progress:
         found = write_parmetis(
-            graph_of(values["in_dir"], values),
-            values["out_dir"],
+            graph,
+            out_dir,
             weights=values["weights"],
             resources=resources_of(values),
             overwrite=values["overwrite"],
@@ -71,14 +83,14 @@ def write(**values: Any) -> None:
         kept = f"{format_count(found.num_nodes)} nodes, {format_count(found.num_edges)} edges"
         loops, repeats = format_count(found.num_self_loops), format_count(found.num_repeats)
         click.echo(f"wrote {kept}, {found.num_node_weights} weights; left out {loops} self-loops, {repeats} repeats")
-        click.echo(f"in {format_seconds(time.monotonic() - started)}: {values['out_dir']}")
+        click.echo(f"in {format_seconds(time.monotonic() - started)}: {out_dir}")
         click.echo(f"run ParMETIS there, such as: mpirun -np 4 pm_dglpart2 {found.graph_name} 8")
 
 
 @command.command("read")
-@click.argument("in_dir", type=click.Path())
-@click.argument("parts_path", type=click.Path())
-@click.argument("assign_dir", type=click.Path())
+@click.argument("in_dir", required=False, type=click.Path())
+@click.argument("parts_path", required=False, type=click.Path())
+@click.argument("assign_dir", required=False, type=click.Path())
 @click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts, if no file name tells it.")
 @click.option(
     "--num-node-weights",
@@ -93,6 +105,10 @@ def write(**values: Any) -> None:
     help="Binary form beside the text.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
+@dgl_option("--postproc-input-dir", "dgl_in_dir", type=click.Path(), script=AFTER, meaning="IN_DIR")
+@dgl_option("--schema-file", type=click.Path(), script=AFTER, meaning="name of the metadata of the graph in IN_DIR")
+@dgl_option("--parmetis-output-file", "dgl_parts_path", type=click.Path(), script=AFTER, meaning="PARTS_PATH")
+@dgl_option("--partitions-dir", "dgl_assign_dir", type=click.Path(), script=AFTER, meaning="ASSIGN_DIR")
 @with_options(RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def read(**values: Any) -> None:
@@ -108,12 +124,15 @@ def read(**values: Any) -> None:
     from daskgraphpart.api.parmetis import read_parmetis
     from daskgraphpart.display.units import format_seconds
 
+    graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR"), values)
+    parts_path = one_of(values["parts_path"], values["dgl_parts_path"], name="PARTS_PATH")
+    assign_dir = one_of(values["assign_dir"], values["dgl_assign_dir"], name="ASSIGN_DIR")
     started = time.monotonic()
     with progress_of(values) as progress:
         found = read_parmetis(
-            graph_of(values["in_dir"], values),
-            values["parts_path"],
-            values["assign_dir"],
+            graph,
+            parts_path,
+            assign_dir,
             num_parts=values["num_parts"],
             num_node_weights=values["num_node_weights"],
             form=values["form"],
@@ -123,3 +142,8 @@ def read(**values: Any) -> None:
         )
     if not values["quiet"]:
         click.echo(f"read in {format_seconds(time.monotonic() - started)}: {found}")
+
+
+def _graph(in_dir: str, values: dict[str, Any]) -> Any:
+    """Return the graph in a directory, whose metadata may have another name."""
+    return graph_of(Path(in_dir) / values["schema_file"] if values["schema_file"] else in_dir, values)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     RESOURCE_OPTIONS,
@@ -24,7 +26,7 @@ MOST_FINDINGS_SHOWN = 20
 
 
 @click.command("verify")
-@click.argument("directories", nargs=-1, required=True, type=click.Path(), metavar="[IN_DIR] OUT_DIR")
+@click.argument("directories", nargs=-1, type=click.Path(), metavar="[IN_DIR] OUT_DIR")
 @click.option("--quick", is_flag=True, help="Read headers and small files only: seconds, whatever the size.")
 @click.option(
     "--sample", type=float, default=1.0, metavar="FRACTION", help="Share of the rows of features that is compared."
@@ -33,6 +35,14 @@ MOST_FINDINGS_SHOWN = 20
     "--checksums/--no-checksums",
     default=None,
     help="Compare checksums with the manifest (default, if there is one); --checksums without IN_DIR does just that.",
+)
+@dgl_option("--orig-dataset-dir", "dgl_in_dir", type=click.Path(), script="verify_partitions.py", meaning="IN_DIR")
+@dgl_option("--part-graph-dir", "dgl_out_dir", type=click.Path(), script="verify_partitions.py", meaning="OUT_DIR")
+@unused_option(
+    "--partitions-dir",
+    script="verify_partitions.py",
+    why="owners are taken from OUT_DIR and not compared with those of an assignment",
+    level=logging.WARNING,
 )
 @with_options(RESOURCE_OPTIONS)
 @CONFINED_OPTION
@@ -46,8 +56,14 @@ def command(**values: Any) -> None:
     \b
     daskgraphpart verify graph partitions
     daskgraphpart verify copy-of-partitions --checksums
+    daskgraphpart verify --orig-dataset-dir graph --part-graph-dir partitions
     """
-    directories = values["directories"]
+    by_flag = tuple(values[name] for name in ("dgl_in_dir", "dgl_out_dir") if values[name] is not None)
+    directories = values["directories"] + by_flag
+    if not directories:
+        raise click.UsageError("Missing OUT_DIR.")
+    if by_flag and values["directories"]:
+        raise click.UsageError("Give IN_DIR and OUT_DIR once.")
     if len(directories) > 2:
         raise click.UsageError("Give IN_DIR and OUT_DIR, or OUT_DIR and --checksums.")
     if len(directories) == 1 and not values["checksums"]:

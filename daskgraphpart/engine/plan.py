@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,3 +46,29 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
 
     def __post_init__(self) -> None:
         assert len(self.units) == len(self.unit_nbytes), f"{self.name}: one size per unit"
+
+    @property
+    def unit_num_rows(self) -> list[int]:
+        """Rows (nodes, edges, rows of features) of each unit, for progress; all 0 if one does not tell them."""
+        counts = [_num_rows(unit) for unit in self.units]
+        return [0] * len(counts) if min(counts, default=0) < 0 else counts
+
+
+def _num_rows(unit: Any) -> int:
+    """What a unit says of its rows, or what its block or range does; -1 if nothing.
+
+    Blocks of text are ranges of bytes, whose `num_rows` is -1 until they are counted; so a unit that names a file has
+    to have a `num_rows`, and only of others `start` and `stop` are rows.
+    """
+    for name in ("num_rows", "num_edges"):
+        count = getattr(unit, name, None)
+        if isinstance(count, int):
+            return count
+    inner = getattr(unit, "block", None) or getattr(unit, "rows", None)
+    if inner is not None and not isinstance(inner, tuple):
+        return _num_rows(inner)
+    if hasattr(unit, "stop") and not hasattr(unit, "path") and not hasattr(unit, "table"):
+        start = getattr(unit, "start", None)
+        first = getattr(unit, "first", None) if start is None else start
+        return -1 if first is None else int(unit.stop - first)
+    return -1

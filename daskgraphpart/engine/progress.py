@@ -1,28 +1,30 @@
-"""Progress of passes: events, and the two ways to show them (a terminal bar, log lines)."""
+"""Progress of passes: who is told, and what a word such as ``"auto"`` makes of it.
+
+The displays are next door: `progress_text` (log lines, JSON), `progress_bars` (terminals), `progress_notebook`. All of
+them show what a `Meter` reads.
+"""
 
 from __future__ import annotations
 
-import logging
+import os
 import sys
-import time
-from typing import TYPE_CHECKING, Any, Protocol
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from daskgraphpart.display.units import format_rate, format_seconds, format_size
+from daskgraphpart.errors import check_choice
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-logger = logging.getLogger(__name__)
+    from collections.abc import Iterator
 
 
-class Progress(Protocol):
-    """Told when a pass begins, moves and ends."""
+class ProgressListener(Protocol):
+    """Told when a pass begins, moves and ends. Any object with these four methods will do."""
 
-    def begin(self, name: str, num_units: int, nbytes: int) -> None:
-        """A pass of so many units and bytes begins."""
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
+        """A pass of so many units, bytes and rows begins; rows are 0 where they are not known."""
 
-    def advance(self, nbytes: int) -> None:
-        """One unit that moved so many bytes is done."""
+    def advance(self, nbytes: int, num_rows: int) -> None:
+        """One unit that moved so many bytes and rows is done."""
 
     def end(self) -> None:
         """The pass is done."""
@@ -31,13 +33,19 @@ class Progress(Protocol):
         """Something the user should know while the job runs."""
 
 
+Progress: TypeAlias = ProgressListener | str
+"""What functions take: one of `PROGRESS_KINDS`, or an object that is told."""
+
+PROGRESS_KINDS = ("auto", "bar", "notebook", "log", "json", "none")
+
+
 class SilentProgress:
     """Shows nothing."""
 
-    def begin(self, name: str, num_units: int, nbytes: int) -> None:
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
         """Do nothing."""
 
-    def advance(self, nbytes: int) -> None:
+    def advance(self, nbytes: int, num_rows: int) -> None:
         """Do nothing."""
 
     def end(self) -> None:
@@ -47,90 +55,73 @@ class SilentProgress:
         """Do nothing."""
 
 
-class LogProgress:
-    """One log line per pass, and one every few seconds inside a long one; for batch jobs and files."""
+@contextmanager
+def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
+    """Make what a word stands for, and take it down at the end; an object is handed on as it is.
 
-    def __init__(self, seconds_between_lines: float = 10.0) -> None:
-        self._pause = seconds_between_lines
+    Parameters
+    ----------
+    progress : ProgressListener or str, optional
+        ``"none"``, as by default: nothing is shown. ``"auto"``: bars in a terminal, a table in a notebook, log lines
+        elsewhere. ``"bar"``, ``"notebook"``, ``"log"``: one of these; bars where there is no terminal, and a table
+        where there is no notebook, are log lines. ``"json"``: one JSON object per line and event on standard error.
 
-    def begin(self, name: str, num_units: int, nbytes: int) -> None:
-        """Remember the size of the pass."""
-        self._name, self._units, self._total = name, num_units, nbytes
-        self._done, self._started = 0, time.monotonic()
-        self._last = self._started
+    Yields
+    ------
+    ProgressListener
 
-    def advance(self, nbytes: int) -> None:
-        """Log when the last line is old enough."""
-        self._done += nbytes
-        now = time.monotonic()
-        if now - self._last >= self._pause:
-            self._last = now
-            seconds = now - self._started
-            left = seconds / max(self._done, 1) * (self._total - self._done)
-            logger.info(
-                "%s: %s of %s, %s, %s left",
-                self._name,
-                format_size(self._done),
-                format_size(self._total),
-                format_rate(self._done, seconds),
-                format_seconds(left),
-            )
-
-    def end(self) -> None:
-        """Log what the pass took."""
-        seconds = time.monotonic() - self._started
-        logger.info(
-            "%s: %s in %s, %s",
-            self._name,
-            format_size(self._done),
-            format_seconds(seconds),
-            format_rate(self._done, seconds),
-        )
-
-    def note(self, text: str) -> None:
-        """Log it."""
-        logger.info("%s", text)
+    Raises
+    ------
+    OptionError
+        If it is another word.
+    """
+    if progress is None:
+        progress = "none"
+    if not isinstance(progress, str):
+        yield progress
+        return
+    check_choice("display", "progress", progress, PROGRESS_KINDS)
+    display = _display(_settled(progress))
+    try:
+        yield display
+    finally:
+        close = getattr(display, "close", None)
+        if close is not None:
+            close()
 
 
-class TerminalProgress:
-    """A bar per pass with bytes, rate and time left."""
+def _settled(kind: str) -> str:
+    """What is shown here: no bars without a terminal, no table without a notebook."""
+    if kind in ("auto", "notebook") and _is_notebook():
+        return "notebook"
+    if kind in ("auto", "bar") and _is_terminal():
+        return "bar"
+    return kind if kind in ("json", "none") else "log"
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-        from rich.progress import Progress as Bars
 
-        self._bars = Bars(
-            TextColumn("{task.description:<20}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            console=Console(file=sys.stderr),
-        )
-        self._bars.start()
-        self._current: Any = None
+def _display(kind: str) -> Any:
+    if kind == "none":
+        return SilentProgress()
+    if kind == "bar":
+        from daskgraphpart.engine.progress_bars import TerminalProgress  # rich takes a tenth of a second
 
-    def begin(self, name: str, num_units: int, nbytes: int) -> None:
-        """Add a bar."""
-        self._current = self._bars.add_task(name, total=max(nbytes, 1))
+        return TerminalProgress()
+    if kind == "notebook":
+        from daskgraphpart.engine.progress_notebook import NotebookProgress
 
-    def advance(self, nbytes: int) -> None:
-        """Move the current bar."""
-        self._bars.advance(self._current, nbytes)
+        return NotebookProgress()
+    from daskgraphpart.engine.progress_text import JsonProgress, LogProgress
 
-    def end(self) -> None:
-        """Fill the current bar."""
-        self._bars.update(self._current, completed=self._bars.tasks[-1].total)
+    return JsonProgress() if kind == "json" else LogProgress()
 
-    def note(self, text: str) -> None:
-        """Print it above the bars."""
-        self._bars.console.print(text, highlight=False, markup=False)
 
-    def __enter__(self) -> TerminalProgress:
-        return self
+def _is_terminal() -> bool:
+    """Whether standard error is a terminal that can move its cursor."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._bars.stop()
+
+def _is_notebook() -> bool:
+    """Whether this code was called from a notebook's kernel; IPython is there then, and is not imported for this."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and getattr(shell, "kernel", None) is not None

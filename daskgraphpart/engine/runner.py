@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.executors.local import LocalExecutor
 from daskgraphpart.engine.journal_values import from_json, to_json
-from daskgraphpart.engine.progress import SilentProgress
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.storage.atomic import environment_faults
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.journal import Journal
     from daskgraphpart.engine.plan import ConfigT, Pass, ResultT, UnitT
-    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.progress import Progress, ProgressListener
     from daskgraphpart.engine.resources import Resources
 
     class Executor(Protocol):
@@ -59,14 +59,14 @@ class Runner:
         What the job may use.
     executor : Executor
         What calls the tasks.
-    progress : Progress
-        What is told.
+    progress : ProgressListener
+        Who is told.
     journal : Journal, optional
         Where finished units are noted, and looked up when the job is continued.
     """
 
     def __init__(
-        self, resources: Resources, executor: Executor, progress: Progress, journal: Journal | None = None
+        self, resources: Resources, executor: Executor, progress: ProgressListener, journal: Journal | None = None
     ) -> None:
         self.resources = resources
         self.seconds: dict[str, float] = {}
@@ -142,7 +142,9 @@ class Runner:
         """
         assert self._journal is None, f"{name} changes files in place and has to be part of a step"
         started = time.monotonic()
-        self._progress.begin(name, sum(len(p.units) for p in passes), sum(sum(p.unit_nbytes) for p in passes))
+        num_rows = [sum(p.unit_num_rows) for p in passes]
+        nbytes = sum(sum(p.unit_nbytes) for p in passes)
+        self._progress.begin(name, sum(len(p.units) for p in passes), nbytes, sum(num_rows) if all(num_rows) else 0)
         with environment_faults():
             results = [self._call(pass_, range(len(pass_.units)), lambda *_: None) for pass_ in passes]
         self._progress.end()
@@ -177,7 +179,8 @@ class Runner:
         if len(which) < len(pass_.units):
             logger.info("%s: %d of %d units are done", pass_.name, len(pass_.units) - len(which), len(pass_.units))
         started = time.monotonic()
-        self._progress.begin(pass_.name, len(which), sum(pass_.unit_nbytes[i] for i in which))
+        nbytes, num_rows = (sum(sizes[i] for i in which) for sizes in (pass_.unit_nbytes, pass_.unit_num_rows))
+        self._progress.begin(pass_.name, len(which), nbytes, num_rows)
         results = self._call(pass_, which, on_done)
         self._progress.end()
         seconds = time.monotonic() - started
@@ -186,9 +189,11 @@ class Runner:
         return results
 
     def _call(self, pass_: Pass[Any, Any, Any], which: Sequence[int], on_done: Callable[[int, Any], None]) -> list[Any]:
+        num_rows = pass_.unit_num_rows
+
         def done(place: int, result: Any) -> None:
             on_done(which[place], result)
-            self._progress.advance(pass_.unit_nbytes[which[place]])
+            self._progress.advance(pass_.unit_nbytes[which[place]], num_rows[which[place]])
 
         assert pass_.is_repeatable or self._journal is None, f"{pass_.name} has to be part of a step"
         calls = [_Call(pass_.task, pass_.units[i], pass_.config, int(pass_.unit_nbytes[i])) for i in which]
@@ -244,8 +249,8 @@ def open_runner(
     ----------
     resources : Resources
         What the job may use.
-    progress : Progress, optional
-        Default: nothing is shown.
+    progress : ProgressListener or str, optional
+        As `open_progress` takes it; default: nothing is shown.
     journal : Journal, optional
         Of a job that can be continued.
     plan : Resources, optional
@@ -265,6 +270,7 @@ def open_runner(
 
         executor = ClusterExecutor(cluster, resources.workers)
     try:
-        yield Runner(plan or resources, executor, progress or SilentProgress(), journal)
+        with open_progress(progress) as listener:
+            yield Runner(plan or resources, executor, listener, journal)
     finally:
         executor.close()

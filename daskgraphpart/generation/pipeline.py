@@ -36,6 +36,11 @@ class FileUnit:
     start: int
     stop: int
 
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return self.stop - self.start
+
 
 @dataclass(frozen=True, slots=True)
 class GenerateConfig:

@@ -195,7 +195,7 @@ class PartitionedGraph:
         overwrite : bool
             Whether `out` may be replaced.
         progress : Progress, optional
-            Told how far things are.
+            Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class PartitionedGraph:
         resources : Resources, optional
             Default: all processors, half of the memory.
         progress : Progress, optional
-            Told how far things are.
+            Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
         Returns
         -------

@@ -75,7 +75,7 @@ def report_parts(
     resources : Resources, optional
         Default: all processors, half of the memory.
     progress : Progress, optional
-        Told how far things are.
+        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
     most_classes : int
         Labels with more classes are left out, with a note.
     """

@@ -77,7 +77,7 @@ def verify(
     resources : Resources, optional
         What may be used; default all processors and half of the memory.
     progress : Progress, optional
-        Told how far things are.
+        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
 
     Returns
     -------

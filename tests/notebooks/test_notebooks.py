@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +12,7 @@ import nbformat
 import pytest
 from graphs import real_graphs_directory
 from nbclient import NotebookClient
+from one_machine_slurm import running_slurm, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,20 +27,15 @@ def read(name: str) -> Any:
 
 
 @pytest.fixture
-def slurm(monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+def slurm() -> Iterator[bool]:
     """Whether there is a SLURM: one that answers anyhow is used, else one is started where that is possible."""
     if answers("sinfo"):
         yield True
-        return
-    programs = [shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") for name in ("slurmctld", "munged")]
-    if importlib.util.find_spec("slurm_of_one_machine") is None or not all(programs) or os.geteuid() != 0:
+    elif why_not():
         yield False
-        return
-    start = importlib.import_module("slurm_of_one_machine").one_machine_slurm
-    # a short path: the name of a socket has at most 107 characters
-    with tempfile.TemporaryDirectory(prefix="slurm-") as root, start(Path(root)) as conf:
-        monkeypatch.setenv("SLURM_CONF", str(conf))
-        yield True
+    else:  # a short path: the name of a socket has at most 107 characters
+        with tempfile.TemporaryDirectory(prefix="slurm-") as root, running_slurm(Path(root)):
+            yield True
 
 
 def answers(program: str) -> bool:

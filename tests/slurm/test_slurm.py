@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dask
 import dask_jobqueue  # noqa: F401 - its defaults are registered when it is imported
+import one_machine_slurm as one_machine
 import pytest
 from graphs import file_hashes
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent.parent
-_spec = importlib.util.spec_from_file_location("one_machine", Path(__file__).with_name("one_machine.py"))
-assert _spec is not None and _spec.loader is not None
-one_machine = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(one_machine)
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slurm]
 

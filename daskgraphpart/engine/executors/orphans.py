@@ -10,13 +10,19 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 
 
 def die_with(client: int) -> None:
-    """Have this process killed when its parent, the client of that process ID, dies."""
+    """Have this process killed when its parent, the client of that process ID, dies.
+
+    A terminal interrupts all processes at once; here the client alone decides what becomes of its workers.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != client:  # it died before we asked

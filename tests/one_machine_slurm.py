@@ -24,21 +24,26 @@ os.environ["PATH"] = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 def require_slurm() -> None:
     """Install SLURM if that is possible; without it a test is skipped, but fails in CI."""
-    missing = [name for name in PROGRAMS if shutil.which(name) is None]
-    reason = f"no {', '.join(missing)}" if missing else ""
-    if os.geteuid() != 0:
-        reason = "its servers have to be started by root"
-    elif missing and shutil.which("apt-get"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update"], ["install", "-y", "--no-install-recommends", "slurm-wlm", "munge"]):
-            subprocess.run(["apt-get", "-qq", *command], env=environment, capture_output=True, check=False)
-        missing = [name for name in PROGRAMS if shutil.which(name) is None]
-        reason = f"{', '.join(missing)} could not be installed" if missing else ""
-    if reason:
+    if reason := why_not():
         message = f"SLURM cannot be started here: {reason}"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
+
+
+def why_not() -> str:
+    """Why SLURM cannot be started, after it was installed if that is possible; empty if it can."""
+    if os.geteuid() != 0:
+        return "its servers have to be started by root"
+    if _missing() and shutil.which("apt-get"):
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update"], ["install", "-y", "--no-install-recommends", "slurm-wlm", "munge"]):
+            subprocess.run(["apt-get", "-qq", *command], env=environment, capture_output=True, check=False)
+    return f"{', '.join(_missing())} could not be installed" if _missing() else ""
+
+
+def _missing() -> list[str]:
+    return [name for name in PROGRAMS if shutil.which(name) is None]
 
 
 @contextlib.contextmanager

@@ -1,0 +1,162 @@
+"""What one call of the command line knows of itself: where its log goes, and how it talks to standard error."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+from click.core import ParameterSource
+
+from daskgraphpart.errors import EnvironmentFaultError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+logger = logging.getLogger("daskgraphpart")
+
+LEVELS = ("debug", "info", "warning", "error", "critical")
+FILE_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+
+
+@dataclass(slots=True)
+class Session:
+    """State of one call.
+
+    Parameters
+    ----------
+    as_json : bool
+        Whether all that is written to standard error is JSON lines.
+    config : Path, optional
+        Configuration file that is used.
+    given : set of str
+        Options of the log that the command line has given, which a configuration file does not change.
+    handlers : list of logging.Handler
+        What this call has added to the log.
+    """
+
+    as_json: bool = False
+    config: Path | None = None
+    given: set[str] = field(default_factory=set)
+    handlers: list[logging.Handler] = field(default_factory=list)
+
+    def open_log(self) -> None:
+        """Log to standard error, unless the process that calls us has a log of its own."""
+        logger.setLevel(logging.INFO)
+        if not logging.getLogger().handlers:
+            self._add(_StderrHandler(), "%(levelname)s: %(message)s")
+
+    def log_to(self, path: str) -> None:
+        """Also log to the end of a file, with the time of each line.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If it cannot be written.
+        """
+        try:
+            self._add(logging.FileHandler(path, encoding="utf-8"), FILE_FORMAT)
+        except OSError as fault:
+            raise EnvironmentFaultError(
+                "the log cannot be written", file=path, place="--log-file", found=fault.strerror
+            ) from fault
+
+    def use_json(self) -> None:
+        """Write JSON lines only to standard error from now on."""
+        self.as_json = True
+        for handler in self.handlers:
+            if isinstance(handler, _StderrHandler):
+                handler.setFormatter(_JsonFormatter())
+
+    def close(self) -> None:
+        """Take the log down."""
+        for handler in self.handlers:
+            logging.getLogger().removeHandler(handler)
+            handler.close()
+
+    def tell_error(self, text: str, exit_code: int) -> int:
+        """Write why the command ends, as one line; return the exit code."""
+        if self.as_json:
+            from daskgraphpart.engine.progress_text import json_event
+
+            click.echo(json_event("error", text=text, exit_code=exit_code), err=True, nl=False)
+        else:
+            click.echo(f"error: {text}", err=True)
+        return exit_code
+
+    def _add(self, handler: logging.Handler, form: str) -> None:
+        handler.setFormatter(logging.Formatter(form))
+        handler.addFilter(_is_for_users)
+        logging.getLogger().addHandler(handler)
+        self.handlers.append(handler)
+
+
+def _is_for_users(record: logging.LogRecord) -> bool:
+    """Whether a record is ours, or at least a warning: distributed tells all it does."""
+    return record.name.startswith("daskgraphpart") or record.levelno >= logging.WARNING
+
+
+class _StderrHandler(logging.StreamHandler[TextIO]):
+    """Writes to what standard error is at the moment: bars replace it, so that lines come out above them."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:
+        """Standard error."""
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, value: TextIO) -> None:
+        raise AttributeError("always standard error")
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        from daskgraphpart.engine.progress_text import json_event
+
+        text = logging.Formatter("%(message)s").format(record)
+        return json_event("log", level=record.levelname.lower(), text=text).rstrip("\n")
+
+
+def _log_level(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None and _is_wanted(ctx, "log_level"):
+        logger.setLevel(value.upper())
+
+
+def _log_file(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None and _is_wanted(ctx, "log_file"):
+        ctx.ensure_object(Session).log_to(value)
+
+
+def _is_wanted(ctx: click.Context, name: str) -> bool:
+    """Whether a value is to be used: one of a configuration file is not if the command line has one."""
+    given = ctx.ensure_object(Session).given
+    if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        given.add(name)
+        return True
+    return name not in given
+
+
+LOG_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--log-level",
+        type=click.Choice(LEVELS, case_sensitive=False),
+        expose_value=False,
+        is_eager=True,
+        callback=_log_level,
+        help="What is logged to standard error; default info.",
+    ),
+    click.option(
+        "--log-file",
+        type=click.Path(dir_okay=False),
+        expose_value=False,
+        is_eager=True,
+        callback=_log_file,
+        help="Also log to the end of this file.",
+    ),
+)

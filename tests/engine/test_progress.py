@@ -1,0 +1,179 @@
+"""What the words for progress stand for, in Python; and what each display writes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from commands import call
+
+import daskgraphpart as dgp
+from daskgraphpart.engine.progress import PROGRESS_KINDS, open_progress
+from daskgraphpart.errors import OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RESOURCES = dgp.Resources(1 << 28, "sync")
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("progress") / "graph"
+    assert call("generate", directory, "--nodes", "500", "--edges", "2e3", "--features", "2", "--quiet") == 0
+    return directory
+
+
+def run(listener: Any, stages: int = 2) -> None:
+    for stage in range(stages):
+        listener.begin(f"stage-{stage}", 2, 2000, 20)
+        for _ in range(2):
+            listener.advance(1000, 10)
+        listener.end()
+    listener.note("a <note> [bold]")
+
+
+@pytest.mark.parametrize("kind", ["log", "auto", "bar", "notebook"])
+def test_without_a_terminal_progress_is_plain_lines(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    import logging
+
+    root = logging.getLogger()
+    handlers, root.handlers = root.handlers, []
+    try:
+        with open_progress(kind) as listener:
+            run(listener)
+    finally:
+        root.handlers = handlers
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["stage-0", "stage-1", "a <note> [bold]"]
+    assert "2.0 kB in" in lines[0] and "B/s" in lines[0] and "rows/s" in lines[0]
+    assert all(line.isprintable() and "?" not in line for line in lines)
+
+
+def test_lines_go_to_the_log_where_there_is_one(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger="daskgraphpart"), open_progress("log") as listener:
+        run(listener, 1)
+    assert [record.message.split(":")[0] for record in caplog.records] == ["stage-0", "a <note> [bold]"]
+    assert capsys.readouterr().err == ""
+
+
+def test_json_lines_tell_every_event(capsys: pytest.CaptureFixture[str]) -> None:
+    with open_progress("json") as listener:
+        run(listener)
+    events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [event["event"] for event in events] == ["begin", "end", "begin", "end", "note"]
+    assert {event["version"] for event in events} == {1}
+    assert events[0] | {"seconds": 0} == {
+        "version": 1, "event": "begin", "stage": "stage-0", "units_done": 0, "units": 2, "bytes_done": 0, "bytes": 2000,
+        "rows_done": 0, "rows": 20, "seconds": 0, "units_per_second": 0.0, "bytes_per_second": 0.0,
+        "rows_per_second": 0.0, "seconds_left": None,
+    }  # fmt: skip
+    assert events[1]["units_done"] == 2 and events[1]["bytes_done"] == 2000 and events[1]["seconds_left"] == 0
+    assert events[4]["text"] == "a <note> [bold]"
+
+
+def test_long_stages_tell_how_far_they_are(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    from daskgraphpart.engine.progress_text import JsonProgress, LogProgress
+
+    run(JsonProgress(seconds_between_events=0), 1)
+    events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [event["event"] for event in events] == ["begin", "advance", "advance", "end", "note"]
+    assert events[1]["units_done"] == 1
+    with caplog.at_level("INFO", logger="daskgraphpart"):
+        run(LogProgress(seconds_between_lines=0), 1)
+    assert caplog.messages[0].startswith("stage-0: 1.0 kB of 2.0 kB, ")
+    assert caplog.messages[0].endswith(" left")
+
+
+def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setitem(os.environ, "TERM", "xterm-256color")
+    monkeypatch.setitem(os.environ, "COLUMNS", "100")
+    with open_progress("auto") as listener:
+        run(listener)
+        listener.begin("unfinished", 2, 2000, 0)
+        listener.advance(1000, 0)
+        listener._bars.refresh()
+    shown = screen.getvalue()
+    assert "\x1b[" in shown
+    assert "stage-1: 2.0 kB in" in shown
+    assert "a <note> [bold]" in shown
+    assert "unfinished" in shown and "1.0 kB of 2.0 kB" in shown
+    monkeypatch.setitem(os.environ, "TERM", "dumb")
+    plain = Terminal()
+    monkeypatch.setattr(sys, "stderr", plain)
+    with open_progress("bar") as listener:
+        run(listener)
+    assert "\x1b" not in plain.getvalue()
+
+
+def test_in_a_notebook_auto_is_a_table_that_is_updated(monkeypatch: pytest.MonkeyPatch) -> None:
+    display = pytest.importorskip("IPython.display")
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, html: Any) -> None:
+            shown.append(html.data)
+
+    shell = type("Shell", (), {"kernel": object()})()
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+    monkeypatch.setattr(display, "display", lambda html, display_id: Handle())
+    with open_progress("auto") as listener:
+        run(listener, 40)
+        listener.begin("<last>", 2, 2000, 20)
+        listener.advance(1000, 10)
+    table = shown[-1]
+    assert "<progress value='0.500' max='1'>" in table
+    assert "&lt;last&gt;" in table and "a &lt;note&gt;" in table
+    assert "11 earlier stages" in table
+    assert "script" not in table
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: None)
+    with open_progress("none") as listener:
+        run(listener)
+
+
+def test_functions_take_words_and_objects(graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class Mine:
+        def __init__(self) -> None:
+            self.stages: list[str] = []
+
+        def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
+            self.stages.append(name)
+
+        def advance(self, nbytes: int, num_rows: int) -> None: ...
+
+        def end(self) -> None: ...
+
+        def note(self, text: str) -> None: ...
+
+    mine = Mine()
+    how = {"method": "random", "resources": RESOURCES}
+    dgp.partition(graph, tmp_path / "a", 2, progress=mine, **how)
+    assert {"assign-random", "bucket-edges", "build-graph"} <= set(mine.stages)
+    assert capsys.readouterr().err == ""
+    dgp.partition(graph, tmp_path / "b", 2, progress="json", **how)
+    events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [event["stage"] for event in events if event["event"] == "begin"] == mine.stages
+    bucketed = next(event for event in events if event.get("stage") == "bucket-edges" and event["event"] == "end")
+    assert bucketed["rows"] == bucketed["rows_done"] == 2000
+    dgp.partition(graph, tmp_path / "c", 2, **how)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_unknown_word_is_one_error(graph: Path, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="progress: unknown display; expected auto or bar or") as caught:
+        dgp.partition(graph, tmp_path / "out", 2, progress="loud", resources=RESOURCES)
+    assert all(kind in str(caught.value) for kind in PROGRESS_KINDS)
