@@ -80,7 +80,7 @@ class Canceller(SilentProgress):
         self.cancel_after, self.wait_after = cancel_after, wait_after
         self.done, self.before, self.after = 0, [], []
 
-    def advance(self, nbytes: int) -> None:
+    def advance(self, nbytes: int, num_rows: int) -> None:
         self.done += 1
         if self.done == self.cancel_after:
             self.before = self.wait_for(lambda jobs: len(jobs) == 2)
