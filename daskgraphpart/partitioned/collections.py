@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.remote.url import Url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,10 @@ def joined_array(regions: Sequence[Region]) -> da.Array:
     pieces = []
     for region in regions:
         at_once = max(1, BYTES_PER_CHUNK // max(1, region.row_nbytes))
+        if isinstance(region.path, Url) and region.nbytes:
+            # dask lets the array itself take a slice, so that rows are read alone here, too
+            pieces.append(da.from_array(region.memmap(), chunks=(at_once, *region.shape[1:]), inline_array=True))
+            continue
         for start in range(0, region.num_rows, at_once):
             stop = min(start + at_once, region.num_rows)
             # the rows stay a memory map: taking a few of them reads no others
@@ -189,8 +194,7 @@ def _typed_edges(
 def _ends(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     """New homogeneous IDs of the ends of local edges ``[start, stop)``."""
     region = graph.node_arrays["_ID"]
-    new_nids = np.asarray(region.memmap())
-    src, dst = (new_nids[ids] for ids in graph.ends(start, stop))
+    src, dst = (region.take(ids) for ids in graph.ends(start, stop))
     for ids in (src, dst):
         _check_new_ids(ids, book.node_ranges, region)
     return src, dst
