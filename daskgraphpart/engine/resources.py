@@ -10,6 +10,7 @@ import psutil
 
 from daskgraphpart.display.units import format_size, parse_size
 from daskgraphpart.errors import OptionError, PlanError
+from daskgraphpart.remote.url import is_url, located
 
 SMALLEST_TASK_MEMORY = 16 << 20
 """Bytes a task must have to be of use: a block of edges, an Arrow batch, write buffers."""
@@ -49,6 +50,13 @@ class Resources:
             raise OptionError("the number of workers must be positive", place="--workers", found=self.workers)
         if self.staging not in STAGINGS:
             raise OptionError("unknown staging", place="--staging", expected=" or ".join(STAGINGS), found=self.staging)
+        if is_url(self.workspace):
+            raise OptionError(
+                "the workspace cannot be in a store, which writes whole files only",
+                place="--workspace",
+                expected="a directory of a file system, since temporary files are written in many places at one time",
+                found=self.workspace,
+            )
         if self.cluster not in LOCAL_CLUSTERS and ":" not in self.cluster:
             raise OptionError(
                 "unknown cluster",
@@ -119,7 +127,7 @@ def detect_resources(
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
     if workers is None:
         workers = 1 if cluster == "sync" else len(os.sched_getaffinity(0))
-    return Resources(budget, cluster, workers, staging, None if workspace is None else os.fspath(workspace))
+    return Resources(budget, cluster, workers, staging, None if workspace is None else str(located(workspace)))
 
 
 def available_memory() -> int:

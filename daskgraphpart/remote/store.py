@@ -7,7 +7,7 @@ Stores try failing requests again themselves; what arrives here has failed for g
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import (
@@ -145,15 +145,15 @@ def size_of(url: StoredName) -> int:
     return size
 
 
-def version_of(url: StoredName) -> str | None:
-    """Text that changes when a file does, as far as the store tells: its entity tag, checksum or time of change."""
+def version_of(url: StoredName) -> tuple[int, str] | None:
+    """Size of a file, and text that changes when it does, as far as the store tells: entity tag or time of change."""
     info = info_of(url)
     if info is None:
         return None
     for key in ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created"):
         if info.get(key):
-            return f"{key} {info[key]}".replace('"', "")
-    return ""
+            return int(info.get("size") or 0), f"{key} {info[key]}".replace('"', "")
+    return int(info.get("size") or 0), "version unknown"
 
 
 def list_directory(url: StoredName) -> list[str]:
@@ -214,6 +214,16 @@ def read_range(url: StoredName, start: int, stop: int) -> bytes:
             hint=_AGAIN_HINT,
         )
     return content
+
+
+def delete_file(url: StoredName) -> None:
+    """Delete a file, and a directory of a store that keeps directories, if it is empty then."""
+    fs = filesystem(url)
+    with store_faults(url):
+        fs.rm_file(url)
+    if url.protocol not in _BUCKETS:
+        with suppress(Exception):
+            fs.rmdir(fs._parent(url))
 
 
 def _too_short(url: StoredName, stop: int, found: int) -> InputFileError:
