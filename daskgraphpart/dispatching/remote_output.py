@@ -1,4 +1,4 @@
-"""The output directory in a store: what may be overwritten there, and what is deleted. As `output.py` for local ones."""
+"""The output directory in a store: what may be overwritten there, and what is deleted; as in `output.py`."""
 
 from __future__ import annotations
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
+from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
 from daskgraphpart.remote.store import filesystem, size_of, store_faults
 
 if TYPE_CHECKING:
@@ -91,24 +92,26 @@ def _send_in_parts(fs: Any, file: BinaryIO, nbytes: int, url: StoredName, note: 
         target.close()
         target.commit()
     except BaseException:
-        _give_up(fs, target, url)
+        if _give_up(fs, target, url):
+            _unlink(note)
         raise
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(note)
+    _unlink(note)
 
 
-def _give_up(fs: Any, target: Any, url: StoredName) -> None:
-    """End an upload that has failed, without hiding why."""
+def _give_up(fs: Any, target: Any, url: StoredName) -> bool:
+    """End an upload that has failed, without hiding why; tell whether it was possible."""
+    is_ended = True
     try:
         target.discard()
     except Exception as fault:
-        logger.warning("%s: an unfinished upload could not be given up: %s", url, fault)
+        is_ended = False
+        logger.warning("%s: an unfinished upload could not be given up yet: %s", url, fault)
     with suppress(Exception):  # its finaliser would finish it
         target.closed = True
     if not getattr(target, "parts", None):  # a store without uploads in parts shows what has come so far
         with suppress(Exception):
             fs.rm_file(url)
+    return is_ended
 
 
 def _take_note(target: Any, note: str) -> None:
@@ -128,6 +131,11 @@ def abort_noted(note: str, url: StoredName) -> None:
         The file; it is removed.
     url : StoredName
         Something in the same store.
+
+    Raises
+    ------
+    EnvironmentFaultError
+        If the store fails.
     """
     try:
         with open(note, encoding="utf-8") as file:
@@ -138,7 +146,15 @@ def abort_noted(note: str, url: StoredName) -> None:
         try:
             with store_faults(url):
                 filesystem(url).abort_mpu(noted["bucket"], noted["key"], noted["upload"])
-        except GraphPartError as fault:  # most often it is gone, because it was finished
-            logger.debug("%s: nothing to give up: %s", url, fault)
+        except InputFileNotFoundError:
+            logger.debug("%s: the upload is gone", url)
+        except EnvironmentFaultError as fault:
+            # it was finished, or given up by the store itself; s3fs has no error of its own for that
+            if not re.search(r"NoSuchUpload|upload does not exist", str(fault.__cause__), re.IGNORECASE):
+                raise
+    _unlink(note)
+
+
+def _unlink(note: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(note)
