@@ -196,7 +196,7 @@ def read_range(url: StoredName, start: int, stop: int) -> bytes:
     fs = filesystem(url)
     try:
         with store_faults(url):
-            content: bytes = fs.cat_file(url, start, stop)
+            content: bytes = fs.cat_file(url, start=start, end=stop)
     except EnvironmentFaultError:
         # a range beyond the end is refused by some stores, each in its own words
         if (found := size_of(url)) >= stop:
