@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,7 +15,12 @@ from daskgraphpart.assignment.hierarchy import with_trainers
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
-from daskgraphpart.dispatching.remote_output import check_remote_output, claim_remote_output, staging_directory
+from daskgraphpart.dispatching.remote_output import (
+    check_remote_output,
+    claim_remote_output,
+    remove_staging,
+    staging_directory,
+)
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.upload_files import upload_partitions
 from daskgraphpart.remote.url import Url, as_path, located
@@ -106,10 +110,12 @@ def open_dispatch(
         else:
             place = _local_place(target, inputs, names, overwrite)
         identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
-        with open_job(place, identity, manner) as (work, runner):
-            yield Prepared(graph, (place.out, target), options, work, runner)
-        if isinstance(target, Url) and not manner.keep_workspace:
-            shutil.rmtree(place.out, ignore_errors=True)
+        try:
+            with open_job(place, identity, manner) as (work, runner):
+                yield Prepared(graph, (place.out, target), options, work, runner)
+        finally:
+            if isinstance(target, Url):
+                remove_staging(place.out)
 
 
 def _local_place(out: Path, inputs: Sequence[Location], names: Sequence[str], overwrite: bool) -> Place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from daskgraphpart.errors import OptionError, OutputExistsError
 from daskgraphpart.remote.store import delete_file, list_directory, list_files, require_container
 from daskgraphpart.remote.upload import abort_noted
 from daskgraphpart.remote.url import Url
+from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,6 +48,16 @@ def staging_directory(out: Url, workspace: str | None) -> Path:
         )
     of_output = hashlib.sha256(out.encode()).hexdigest()[:12]
     return Path(workspace).absolute() / f"{STAGING_NAME}-{of_output}"
+
+
+def remove_staging(staging: Path) -> None:
+    """Remove the staging directory of a job that is over, and leave that of one that can be continued.
+
+    A workspace in it is one that was to be kept, or that a run continues from; a lock is that of another run.
+    """
+    if (staging / WORKSPACE_NAME).exists() or (staging / LOCK_NAME).exists():
+        return
+    shutil.rmtree(staging, ignore_errors=True)
 
 
 def check_remote_output(out: Url, inputs: Iterable[Location]) -> None:

@@ -13,6 +13,8 @@ import numpy as np
 from daskgraphpart.remote.store import read_range
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from daskgraphpart.remote.name import StoredName
 
 GAP_NBYTES = 128 << 10
@@ -115,6 +117,57 @@ class RemoteRows:
                 spans.append((first, stop))
                 first = stop
         return spans
+
+
+class JoinedRows:
+    """Rows of several remote arrays, one after another, as dask takes them.
+
+    Parameters
+    ----------
+    pieces : sequence of RemoteRows
+        All of one dtype and shape of a row.
+    """
+
+    __slots__ = ("dtype", "pieces", "shape")
+
+    def __init__(self, pieces: Sequence[RemoteRows]) -> None:
+        self.pieces, self.dtype = tuple(pieces), pieces[0].dtype
+        self.shape = (sum(len(piece) for piece in pieces), *pieces[0].shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        return tuple((str.__str__(p.url), p.offset, p.dtype.str, p.shape) for p in self.pieces)
+
+    def __getitem__(self, where: Any) -> np.ndarray:
+        """Read rows, as `RemoteRows` does; the first index is a slice or an array of integers."""
+        first, rest = (where[0], where[1:]) if isinstance(where, tuple) else (where, ())
+        if isinstance(first, slice):
+            start, stop, step = first.indices(self.shape[0])
+            rows = self._range(start, max(start, stop)) if step == 1 else self._gather(np.arange(start, stop, step))
+        else:
+            rows = self._gather(np.asarray(first))
+        return rows[(slice(None),) * (rows.ndim - self.ndim + 1) + rest] if rest else rows
+
+    def _range(self, start: int, stop: int) -> np.ndarray:
+        rows, first = np.empty((stop - start, *self.shape[1:]), self.dtype), 0
+        for piece in self.pieces:
+            low, high = max(start, first), min(stop, first + len(piece))
+            if low < high:
+                rows[low - start : high - start] = piece.read(low - first, high - first)
+            first += len(piece)
+        return rows
+
+    def _gather(self, ids: np.ndarray) -> np.ndarray:
+        rows, first = np.empty((*ids.shape, *self.shape[1:]), self.dtype), 0
+        for piece in self.pieces:
+            mine = (ids >= first) & (ids < first + len(piece))
+            rows[mine] = piece[ids[mine] - first]
+            first += len(piece)
+        return rows
 
 
 def fill(url: StoredName, offset: int, rows: np.ndarray) -> None:

@@ -115,6 +115,7 @@ def test_a_row_is_read_without_the_rows_around_it(s3: S3, local: Path, monkeypat
     ranges.clear()
     assert (array[7:9].compute() == expected[7:9]).all()
     assert ranges == [2 * rows.dtype.itemsize * 8]
+    assert (array[[299, 7]].compute() == expected[[299, 7]]).all()
 
 
 def test_a_missing_bucket_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
@@ -201,12 +202,11 @@ def test_an_upload_that_fails_is_continued(
             run(local / "csv", URL_OUT, tmp_path / "work", **how)
     found = contents_of(s3.files, URL_OUT)
     assert found and not any(name.endswith(".json") for name in found)
-    before = len(sent)
     with monkeypatch.context() as patched:
         record_uploads(patched, sent)
         run(local / "csv", URL_OUT, tmp_path / "work", **how)
     assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
-    assert len(set(sent)) == len(sent) and before > 0, "nothing is sent twice"
+    assert len(sent) - len(set(sent)) <= 1, "what was on its way beside the one that failed may be sent again"
     assert sent[-1].endswith("shop.json") and sent[-2].endswith("manifest.json")
     assert list((tmp_path / "work").iterdir()) == []
 
