@@ -45,7 +45,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,notebook,torch]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,notebook,torch,s3]"
 	touch $@
 
 # torch first and pinned: otherwise pip takes a build with CUDA, gigabytes of it
