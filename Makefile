@@ -50,7 +50,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,jobqueue,notebook,torch]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,jobqueue,notebook,s3,torch]"
 	touch $@
 
 # torch first and pinned: otherwise pip takes a build with CUDA, gigabytes of it

@@ -19,6 +19,8 @@ from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.display.units import format_size
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
+from daskgraphpart.remote.store import version_of
+from daskgraphpart.remote.url import Url, as_path
 
 if TYPE_CHECKING:
     import os
@@ -55,10 +57,14 @@ def fingerprint(
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
         found[f"--{_FLAGS.get(name, name).replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
-    paths = [Path(graph.directory) / METADATA_FILE, *(Path(file.path) for file in graph.files), *files]
+    paths = [as_path(graph.directory) / METADATA_FILE, *(as_path(file.path) for file in graph.files), *files]
     for path in paths:
         absolute = path.absolute()
-        if absolute.is_file():
+        if isinstance(absolute, Url):
+            version = version_of(absolute)
+            if version is not None:
+                found[f"input {absolute}"] = [*version]
+        elif absolute.is_file():
             status = absolute.stat()
             found[f"input {absolute}"] = [status.st_size, status.st_mtime_ns]
     found["schema"] = _schema(graph.schema)
@@ -126,6 +132,8 @@ def _describe(key: str, of: Mapping[str, Any]) -> str:
     if not key.startswith("input "):
         return "another schema" if key == "schema" else str(of[key])
     nbytes, mtime_ns = of[key]
+    if isinstance(mtime_ns, str):
+        return f"{format_size(nbytes)} ({nbytes} bytes), {mtime_ns}"
     seconds, rest = divmod(mtime_ns, 10**9)
     when = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
     return f"{format_size(nbytes)} ({nbytes} bytes) of {when}.{rest:09d}"

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.assignment.directory import META_FILE
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.remote.url import as_path
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from daskgraphpart.remote.url import Location
 
 
 def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) -> None:
     """Refuse to write owners among the files of the graph, or over an assignment that is there."""
     among = [
         path
-        for path in (Path(graph.directory) / METADATA_FILE, *data_files(graph))
+        for path in (as_path(graph.directory) / METADATA_FILE, *data_files(graph))
         if path.resolve().parent == out.resolve()
     ]
     if among:
@@ -31,11 +35,13 @@ def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) 
         )
 
 
-def data_files(graph: ChunkedGraph) -> list[Path]:
+def data_files(graph: ChunkedGraph) -> list[Location]:
     """All data files of a graph."""
-    return [Path(file.path).resolve() for file in graph.files]
+    return [as_path(file.path).resolve() for file in graph.files]
 
 
-def opened(graph: ChunkedGraph | str | os.PathLike[str]) -> ChunkedGraph:
+def opened(
+    graph: ChunkedGraph | str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
+) -> ChunkedGraph:
     """Open a graph unless it is open."""
-    return graph if isinstance(graph, ChunkedGraph) else read_chunked(graph)
+    return graph if isinstance(graph, ChunkedGraph) else read_chunked(graph, storage_options=storage_options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.fingerprint import fingerprint
 from daskgraphpart.api.inputs import check_assignment_directory, opened
@@ -23,6 +23,7 @@ from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.remote.url import local_path, located
 from daskgraphpart.storage.atomic import environment_faults, lasting_directory
 
 if TYPE_CHECKING:
@@ -58,12 +59,13 @@ def assign(
     restart: bool = False,
     keep_workspace: bool = False,
     progress: Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Assignment:
     """Give every node an owner.
 
     Parameters
     ----------
-    graph : ChunkedGraph or path
+    graph : ChunkedGraph, path or URL
         The graph, or the directory of its `metadata.json`.
     num_parts : int
         Number of parts.
@@ -106,6 +108,8 @@ def assign(
         Whether temporary files stay when all is done.
     progress : Progress, optional
         Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+    storage_options : mapping of str to object, optional
+        Of the store of the graph, if its URL is given; as `fsspec.filesystem` takes them.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def assign(
     ResumeError
         If `out_dir` holds an unfinished run with other input or options.
     """
-    graph = opened(graph)
+    graph = opened(graph, storage_options)
     options = AssignOptions(
         method, _as_balance(balance), imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
         num_trainers_per_machine,
@@ -132,7 +136,7 @@ def assign(
     if out_dir is None:
         with open_runner(resources, progress) as runner, environment_faults():
             return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
-    out = Path(out_dir).absolute()
+    out = local_path(out_dir, "an assignment").absolute()
     check_assignment_directory(graph, out, overwrite=True)
     place = Place(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)
     chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
@@ -162,17 +166,19 @@ def dispatch(
     restart: bool = False,
     keep_workspace: bool = False,
     progress: Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Bring every node, edge and feature to its owner, and write the partitions DGL loads.
 
     Parameters
     ----------
-    graph : ChunkedGraph or path
+    graph : ChunkedGraph, path or URL
         The graph, or the directory of its `metadata.json`.
     assignment : Assignment or path
         Owners of all nodes, or their directory.
-    out_dir : path
-        Output directory; must be empty or absent, unless `overwrite`.
+    out_dir : path or URL
+        Output directory; must be empty or absent, unless `overwrite`. Partitions for a store are made in
+        `resources.workspace` and sent to it at the end.
     num_parts : int, optional
         Needed only for a directory of owners without `partition_meta.json`.
     options : DispatchOptions, optional
@@ -187,6 +193,8 @@ def dispatch(
         Whether temporary files stay when all is done.
     progress : Progress, optional
         Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+    storage_options : mapping of str to object, optional
+        Of the stores, where URLs are given; as `fsspec.filesystem` takes them.
 
     Returns
     -------
@@ -206,14 +214,17 @@ def dispatch(
     InputFileError, AssignmentError
         If the data are not what the metadata say.
     """
-    owned_by = assignment if isinstance(assignment, Assignment) else (Path(assignment), num_parts)
+    owned_by = (
+        assignment if isinstance(assignment, Assignment) else (local_path(assignment, "an assignment"), num_parts)
+    )
     manner = Manner(resources or detect_resources(), progress, restart, keep_workspace)
-    with open_dispatch(opened(graph), out_dir, options or DispatchOptions(), owned_by, (overwrite, manner)) as prepare:
+    opened_graph, out = opened(graph, storage_options), located(out_dir, storage_options)
+    with open_dispatch(opened_graph, out, options or DispatchOptions(), owned_by, (overwrite, manner)) as prepare:
         graph, work, runner = prepare.graph, prepare.work, prepare.runner
         if not isinstance(assignment, Assignment):
             assignment = read_assignment(assignment, graph.schema, work.owners, runner, num_parts)
         assignment.check_fits(graph.schema)
-        return dispatch_graph(prepare.job(assignment))
+        return prepare.delivered(dispatch_graph(prepare.job(assignment)))
 
 
 def partition(
@@ -238,6 +249,7 @@ def partition(
     restart: bool = False,
     keep_workspace: bool = False,
     progress: Progress | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
     how = AssignOptions(
@@ -245,14 +257,15 @@ def partition(
         num_trainers_per_machine,
     )  # fmt: skip
     check_method(how)
-    graph, options, resources = opened(graph), options or DispatchOptions(), resources or detect_resources()
+    graph, options = opened(graph, storage_options), options or DispatchOptions()
+    resources, out = resources or detect_resources(), located(out_dir, storage_options)
     if how.needs_adjacency:
         both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options))
         resources = resources.limited(max(both))
     manner = Manner(resources, progress, restart, keep_workspace)
-    with open_dispatch(graph, out_dir, options, (how, num_parts), (overwrite, manner)) as prepare:
+    with open_dispatch(graph, out, options, (how, num_parts), (overwrite, manner)) as prepare:
         assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
-        return dispatch_graph(prepare.job(assignment))
+        return prepare.delivered(dispatch_graph(prepare.job(assignment)))
 
 
 def _lasting_owners(

@@ -15,27 +15,39 @@ from daskgraphpart.assignment.hierarchy import with_trainers
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
+from daskgraphpart.dispatching.remote_output import (
+    check_remote_output,
+    claim_remote_output,
+    remove_staging,
+    staging_directory,
+)
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
+from daskgraphpart.dispatching.upload_files import upload_partitions
+from daskgraphpart.remote.url import Url, as_path, located
 from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.remote.url import Location
 
 
 class Prepared:
     """A job that lacks nothing but its assignment."""
 
     def __init__(
-        self, graph: ChunkedGraph, out: Path, options: DispatchOptions, work: Workspace, runner: Runner
-    ) -> None:
+        self, graph: ChunkedGraph, outputs: tuple[Path, Location], options: DispatchOptions, work: Workspace,
+        runner: Runner,
+    ) -> None:  # fmt: skip
         self.graph, self.work, self.runner = graph, work, runner
-        self._out, self._options = out, options
+        self._out, self._target = outputs
+        self._options = options
 
     def job(self, assignment: Assignment) -> Job:
         """Give it the owners; if they have trainers, these become a feature."""
@@ -44,6 +56,12 @@ class Prepared:
         if assignment.trainers:
             graph = with_trainers(graph, assignment.trainers, self.work.owners / "edge-trainers", self.runner)
         return Job(graph, assignment, str(self._out), self._options, sizes, self.work, self.runner)
+
+    def delivered(self, outcome: Outcome) -> Outcome:
+        """Send finished partitions to their store, unless they are where they belong."""
+        if not isinstance(self._target, Url):
+            return outcome
+        return upload_partitions(outcome, self.graph.schema.name, self._target, self.runner, self.work.root)
 
 
 @contextmanager
@@ -60,7 +78,7 @@ def open_dispatch(
     ----------
     graph : ChunkedGraph
         The graph.
-    out_dir : path
+    out_dir : path or URL
         Output directory.
     options : DispatchOptions
         What is written.
@@ -81,19 +99,45 @@ def open_dispatch(
     overwrite, manner = how
     options.check_fits(graph.schema)
     manner = replace(manner, resources=manner.resources.limited(smallest_task_memory(graph.schema, options)))
-    out = Path(out_dir).absolute()
+    target = located(out_dir).absolute()
     with environment_faults():
         command, chosen, files = _identity(assignment)
-        check_output(out, [Path(graph.directory), *data_files(graph), *files])
+        inputs = [as_path(graph.directory), *data_files(graph), *files]
         names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
-        place = Place(
-            out,
-            lambda is_unfinished: claim_output(out, names, overwrite or is_unfinished),
-            lambda: discard_output(out),
-        )
+        if isinstance(target, Url):
+            place = _staged_place(target, inputs, names, overwrite, manner.resources.workspace)
+            manner = replace(manner, resources=replace(manner.resources, workspace=None))
+        else:
+            place = _local_place(target, inputs, names, overwrite)
         identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
-        with open_job(place, identity, manner) as (work, runner):
-            yield Prepared(graph, out, options, work, runner)
+        try:
+            with open_job(place, identity, manner) as (work, runner):
+                yield Prepared(graph, (place.out, target), options, work, runner)
+        finally:
+            if isinstance(target, Url):
+                remove_staging(place.out)
+
+
+def _local_place(out: Path, inputs: Sequence[Location], names: Sequence[str], overwrite: bool) -> Place:
+    check_output(out, [path for path in inputs if isinstance(path, Path)])
+    return Place(
+        out,
+        lambda is_unfinished: claim_output(out, names, overwrite or is_unfinished),
+        lambda: discard_output(out),
+    )
+
+
+def _staged_place(
+    target: Url, inputs: Sequence[Location], names: Sequence[str], overwrite: bool, workspace: str | None
+) -> Place:
+    """Staging directory of an output in a store, in the workspace, where the job's own files are as well."""
+    staging = staging_directory(target, workspace)
+    check_remote_output(target, inputs)
+    return Place(
+        staging,
+        lambda is_unfinished: claim_remote_output(target, staging, names, overwrite or is_unfinished),
+        lambda: discard_output(staging),
+    )
 
 
 def _identity(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.headers import edge_file, feature_files
@@ -12,6 +11,7 @@ from daskgraphpart.display.tables import html_table, text_table
 from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.remote.url import as_path, located
 from daskgraphpart.schema import DataSpec, GraphSchema
 from daskgraphpart.storage.atomic import environment_faults
 
@@ -108,16 +108,21 @@ class ChunkedGraph:
         return ["type", "count", "files", "size", "features"], rows
 
 
-def read_chunked(path: str | os.PathLike[str], *, confined: bool = False) -> ChunkedGraph:
+def read_chunked(
+    path: str | os.PathLike[str], *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
+) -> ChunkedGraph:
     """Open a chunked graph: metadata, npy headers and parquet footers are read and checked, no data.
 
     Parameters
     ----------
-    path : path
-        Directory of `metadata.json`, or a metadata file of any name.
+    path : path or URL
+        Directory of `metadata.json`, or a metadata file of any name; local, or in a store that fsspec knows
+        (``s3://bucket/graph``), of which ranges of bytes are read.
     confined : bool
         Refuse files outside that directory: absolute paths, ``..`` and symbolic links may not lead out of it. For
         graphs from somebody else; otherwise they are honoured.
+    storage_options : mapping of str to object, optional
+        Of the store, as `fsspec.filesystem` takes them; default: its configuration and the environment.
 
     Returns
     -------
@@ -133,7 +138,7 @@ def read_chunked(path: str | os.PathLike[str], *, confined: bool = False) -> Chu
         If the headers of data files do not fit the metadata.
     """
     with environment_faults():
-        return _read_headers(read_metadata(Path(path), confined=confined))
+        return _read_headers(read_metadata(located(path, storage_options), confined=confined))
 
 
 def _read_headers(metadata: Metadata) -> ChunkedGraph:
@@ -145,7 +150,7 @@ def _read_headers(metadata: Metadata) -> ChunkedGraph:
         tuple(replace(t, data=node_specs[t.name]) for t in metadata.schema.node_types),
         tuple(replace(t, data=edge_specs[t.name]) for t in metadata.schema.edge_types),
     )
-    return ChunkedGraph(str(Path(metadata.path).parent.absolute()), schema, edges, node_files, edge_data_files)
+    return ChunkedGraph(str(as_path(metadata.path).parent.absolute()), schema, edges, node_files, edge_data_files)
 
 
 def _edge_files(metadata: Metadata, etype: str) -> tuple[InputFile, ...]:

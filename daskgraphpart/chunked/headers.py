@@ -10,6 +10,7 @@ from daskgraphpart.chunked.read_parquet import ParquetHeader, read_parquet_heade
 from daskgraphpart.chunked.signatures import refuse_binary
 from daskgraphpart.errors import InputFileError, MetadataError
 from daskgraphpart.schema import DataSpec
+from daskgraphpart.storage.files import file_size
 from daskgraphpart.storage.region import read_npy_header
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def edge_file(path: str, files: Files) -> InputFile:
     InputFileError
         If it does not hold two columns of integers; of a CSV file only the first bytes are looked at.
     """
-    nbytes = os.stat(path).st_size
+    nbytes = file_size(path)
     if files.format == "csv":
         refuse_binary(path)
         return InputFile(path, "csv", files.delimiter, None, nbytes)
@@ -80,7 +81,7 @@ def feature_files(name: str, files: Files, metadata_path: str) -> tuple[DataSpec
 
 
 def _feature_file(path: str, format_name: str) -> tuple[tuple[np.dtype, tuple[int, ...] | None], InputFile]:
-    nbytes = os.stat(path).st_size
+    nbytes = file_size(path)
     if format_name == "numpy":
         npy = read_npy_header(path)
         row = npy.dtype.newbyteorder("="), npy.shape[1:]

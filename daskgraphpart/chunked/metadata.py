@@ -10,16 +10,20 @@ import errno
 import os
 import stat
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, MetadataError
+from daskgraphpart.remote.store import kind_of, require_container
+from daskgraphpart.remote.url import Url, is_url, joined, located
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, check_name
 from daskgraphpart.storage.confine import leads_outside
+from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import read_json_object, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from daskgraphpart.remote.url import Location
 
 METADATA_FILE = "metadata.json"
 MOST_ROWS = 2**62
@@ -60,12 +64,12 @@ class Metadata:
     edge_data: Mapping[str, Mapping[str, Files]]
 
 
-def read_metadata(path: str | Path, *, confined: bool = False) -> Metadata:
+def read_metadata(path: str | Location, *, confined: bool = False) -> Metadata:
     """Read and check the metadata of a chunked graph.
 
     Parameters
     ----------
-    path : path
+    path : path or URL
         The directory of `metadata.json`, or a metadata file of any name.
     confined : bool
         Whether all files must lie in that directory; links are followed.
@@ -77,8 +81,10 @@ def read_metadata(path: str | Path, *, confined: bool = False) -> Metadata:
     MetadataError
         If something is wrong with it; every fault that can be found is in the message, with its key.
     """
-    path = Path(path)
-    file = path / METADATA_FILE if os.path.isdir(path) else path
+    path = located(path)
+    if isinstance(path, Url):
+        require_container(path)
+    file = path / METADATA_FILE if is_directory(path) else path
     check = _Checker(str(file), file.parent.absolute(), _parse(file))
     schema = check.schema()
     edges = {t.name: check.files(("edges", t.name), EDGE_FORMATS, optional=t.num_edges == 0) for t in schema.edge_types}
@@ -92,8 +98,8 @@ def read_metadata(path: str | Path, *, confined: bool = False) -> Metadata:
     return Metadata(str(file), schema, edges, node_data, edge_data)
 
 
-def _parse(file: Path) -> dict[str, Any]:
-    if not os.path.isfile(file):  # unlike pathlib's, it knows names that are too long
+def _parse(file: Location) -> dict[str, Any]:
+    if not is_file(file):
         raise InputFileNotFoundError(
             "no such file", file=str(file), hint=f"a chunked graph is a directory with a {METADATA_FILE}"
         )
@@ -105,7 +111,7 @@ class _Checker:
     """Takes values out of the metadata; collects what is wrong."""
 
     file: str
-    directory: Path
+    directory: Location
     content: dict[str, Any]
     faults: list[GraphPartError] = field(default_factory=list)
     paths: list[tuple[str, str]] = field(default_factory=list)
@@ -259,7 +265,13 @@ class _Checker:
         if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
             self.fault("not a list of files", f"{place}.data", expected="a list of paths", found=shown(paths))
             return nothing
-        absolute = tuple(str(self.directory / path) for path in paths)
+        absolute = tuple(str(joined(self.directory, path)) for path in paths)
+        if isinstance(self.directory, Url) and not all(is_url(path) for path in absolute):
+            self.fault(
+                "a path of a file system in the metadata of a graph in a store", f"{place}.data",
+                expected=f"paths relative to {self.directory}", found=next(p for p in absolute if not is_url(p)),
+            )  # fmt: skip
+            return nothing
         self.paths += [(f"{place}.data", path) for path in absolute]
         return Files(name, delimiter, absolute)
 
@@ -291,7 +303,7 @@ class _Checker:
             if what:
                 self.fault(what, place, found=path, hint=f"paths are relative to {self.directory}")
 
-    def outside_files(self, metadata: Path) -> None:
+    def outside_files(self, metadata: Location) -> None:
         """Report files that are not in the directory of the metadata."""
         for place, path in [("", str(metadata)), *self.paths]:
             target = leads_outside(path, self.directory)
@@ -303,6 +315,9 @@ class _Checker:
 
 
 def _why_not_a_file(path: str) -> str | None:
+    if isinstance(path, Url):
+        kind = kind_of(path)
+        return None if kind == "file" else "is a directory, not a file" if kind else "no such file"
     try:
         mode = os.stat(path).st_mode
     except ValueError:  # a NUL in the name

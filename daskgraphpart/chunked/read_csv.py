@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from daskgraphpart.chunked.blocks import Block
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.kernels.parse_ints import count_lines, parse_edges
+from daskgraphpart.storage.files import file_size
 from daskgraphpart.storage.region import Region
 
 NEWLINE = 10
@@ -75,7 +75,7 @@ def read_lines(path: str, start: int, stop: int) -> np.ndarray:
         If no line ends within `LONGEST_LINE` bytes.
     """
     try:
-        size = os.stat(path).st_size
+        size = file_size(path)
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path, hint="was it removed while it was in use?") from fault
     begin = _line_begin(path, start, size)

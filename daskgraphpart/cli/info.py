@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from daskgraphpart.cli.options import CONFINED_OPTION, with_options
 from daskgraphpart.cli.session import LOG_OPTIONS
+from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.remote.url import located
+
+if TYPE_CHECKING:
+    from daskgraphpart.remote.url import Location
 
 
 @click.command("info")
@@ -22,7 +27,7 @@ def command(directory: str, confined: bool) -> None:
     daskgraphpart info graph
     daskgraphpart info partitions
     """
-    if _is_partitioned(Path(directory)):
+    if _is_partitioned(located(directory)):
         from daskgraphpart.partitioned.graph import open_partitions
 
         click.echo(repr(open_partitions(directory, confined=confined)))
@@ -32,12 +37,14 @@ def command(directory: str, confined: bool) -> None:
         click.echo(repr(read_chunked(directory, confined=confined)))
 
 
-def _is_partitioned(path: Path) -> bool:
+def _is_partitioned(path: Location) -> bool:
     """Whether there is a partition config; one of DGL's dispatch bears the same name as a chunked graph's metadata."""
     candidates = path.glob("*.json") if path.is_dir() else [path]
     for candidate in candidates:
         try:
             content = json.loads(candidate.read_text(encoding="utf-8"))
+        except EnvironmentFaultError:
+            raise
         except (OSError, ValueError):
             continue
         if isinstance(content, dict) and "part-0" in content:

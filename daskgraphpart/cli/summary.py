@@ -10,6 +10,7 @@ import click
 
 from daskgraphpart.display.tables import text_table
 from daskgraphpart.display.units import format_count, format_seconds, format_size
+from daskgraphpart.storage.files import file_sizes_in
 
 if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
@@ -27,7 +28,7 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
         if part == MOST_PARTS_SHOWN:
             rows.append(["...", "", "", "", ""])
             break
-        size = sum(path.stat().st_size for path in (root / f"part{part}").iterdir())
+        size = sum(file_sizes_in(root / f"part{part}").values())
         rows.append([str(part), format_count(inner), format_count(halo), format_count(edges), format_size(size)])
     click.echo(text_table(["part", "inner nodes", "HALO nodes", "owned edges", "on disk"], rows, align=">>>>>"))
     click.echo("")

@@ -14,13 +14,13 @@ from daskgraphpart.errors import LayoutError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from daskgraphpart.book import PartitionBook
+    from daskgraphpart.remote.url import Location
 
 
 def canonical_names(
-    names: Sequence[str], nodes: PartitionBook, edge_ranges: np.ndarray, graphs: Sequence[Path], config: str
+    names: Sequence[str], nodes: PartitionBook, edge_ranges: np.ndarray, graphs: Sequence[Location], config: str
 ) -> tuple[str, ...]:
     """Find the canonical names of edge types.
 
@@ -32,7 +32,7 @@ def canonical_names(
         Ranges of the nodes.
     edge_ranges : int64 array (parts, types, 2)
         Ranges of the edges.
-    graphs : sequence of Path
+    graphs : sequence of Path or Url
         The graph file of each part.
     config : str
         The config, for messages.

@@ -7,17 +7,25 @@ type and part, types listed in ID order, paths relative to the config.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dgl_layout.bare_names import canonical_names
 from daskgraphpart.dgl_layout.config_reader import ConfigReader, PartPaths
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.remote.store import require_container
+from daskgraphpart.remote.url import Url, located
 from daskgraphpart.storage.atomic import write_bytes
+from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import read_json_object
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from daskgraphpart.remote.url import Location
 
 __all__ = [
     "KeptIdsConfig",
@@ -95,21 +103,31 @@ def config_bytes(config: PartitionConfig) -> bytes:
     return (json.dumps(content) + "\n").encode()
 
 
-def find_config(path: str | os.PathLike[str]) -> Path:
+def find_config(path: str | os.PathLike[str], options: Mapping[str, Any] | None = None) -> Location:
     """Find the partition config: the file itself, or the only one in a directory.
+
+    Parameters
+    ----------
+    path : path or URL
+        Either.
+    options : mapping of str to object, optional
+        Of the store, if it is a URL.
 
     Raises
     ------
     LayoutError
         If there is none, or more than one.
     """
-    given = Path(path)
-    if os.path.isfile(given):  # unlike pathlib's, it knows names that are too long
+    given = located(path, options)
+    if isinstance(given, Url):
+        require_container(given)
+    if is_file(given):
         return given
-    if not os.path.isdir(given):
+    if not is_directory(given):
         raise LayoutError("no such file or directory", file=str(given))
+    candidates: list[Location] = [*given.glob("*.json")]
     found = [
-        candidate for candidate in sorted(given.glob("*.json")) if candidate.is_file() and "part-0" in _load(candidate)
+        candidate for candidate in sorted(candidates, key=str) if candidate.is_file() and "part-0" in _load(candidate)
     ]
     if len(found) != 1:
         what = "no partition config in this directory" if not found else "several partition configs in this directory"
@@ -181,7 +199,7 @@ class KeptIdsConfig:
         Number of parts.
     ntype, etype : str
         The node type and the edge type; the latter may be a bare relation.
-    node_map, edge_map : Path
+    node_map, edge_map : Path or Url
         npy files with the owner of every node and every edge, int64.
     parts : tuple of PartPaths
         Files.
@@ -191,12 +209,14 @@ class KeptIdsConfig:
     num_parts: int
     ntype: str
     etype: str
-    node_map: Path
-    edge_map: Path
+    node_map: Location
+    edge_map: Location
     parts: tuple[PartPaths, ...]
 
 
-def read_kept_ids_config(path: str | os.PathLike[str]) -> KeptIdsConfig | None:
+def read_kept_ids_config(
+    path: str | os.PathLike[str], options: Mapping[str, Any] | None = None
+) -> KeptIdsConfig | None:
     """Read the config of a layout in which IDs were not reshuffled; None if they were.
 
     Raises
@@ -204,17 +224,18 @@ def read_kept_ids_config(path: str | os.PathLike[str]) -> KeptIdsConfig | None:
     LayoutError
         If there is no config, or a file is missing.
     """
-    config_path = find_config(path)
+    config_path = find_config(path, options)
     content = _load(config_path)
     if not isinstance(content.get("node_map"), str):
         return None
     reader = ConfigReader(str(config_path), content)
     num_parts = reader.parts()
-    maps = []
+    maps: list[Location] = []
     for key in ("node_map", "edge_map"):
         name = content.get(key)
         # paths are absolute in the config; a directory that was moved has the files beside it
-        found = [p for p in (Path(str(name)), config_path.parent / Path(str(name)).name) if p.is_file()]
+        beside = config_path.parent / Path(str(name)).name
+        found = [p for p in (located(str(name)), beside) if p.is_file()]
         if not isinstance(name, str) or not found:
             raise reader.fault("file is missing", key, found=name, hint="copy it beside the config")
         maps.append(found[0])
@@ -229,5 +250,5 @@ def read_kept_ids_config(path: str | os.PathLike[str]) -> KeptIdsConfig | None:
     )
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _load(path: Location) -> dict[str, Any]:
     return read_json_object(path, LayoutError)

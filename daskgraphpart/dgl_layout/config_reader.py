@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.remote.url import Url
 from daskgraphpart.storage.confine import leads_outside
+from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.json_file import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from daskgraphpart.remote.url import Location
 
 MOST_IDS = 1 << 62
 BESIDE = ("orig_nids.dgl", "orig_eids.dgl", "split_nids.dgl")
@@ -128,7 +131,7 @@ class ConfigReader:
                 found=flat[gap].tolist(),
             )
 
-    def part(self, number: int, directory: Path) -> PartPaths:
+    def part(self, number: int, directory: Location) -> PartPaths:
         """Files of a part, which must be there."""
         key = f"part-{number}"
         entry = self.content.get(key)
@@ -139,22 +142,22 @@ class ConfigReader:
             )
         return PartPaths(*(self._existing(f"{key}.{name}", entry[name], directory) for name in names))
 
-    def _existing(self, place: str, name: str, directory: Path) -> str:
+    def _existing(self, place: str, name: str, directory: Location) -> str:
         """Return the name a file has: DGL's documentation writes node_feats.dgl, its code node_feat.dgl."""
-        if os.path.isfile(directory / name):
+        if is_file(directory / name):
             return name
         singular, plural = ("_feat.dgl", "_feats.dgl") if name.endswith("_feat.dgl") else ("_feats.dgl", "_feat.dgl")
         other = name.removesuffix(singular) + plural
-        if name.endswith(singular) and os.path.isfile(directory / other):
+        if name.endswith(singular) and is_file(directory / other):
             return other
         raise self.fault("file of a part is missing", place, found=name, hint="copy it beside the config")
 
-    def check_confined(self, config: Path, parts: Sequence[PartPaths]) -> None:
+    def check_confined(self, config: Location, parts: Sequence[PartPaths]) -> None:
         """Refuse files of parts, those that the config does not name included, that are not where the config is."""
         for number, part in enumerate(parts):
             names = [config.name, part.node_feats, part.edge_feats, part.part_graph]
             beside = (os.path.join(os.path.dirname(part.part_graph), name) for name in BESIDE)
-            names += [name for name in beside if os.path.lexists(config.parent / name)]
+            names += [name for name in beside if _is_there(config.parent / name)]
             for name in names:
                 target = leads_outside(config.parent / name, config.parent)
                 if target is not None:
@@ -179,6 +182,11 @@ def _whole_numbers(ranges: Any, num_parts: int) -> np.ndarray | None:
     if not any(isinstance(pair, list) for pair in ranges):  # ends alone, as the oldest configs have them
         return np.stack([[0, *flat[:-1]], flat], axis=1)
     return None
+
+
+def _is_there(path: Location) -> bool:
+    """Whether there is anything of that name, a broken link included."""
+    return path.exists() if isinstance(path, Url) else os.path.lexists(path)
 
 
 def _is_unicode(name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.remote.url import Url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,10 +49,21 @@ def read_ends(
     matrix = formats[name]
     check_row_ends(matrix["indptr"], num_edges)
     places = _places_of_edges(matrix["data"], num_edges, *edges)
-    rows = np.searchsorted(matrix["indptr"].memmap(), places, side="right") - 1
-    columns = matrix["indices"].memmap()[places]
+    rows = _rows_of_places(matrix["indptr"], places)
+    columns = matrix["indices"].take(places)
     _check_nodes(columns, num_nodes, matrix["indices"].path, edges[0])
     return (columns, rows) if name == "csc" else (rows, columns)
+
+
+def _rows_of_places(indptr: Region, places: np.ndarray) -> np.ndarray:
+    """Row of a matrix in which each place lies."""
+    if not isinstance(indptr.path, Url):
+        return np.searchsorted(indptr.memmap(), places, side="right") - 1
+    rows = np.full(places.size, -1, np.int64)
+    for first in range(0, indptr.num_rows, IDS_AT_ONCE):
+        ends = indptr.read(first, min(first + IDS_AT_ONCE, indptr.num_rows))
+        rows += np.searchsorted(ends, places, side="right")
+    return rows
 
 
 def check_row_ends(indptr: Region, num_edges: int) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import struct
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dgl_layout.encoding import BFLOAT16, CPU, MAGIC_ARRAY, dtype_of_code
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
 from daskgraphpart.storage.region import MOST_AXES, Region, checked_nbytes
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class FileReader:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        if not Path(self.path).is_file():
+        if not is_file(self.path):
             raise LayoutError("no such file", file=self.path, hint="check the paths in the partition config")
-        self._file = open(self.path, "rb")  # noqa: SIM115 - closed by __exit__
-        self.size = os.fstat(self._file.fileno()).st_size
+        self._file = open_for_reading(self.path)  # closed by __exit__
+        self.size = size_of_open(self._file)
 
     def __enter__(self) -> FileReader:
         return self

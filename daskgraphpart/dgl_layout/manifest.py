@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import LayoutError
+from daskgraphpart.errors import GraphPartError, LayoutError
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
+
+    from daskgraphpart.remote.url import Location
 
 FORMAT = "daskgraphpart partitions"
 VERSION = 2
@@ -28,7 +31,7 @@ class Manifest:
 
     Parameters
     ----------
-    path : Path
+    path : Path or Url
         The manifest.
     content : mapping
         All of it.
@@ -36,7 +39,7 @@ class Manifest:
         By path relative to the manifest; None in version 1, which had none.
     """
 
-    path: Path
+    path: Location
     content: Mapping[str, Any]
     files: Mapping[str, FileChecksum] | None
 
@@ -57,12 +60,12 @@ def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, F
     write_json(path, {"format": FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed})
 
 
-def find_manifest(directory: Path, graph_name: str | None = None) -> Path | None:
+def find_manifest(directory: Location, graph_name: str | None = None) -> Location | None:
     """Find the manifest in a directory of partitions, or None.
 
     Parameters
     ----------
-    directory : Path
+    directory : Path or Url
         Directory of the partition config.
     graph_name : str, optional
         Name of the graph; without it, the only manifest in the directory is taken.
@@ -70,11 +73,11 @@ def find_manifest(directory: Path, graph_name: str | None = None) -> Path | None
     if graph_name is not None:
         path = directory / f"{graph_name}{SUFFIX}"
         return path if path.is_file() else None
-    found = sorted(directory.glob(f"*{SUFFIX}"))
+    found: list[Location] = sorted(directory.glob(f"*{SUFFIX}"))
     return found[0] if len(found) == 1 else None
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Location) -> Manifest:
     """Read a manifest.
 
     Raises
@@ -84,6 +87,8 @@ def read_manifest(path: Path) -> Manifest:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+    except GraphPartError:
+        raise  # of a store that fails: that tells nothing of the manifest
     except (OSError, ValueError) as fault:
         raise LayoutError("manifest is not readable as JSON", file=str(path), found=str(fault)) from fault
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -100,7 +105,7 @@ def read_manifest(path: Path) -> Manifest:
     return Manifest(path, content, None if version == 1 else _files(path, content))
 
 
-def _files(path: Path, content: Mapping[str, Any]) -> dict[str, FileChecksum]:
+def _files(path: Location, content: Mapping[str, Any]) -> dict[str, FileChecksum]:
     """Take out the checksums; names that lead out of the directory are refused."""
     files, algorithm = content.get("files"), content.get("checksum")
     if algorithm != ALGORITHM or not isinstance(files, dict):

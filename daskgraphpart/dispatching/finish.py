@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.quality import Quality
+    from daskgraphpart.remote.url import Location
     from daskgraphpart.schema import RowType
 
 
@@ -41,7 +42,7 @@ class Outcome:
 
     Parameters
     ----------
-    config_path : Path
+    config_path : Path or Url
         The partition config, which DGL is given.
     book : PartitionBook
         Ranges of new IDs.
@@ -49,7 +50,7 @@ class Outcome:
         Edge cut, balance, replication.
     """
 
-    config_path: Path
+    config_path: Location
     book: PartitionBook
     quality: Quality
 

@@ -13,6 +13,7 @@ from daskgraphpart.display.units import format_size, parse_size
 from daskgraphpart.engine.cluster_names import resolve_cluster
 from daskgraphpart.engine.cluster_size import cluster_size
 from daskgraphpart.errors import OptionError, PlanError
+from daskgraphpart.remote.url import is_url, located
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -57,6 +58,13 @@ class Resources:
             raise OptionError("the number of workers must be positive", place="--workers", found=self.workers)
         if self.staging not in STAGINGS:
             raise OptionError("unknown staging", place="--staging", expected=" or ".join(STAGINGS), found=self.staging)
+        if is_url(self.workspace):
+            raise OptionError(
+                "the workspace cannot be in a store, which writes whole files only",
+                place="--workspace",
+                expected="a directory of a file system, since temporary files are written in many places at one time",
+                found=self.workspace,
+            )
         object.__setattr__(self, "cluster", resolve_cluster(self.cluster))
 
     @property
@@ -138,7 +146,7 @@ def detect_resources(
         budget = workers * size.thread_memory // 2 if size and size.thread_memory else available_memory() // 2
     else:
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
-    return Resources(budget, cluster, workers, staging, None if workspace is None else os.fspath(workspace))
+    return Resources(budget, cluster, workers, staging, None if workspace is None else str(located(workspace)))
 
 
 def available_memory() -> int:

@@ -17,10 +17,9 @@ from daskgraphpart.partitioned.part import Part
 from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daskgraphpart.dgl_layout.config import KeptIdsConfig
     from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.remote.url import Location
     from daskgraphpart.storage.region import Region
 
 
@@ -122,7 +121,7 @@ class BasicPartitionBook:
 
         if not 0 <= partid < self.num_parts:
             raise IdOutOfRangeError("no such part", expected=f"0 to {self.num_parts - 1}", found=partid)
-        return torch_module().from_numpy(np.flatnonzero(region.memmap() == partid))
+        return torch_module().from_numpy(np.flatnonzero(np.asarray(region.memmap()) == partid))
 
     def _local(self, known: tuple[np.ndarray, np.ndarray], given: Any, partid: int, what: str) -> Any:
         if partid != self.partid:
@@ -135,7 +134,7 @@ class BasicPartitionBook:
         return like(order[places], given)
 
 
-def open_kept_ids(config: KeptIdsConfig, directory: Path, part_id: int) -> tuple[Part, BasicPartitionBook, str]:
+def open_kept_ids(config: KeptIdsConfig, directory: Location, part_id: int) -> tuple[Part, BasicPartitionBook, str]:
     """Open one part of a layout in which IDs were kept.
 
     Returns
@@ -177,7 +176,7 @@ def open_kept_ids(config: KeptIdsConfig, directory: Path, part_id: int) -> tuple
 def _owners(region: Region, given: Any, what: str) -> Any:
     ids = as_ids(given)
     check_ids(ids, region.num_rows, what)
-    return like(np.asarray(region.memmap())[ids].astype(np.int64, copy=False), given)
+    return like(region.take(ids).astype(np.int64, copy=False), given)
 
 
 def _sorted(region: Region) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import dask
 import dask.array as da
@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.remote.rows import JoinedRows
+from daskgraphpart.remote.url import Url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,16 +22,20 @@ if TYPE_CHECKING:
     from daskgraphpart.dgl_layout.graph_file import GraphFile
     from daskgraphpart.partitioned.original_order import OriginalOrder
     from daskgraphpart.partitioned.stored_rows import StoredRows
+    from daskgraphpart.remote.rows import RemoteRows
     from daskgraphpart.storage.region import Region
 
     Maps: TypeAlias = tuple[Sequence[StoredRows], Sequence[StoredRows]]
 
 BYTES_PER_CHUNK = 64 << 20
+BYTES_PER_REMOTE_CHUNK = 16 << 20
 EDGES_PER_PARTITION = 2 << 20
 
 
 def joined_array(regions: Sequence[Region]) -> da.Array:
-    """Dask array over the rows of several regions, one after another, in chunks of at most 64 MiB."""
+    """Dask array over the rows of several regions, one after another, in chunks of at most 64 MiB (remote: 16)."""
+    if all(isinstance(region.path, Url) for region in regions) and any(region.nbytes for region in regions):
+        return _remote_array([region for region in regions if region.nbytes])
     pieces = []
     for region in regions:
         at_once = max(1, BYTES_PER_CHUNK // max(1, region.row_nbytes))
@@ -41,6 +47,17 @@ def joined_array(regions: Sequence[Region]) -> da.Array:
     if not pieces:
         return da.zeros((0, *regions[0].shape[1:]), dtype=regions[0].dtype)
     return da.concatenate(pieces, axis=0)
+
+
+def _remote_array(regions: Sequence[Region]) -> da.Array:
+    """Dask array over remote rows, of which dask lets the rows themselves take slices; other indices read chunks."""
+    at_once = max(1, BYTES_PER_REMOTE_CHUNK // regions[0].row_nbytes)
+    counts: list[int] = []
+    for region in regions:
+        whole, rest = divmod(region.num_rows, at_once)
+        counts += [at_once] * whole + [rest] * bool(rest)
+    rows = JoinedRows([cast("RemoteRows", region.memmap()) for region in regions])
+    return da.from_array(rows, chunks=(tuple(counts), *regions[0].shape[1:]), inline_array=True)
 
 
 def in_original_order(rows: Any, order: OriginalOrder) -> da.Array:
@@ -189,8 +206,7 @@ def _typed_edges(
 def _ends(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     """New homogeneous IDs of the ends of local edges ``[start, stop)``."""
     region = graph.node_arrays["_ID"]
-    new_nids = np.asarray(region.memmap())
-    src, dst = (new_nids[ids] for ids in graph.ends(start, stop))
+    src, dst = (region.take(ids) for ids in graph.ends(start, stop))
     for ids in (src, dst):
         _check_new_ids(ids, book.node_ranges, region)
     return src, dst

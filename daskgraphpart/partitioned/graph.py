@@ -24,22 +24,28 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.partitioned.part import Data
+    from daskgraphpart.remote.url import Location
     from daskgraphpart.reporting.report import Report
     from daskgraphpart.storage.region import Region
 
     Regions: TypeAlias = Mapping[str, Mapping[str, Region]]
 
 
-def open_partitions(path: str | os.PathLike[str], *, confined: bool = False) -> PartitionedGraph:
+def open_partitions(
+    path: str | os.PathLike[str], *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
+) -> PartitionedGraph:
     """Open partitions that we or DGL wrote; reads the config and, when asked, headers of files.
 
     Parameters
     ----------
-    path : path
-        Output directory, or its partition config.
+    path : path or URL
+        Output directory, or its partition config; local, or in a store that fsspec knows (``s3://bucket/partitions``).
+        Of a store ranges of bytes are read, those of the rows that are asked for.
     confined : bool
         Refuse files outside that directory: absolute paths, ``..`` and symbolic links may not lead out of it. For
         partitions from somebody else; otherwise they are honoured.
+    storage_options : mapping of str to object, optional
+        Of the store, as `fsspec.filesystem` takes them; default: its configuration and the environment.
 
     Returns
     -------
@@ -49,18 +55,20 @@ def open_partitions(path: str | os.PathLike[str], *, confined: bool = False) -> 
     ------
     LayoutError
         If there is no config, it is inconsistent, or a file is missing.
+    EnvironmentFaultError
+        If a store fails, or refuses access.
     """
     with environment_faults():
-        config_path = find_config(path)
+        config_path = find_config(path, storage_options)
         return PartitionedGraph(config_path, read_config(config_path, confined=confined))
 
 
 class PartitionedGraph:
-    """A partitioned graph; all data are lazy dask collections over memory-mapped files.
+    """A partitioned graph; all data are lazy dask collections over memory-mapped or remote files.
 
     Parameters
     ----------
-    path : Path
+    path : Path or Url
         Partition config.
     config : PartitionConfig
         Its content.
@@ -73,7 +81,7 @@ class PartitionedGraph:
     >>> graph.part(0).edges().groupby("etype").size().compute()  # doctest: +SKIP
     """
 
-    def __init__(self, path: Path, config: PartitionConfig) -> None:
+    def __init__(self, path: Location, config: PartitionConfig) -> None:
         self.path = path
         self.config = config
         self._parts: dict[int, Part] = {}

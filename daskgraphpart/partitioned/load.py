@@ -114,18 +114,24 @@ class LocalGraph:
 
 
 def load_partition(
-    part_config: str | os.PathLike[str], part_id: int, load_feats: bool = True
+    part_config: str | os.PathLike[str],
+    part_id: int,
+    load_feats: bool = True,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[LocalGraph, dict[str, Any], dict[str, Any], AnyBook, str, list[str], list[tuple[str, str, str]]]:
     """Load one part into memory.
 
     Parameters
     ----------
-    part_config : path
+    part_config : path or URL
         Partition config, or the directory it is in.
     part_id : int
         The part.
     load_feats : bool
         Whether features are loaded; without, the dictionaries are empty.
+    storage_options : mapping of str to object, optional
+        Of the store, if it is a URL; as `fsspec.filesystem` takes them.
 
     Returns
     -------
@@ -142,7 +148,7 @@ def load_partition(
     MissingPackageError
         If torch is not installed.
     """
-    part, book, name = _opened(part_config, part_id)
+    part, book, name = _opened(part_config, part_id, storage_options)
     graph = LocalGraph(
         part.graph,
         {key: read_tensor(region) for key, region in part.graph.node_arrays.items()},
@@ -154,18 +160,25 @@ def load_partition(
 
 
 def load_partition_feats(
-    part_config: str | os.PathLike[str], part_id: int, load_nodes: bool = True, load_edges: bool = True
+    part_config: str | os.PathLike[str],
+    part_id: int,
+    load_nodes: bool = True,
+    load_edges: bool = True,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Load the features of one part into memory.
 
     Parameters
     ----------
-    part_config : path
+    part_config : path or URL
         Partition config, or the directory it is in.
     part_id : int
         The part.
     load_nodes, load_edges : bool
         What is loaded; None is returned for what is not.
+    storage_options : mapping of str to object, optional
+        Of the store, if it is a URL; as `fsspec.filesystem` takes them.
 
     Returns
     -------
@@ -177,21 +190,23 @@ def load_partition_feats(
     LayoutError, IdOutOfRangeError, MissingPackageError
         As `load_partition`.
     """
-    part, _, _ = _opened(part_config, part_id)
+    part, _, _ = _opened(part_config, part_id, storage_options)
     return _features(part.node_regions) if load_nodes else None, _features(part.edge_regions) if load_edges else None
 
 
 def load_partition_book(
-    part_config: str | os.PathLike[str], part_id: int
+    part_config: str | os.PathLike[str], part_id: int, *, storage_options: Mapping[str, Any] | None = None
 ) -> tuple[AnyBook, str, dict[str, int], dict[tuple[str, str, str], int]]:
     """Load the partition book, as seen from one part.
 
     Parameters
     ----------
-    part_config : path
+    part_config : path or URL
         Partition config, or the directory it is in.
     part_id : int
         The part.
+    storage_options : mapping of str to object, optional
+        Of the store, if it is a URL; as `fsspec.filesystem` takes them.
 
     Returns
     -------
@@ -204,16 +219,19 @@ def load_partition_book(
     LayoutError, IdOutOfRangeError
         As `load_partition`.
     """
-    _, book, name = _opened(part_config, part_id)
+    _, book, name = _opened(part_config, part_id, storage_options)
     ntypes, etypes = enumerate(book.ntypes), enumerate(book.canonical_etypes)
     return book, name, {ntype: i for i, ntype in ntypes}, {etype: i for i, etype in etypes}
 
 
-def _opened(part_config: str | os.PathLike[str], part_id: int) -> tuple[Part, AnyBook, str]:
-    kept = read_kept_ids_config(part_config)
+def _opened(
+    part_config: str | os.PathLike[str], part_id: int, options: Mapping[str, Any] | None
+) -> tuple[Part, AnyBook, str]:
+    config_path = find_config(part_config, options)
+    kept = read_kept_ids_config(config_path)
     if kept is not None:
-        return open_kept_ids(kept, find_config(part_config).parent, part_id)
-    graph = open_partitions(part_config)
+        return open_kept_ids(kept, config_path.parent, part_id)
+    graph = open_partitions(config_path)
     book = RangePartitionBook(graph.book, part_id)  # refuses parts that are not there
     return graph.part(part_id), book, graph.name
 

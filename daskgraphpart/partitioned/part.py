@@ -11,15 +11,17 @@ from daskgraphpart.dgl_layout.graph_file import read_graph_file
 from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.stored_rows import StoredRows, original_ids
+from daskgraphpart.remote.url import Url
+from daskgraphpart.storage.files import file_sizes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     import numpy as np
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.remote.url import Location
     from daskgraphpart.storage.region import Region
 
 Data = Mapping[str, Mapping[str, Any]]
@@ -35,7 +37,7 @@ class Part:
         Its number.
     book : PartitionBook
         Ranges of new IDs.
-    graph_path, node_feats_path, edge_feats_path : Path
+    graph_path, node_feats_path, edge_feats_path : Path or Url
         Its files.
     siblings : callable
         Returns all parts, which know the original IDs of HALO nodes.
@@ -43,9 +45,9 @@ class Part:
 
     part_id: int
     book: PartitionBook
-    graph_path: Path
-    node_feats_path: Path
-    edge_feats_path: Path
+    graph_path: Location
+    node_feats_path: Location
+    edge_feats_path: Location
     siblings: Callable[[], Sequence[Part]] = field(repr=False)
 
     @cached_property
@@ -86,8 +88,9 @@ class Part:
 
     @cached_property
     def split_nids(self) -> Mapping[str, np.ndarray]:
-        """New type-wise IDs of training, validation and test nodes, by ``<ntype>/<mask>``; memory-mapped."""
-        return {key: region.memmap() for key, region in self._beside("split_nids.dgl").items()}
+        """New type-wise IDs of training, validation and test nodes, by ``<ntype>/<mask>``; memory-mapped if local."""
+        regions = self._beside("split_nids.dgl").items()
+        return {key: region.read() if isinstance(region.path, Url) else region.memmap() for key, region in regions}
 
     @property
     def num_inner_nodes(self) -> int:
@@ -109,7 +112,7 @@ class Part:
     @property
     def nbytes(self) -> int:
         """Size of the part's files."""
-        return sum(path.stat().st_size for path in self.graph_path.parent.iterdir() if path.is_file())
+        return sum(file_sizes_in(self.graph_path.parent).values())
 
     @property
     def node_data(self) -> Data:

@@ -102,8 +102,7 @@ class StoredRows:
         for number in np.unique(part).tolist():
             region, mine = self.regions[number], part == number
             first = int(self._ends[number]) - region.num_rows
-            # a memory map: no more of the file is read than the pages the rows lie on
-            rows[mine] = np.asarray(region.memmap())[ids[mine] - first]
+            rows[mine] = region.take(ids[mine] - first)
         return rows
 
 

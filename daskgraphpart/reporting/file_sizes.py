@@ -7,23 +7,26 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from daskgraphpart.storage.files import file_sizes_in
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
+
+    from daskgraphpart.remote.url import Location
 
     class PartOnDisk(Protocol):
         """Where the files of a part are."""
 
         @property
-        def graph_path(self) -> Path:
+        def graph_path(self) -> Location:
             """Graph file."""
 
         @property
-        def node_feats_path(self) -> Path:
+        def node_feats_path(self) -> Location:
             """File of node data."""
 
         @property
-        def edge_feats_path(self) -> Path:
+        def edge_feats_path(self) -> Location:
             """File of edge data."""
 
 
@@ -50,7 +53,9 @@ def file_sizes(parts: Sequence[PartOnDisk]) -> Mapping[str, np.ndarray]:
         ]
         directory = part.graph_path.parent
         if shared[directory] == 1 and {path.parent for _, path in named} == {directory}:
-            named = [(path.name, path) for path in directory.iterdir() if path.is_file()]
-        for name, path in named:
-            found.setdefault(name, np.zeros(len(parts), np.int64))[number] += path.stat().st_size
+            sizes = file_sizes_in(directory)
+        else:
+            sizes = {name: path.stat().st_size for name, path in named}
+        for name, size in sizes.items():
+            found.setdefault(name, np.zeros(len(parts), np.int64))[number] += size
     return dict(sorted(found.items()))

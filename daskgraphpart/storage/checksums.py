@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from daskgraphpart.remote.url import Url
+
 ALGORITHM = "xxh3-128"
 PIECE_NBYTES = 4 << 20
 
@@ -24,6 +26,8 @@ def hash_file(path: str, _: None = None) -> FileChecksum:
     """Read a file and return its size and checksum; the task of passes that hash files."""
     import xxhash
 
+    if isinstance(path, Url):
+        return _hash_remote(path)
     state, buffer, done = xxhash.xxh3_128(), memoryview(bytearray(PIECE_NBYTES)), 0
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -33,6 +37,17 @@ def hash_file(path: str, _: None = None) -> FileChecksum:
     finally:
         os.close(fd)
     return FileChecksum(done, state.hexdigest())
+
+
+def _hash_remote(url: Url) -> FileChecksum:
+    import xxhash
+
+    from daskgraphpart.remote.store import read_range, size_of
+
+    state, size = xxhash.xxh3_128(), size_of(url)
+    for start in range(0, size, PIECE_NBYTES):
+        state.update(read_range(url, start, min(start + PIECE_NBYTES, size)))
+    return FileChecksum(size, state.hexdigest())
 
 
 def hash_bytes(content: bytes) -> FileChecksum:

@@ -7,14 +7,14 @@ and Infinity, which it takes too, are floats, and refused under their keys where
 from __future__ import annotations
 
 import json
-import os
 import reprlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from daskgraphpart.storage.files import file_size
 
+if TYPE_CHECKING:
     from daskgraphpart.errors import GraphPartError
+    from daskgraphpart.remote.url import Location
 
 MOST_BYTES = 1 << 28
 MOST_LEVELS = 100
@@ -27,12 +27,12 @@ class _RefusedError(ValueError):
     """A repeated key; the message says which."""
 
 
-def read_json_object(path: Path, error: type[GraphPartError]) -> dict[str, Any]:
+def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, Any]:
     """Read a file that holds one JSON object.
 
     Parameters
     ----------
-    path : Path
+    path : Path or Url
         A regular file.
     error : type of GraphPartError
         What is raised.
@@ -47,7 +47,7 @@ def read_json_object(path: Path, error: type[GraphPartError]) -> dict[str, Any]:
         Of the type that is given, if it is not UTF-8, not JSON, repeats a key, nests more than `MOST_LEVELS` levels, or
         has more than `MOST_BYTES` bytes.
     """
-    size = os.stat(path).st_size
+    size = file_size(path)
     if size > MOST_BYTES:
         raise error(
             "too large to be read as JSON", file=str(path), expected=f"at most {MOST_BYTES:,} bytes", found=f"{size:,}"

@@ -2,6 +2,7 @@
 
 Reads and writes go through `pread` / `pwrite`, not through memory maps: the memory of a process then holds the rows
 it asked for and nothing else, and a short read is an error instead of a bus error. `Region.memmap` is for lazy views.
+Regions of files in stores are read by ranges of bytes, and never written.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import os
 import threading
 from dataclasses import dataclass, replace
 from io import BytesIO
-from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
+from daskgraphpart.remote.url import Url
 from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,6 +90,11 @@ class Region:
 
     def read_into(self, rows: np.ndarray, start: int) -> None:
         """Fill the C-contiguous array `rows` from row `start` on."""
+        if isinstance(self.path, Url):
+            from daskgraphpart.remote.rows import fill
+
+            fill(self.path, self.offset + start * self.row_nbytes, rows)
+            return
         fd = _open(self.path, os.O_RDONLY)
         try:
             _read_exactly(fd, _as_bytes(rows), self.offset + start * self.row_nbytes, self.path)
@@ -103,10 +110,24 @@ class Region:
             os.close(fd)
 
     def memmap(self) -> np.ndarray:
-        """Return the rows as a read-only memory map, whatever their alignment."""
+        """Return the rows as a read-only memory map, whatever their alignment.
+
+        Those of a remote file are a `RemoteRows`: rows are taken from it likewise, and read when they are.
+        """
         if self.nbytes == 0:
             return np.empty(self.shape, self.dtype)
+        if isinstance(self.path, Url):
+            from daskgraphpart.remote.rows import RemoteRows
+
+            return cast("np.ndarray", RemoteRows(self.path, self.offset, self.dtype, self.shape))
         return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Read the rows of these numbers, in any order, and no more than what lies around them."""
+        mapped = self.memmap()
+        # numpy is slower in taking from a map than from an array
+        taken: np.ndarray = (mapped if isinstance(self.path, Url) else np.asarray(mapped))[rows]
+        return taken
 
 
 def create_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
@@ -170,10 +191,10 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
         If it is not an npy file, does not hold plain numbers in rows, or is shorter than its header says.
     """
     name = os.fspath(path)
-    if not Path(name).is_file():
+    if not is_file(name):
         raise InputFileNotFoundError("no such file", file=name)
-    with open(name, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
+    with open_for_reading(name) as file:
+        size = size_of_open(file)
         # the whole header, and no more: numpy would allocate what its length says
         head = io.BytesIO(file.read(MOST_NPY_HEADER))
     try:

@@ -12,10 +12,9 @@ from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daskgraphpart.dgl_layout.manifest import Manifest
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.remote.url import Location
 
 QUICK_FILE_NBYTES = 1 << 20
 """Largest file whose checksum a quick check computes."""
@@ -32,7 +31,7 @@ class Checked:
     num_files: int
 
 
-def manifest_of(config: Path, graph_name: str | None) -> Manifest | None:
+def manifest_of(config: Location, graph_name: str | None) -> Manifest | None:
     """Manifest beside a config (or in a directory, if the config is damaged); None where DGL wrote the partitions.
 
     Raises

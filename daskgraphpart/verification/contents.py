@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,6 @@ from daskgraphpart.verification.splits import verify_splits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from daskgraphpart.chunked.blocks import Block, InputFile
     from daskgraphpart.chunked.graph import ChunkedGraph
@@ -96,8 +96,8 @@ def verify_contents(contents: Contents, runner: Runner, sample: float) -> tuple[
         Rows of features that were compared.
     """
     out = contents.parts.path.parent
-    # in the system's directory if the partitions are read-only
-    beside = out if os.access(out, os.W_OK) else tempfile.gettempdir()
+    # in the system's directory if the partitions are read-only, or in a store
+    beside = out if isinstance(out, Path) and os.access(out, os.W_OK) else tempfile.gettempdir()
     with scratch_directory(runner.resources.workspace or beside) as scratch:
         (scratch / "runs").mkdir()
         return _Passes.create(contents, runner, scratch).run(sample)

@@ -11,7 +11,7 @@ import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.dgl_layout.config import find_config
@@ -20,8 +20,9 @@ from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import LayoutError, OptionError
+from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+from daskgraphpart.remote.url import located
 from daskgraphpart.verification.align import aligned, type_findings
 from daskgraphpart.verification.checksums import (
     checksum_findings,
@@ -37,11 +38,12 @@ from daskgraphpart.verification.opened import Opening
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from daskgraphpart.dgl_layout.manifest import Manifest
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.remote.url import Location
 
 NO_CHECKSUMS = "no checksums: there is no manifest that has them"
 NO_ORIGINALS = (
@@ -54,6 +56,7 @@ def verify(
     graph: ChunkedGraph | str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     *,
+    storage_options: Mapping[str, Any] | None = None,
     quick: bool = False,
     sample: float = 1.0,
     checksums: bool = True,
@@ -64,10 +67,12 @@ def verify(
 
     Parameters
     ----------
-    graph : ChunkedGraph or path
+    graph : ChunkedGraph, path or URL
         The input.
-    out_dir : path
+    out_dir : path or URL
         The partitions, or their config. Ours, or those of DGL's own tools.
+    storage_options : mapping of str to object, optional
+        Of the stores, where URLs are given; as `fsspec.filesystem` takes them.
     quick : bool
         Whether no data are read but headers and small files: seconds, whatever the size.
     sample : float
@@ -97,8 +102,8 @@ def verify(
     """
     if not 0 < sample <= 1:
         raise OptionError("not a share", place="--sample", expected="more than 0, at most 1", found=sample)
-    config = _existing(out_dir)
-    graph = graph if isinstance(graph, ChunkedGraph) else read_chunked(graph)
+    config = _existing(out_dir, storage_options)
+    graph = graph if isinstance(graph, ChunkedGraph) else read_chunked(graph, storage_options=storage_options)
     # two bitmaps over the nodes, as where hops are followed
     smallest = smallest_task_memory(graph.schema, DispatchOptions(num_hops=2))
     with _runner(resources, progress, smallest) as runner:
@@ -111,15 +116,19 @@ def verify(
 
 
 def verify_checksums(
-    out_dir: str | os.PathLike[str], *, resources: Resources | None = None, progress: Progress | None = None
+    out_dir: str | os.PathLike[str],
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    resources: Resources | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Compare partitions with the checksums of their manifest, as after a copy; the graph is not needed.
 
     Parameters
     ----------
-    out_dir : path
+    out_dir : path or URL
         The partitions, or their config.
-    resources, progress
+    storage_options, resources, progress
         As in `verify`.
 
     Returns
@@ -132,7 +141,7 @@ def verify_checksums(
     LayoutError
         If there are no partitions at that path, or they have no checksums: DGL's own tools write none.
     """
-    config = _existing(out_dir)
+    config = _existing(out_dir, storage_options)
     name = None if config.is_dir() else _graph_name(config)
     manifest = require_checksums(manifest_of(config, name), str(out_dir))
     findings = size_findings(manifest)
@@ -191,18 +200,18 @@ class _Verification:
         return Contents(graph, self.parts, opening, originals, out_edges), findings
 
 
-def _existing(out_dir: str | os.PathLike[str]) -> Path:
+def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None) -> Location:
     """Find the config; where a damaged one is, there are partitions all the same."""
     try:
-        return find_config(out_dir)
+        return find_config(out_dir, options)
     except LayoutError:
-        damaged = [path.parent.parent for path in Path(out_dir).glob("part0/graph.dgl")]
-        if not damaged:
+        directory = located(out_dir, options)
+        if not (directory / "part0/graph.dgl").exists():
             raise
-        return Path(out_dir)
+        return directory
 
 
-def _layout_finding(error: LayoutError, config: Path) -> Finding:
+def _layout_finding(error: LayoutError, config: Location) -> Finding:
     place = f"{error.place}: " if error.place else ""
     return Finding(
         "layout", Path(error.file or config).name, place + error.what,
@@ -211,7 +220,7 @@ def _layout_finding(error: LayoutError, config: Path) -> Finding:
     )  # fmt: skip
 
 
-def _missing_files(config: Path) -> list[Finding]:
+def _missing_files(config: Location) -> list[Finding]:
     """Files that the manifest lists and that are not as they were, where the config cannot be used."""
     try:
         manifest = manifest_of(config, None if config.is_dir() else _graph_name(config))
@@ -220,10 +229,12 @@ def _missing_files(config: Path) -> list[Finding]:
     return size_findings(manifest) if manifest else []
 
 
-def _graph_name(config: Path) -> str | None:
+def _graph_name(config: Location) -> str | None:
     """Name of the graph, by which the manifest is called; None if a damaged config does not tell."""
     try:
         name = json.loads(config.read_text(encoding="utf-8")).get("graph_name")
+    except EnvironmentFaultError:
+        raise  # a store that fails tells nothing of the config
     except (ValueError, OSError, AttributeError):
         return None
     return name if isinstance(name, str) else None

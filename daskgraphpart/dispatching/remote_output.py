@@ -1,0 +1,145 @@
+"""The output directory in a store: what may be overwritten there, and what is deleted; as in `output.py`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.dgl_layout.manifest import FORMAT as MANIFEST_FORMAT
+from daskgraphpart.dispatching.output import discard_output
+from daskgraphpart.dispatching.upload_files import NOTES
+from daskgraphpart.dispatching.workspace import EDGE_MAP, NODE_MAP, PART_FILES, WORKSPACE_NAME
+from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.remote.store import delete_file, list_directory, list_files, require_container
+from daskgraphpart.remote.upload import abort_noted
+from daskgraphpart.remote.url import Url
+from daskgraphpart.storage.lock import LOCK_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from daskgraphpart.remote.url import Location
+
+STAGING_NAME = ".daskgraphpart-upload"
+_PART_DIRECTORY = re.compile(r"part\d+")
+_MOST_CONFIG_NBYTES = 1 << 28
+
+
+def staging_directory(out: Url, workspace: str | None) -> Path:
+    """Name the local directory in which partitions are made before they are sent to a store.
+
+    Raises
+    ------
+    OptionError
+        If no workspace is given.
+    """
+    if workspace is None:
+        raise OptionError(
+            "partitions for a store are made in a workspace first",
+            file=str(out),
+            place="--workspace",
+            expected="a directory with room for the partitions and for temporary files",
+            hint="give one on a local disk, or on a shared file system where there are several machines",
+        )
+    of_output = hashlib.sha256(out.encode()).hexdigest()[:12]
+    return Path(workspace).absolute() / f"{STAGING_NAME}-{of_output}"
+
+
+def remove_staging(staging: Path) -> None:
+    """Remove the staging directory of a job that is over, and leave that of one that can be continued.
+
+    A workspace in it is one that was to be kept, or that a run continues from; a lock is that of another run.
+    """
+    if (staging / WORKSPACE_NAME).exists() or (staging / LOCK_NAME).exists():
+        return
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def check_remote_output(out: Url, inputs: Iterable[Location]) -> None:
+    """Check that a directory of a store can be the output, before anything is touched.
+
+    Raises
+    ------
+    OutputExistsError
+        If it is a file, or holds something of the input.
+    InputFileNotFoundError
+        If there is no such bucket.
+    EnvironmentFaultError
+        If the store cannot be reached, or refuses access.
+    """
+    require_container(out)
+    for path in inputs:
+        if isinstance(path, Url) and (path == out or out in path.parents):
+            raise OutputExistsError(
+                "the output directory holds the input",
+                file=str(out),
+                found=str(path),
+                hint="give a directory of its own for the output",
+            )
+    if out.is_file():
+        raise OutputExistsError("the output is a file", file=str(out), hint="give a directory")
+
+
+def claim_remote_output(out: Url, staging: Path, own_names: Iterable[str], overwrite: bool) -> None:
+    """Make sure that the output directory, and its staging directory, are empty of partitions.
+
+    Parameters
+    ----------
+    out : Url
+        Output directory.
+    staging : Path
+        Its staging directory.
+    own_names : iterable of str
+        Files that will be written beside the parts.
+    overwrite : bool
+        Whether partitions that are there are deleted. Other files are left alone.
+
+    Raises
+    ------
+    OutputExistsError
+        If the directory is not empty and may not be overwritten, or holds a file of somebody else's under a name that
+        will be written.
+    """
+    for note in (staging / WORKSPACE_NAME / NOTES).glob("*.json"):
+        abort_noted(str(note), out)
+    discard_output(staging)
+    found = list_directory(out)
+    if found and not overwrite:
+        raise OutputExistsError(
+            "the output directory is not empty",
+            file=str(out),
+            found=", ".join(found[:5]) + (" ..." if len(found) > 5 else ""),
+            hint="give another directory, or --overwrite to replace partitions in it",
+        )
+    if found:
+        discard_remote_output(out)
+        foreign = sorted(set(own_names) & set(list_directory(out)))
+        if foreign:
+            raise OutputExistsError("a file that is not of a partition is in the way", file=f"{out}/{foreign[0]}")
+
+
+def discard_remote_output(out: Url) -> None:
+    """Delete partitions, finished or not, and nothing else: configs first, so that nothing ever looks whole."""
+    for name, size in list_files(out).items():
+        path = Url(f"{out}/{name}", out.options)
+        if name in (NODE_MAP, EDGE_MAP) or (
+            name.endswith(".json") and size <= _MOST_CONFIG_NBYTES and _is_config(path.read_bytes())
+        ):
+            delete_file(path)
+    for directory in list_directory(out):
+        if _PART_DIRECTORY.fullmatch(directory):
+            where = Url(f"{out}/{directory}", out.options)
+            for name in set(PART_FILES) & set(list_files(where)):
+                delete_file(Url(f"{where}/{name}", out.options))
+
+
+def _is_config(text: bytes) -> bool:
+    content: Any = None
+    with suppress(ValueError):
+        content = json.loads(text)
+    return isinstance(content, dict) and ("part-0" in content or content.get("format") == MANIFEST_FORMAT)

@@ -1,0 +1,1 @@
+"""Files that have URLs: names of stores, ranges of bytes, uploads."""

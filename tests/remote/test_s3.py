@@ -1,0 +1,304 @@
+"""A chunked graph in S3, partitioned into S3, verified and loaded from there; and what can go wrong on the way."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import fsspec
+import numpy as np
+import pytest
+from commands import call
+from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
+
+import daskgraphpart.remote.upload as uploading
+from daskgraphpart import (
+    DispatchOptions,
+    detect_resources,
+    load_partition,
+    open_partitions,
+    partition,
+    read_chunked,
+    verify,
+    verify_checksums,
+)
+from daskgraphpart.errors import (
+    EnvironmentFaultError,
+    InputFileError,
+    InputFileNotFoundError,
+    OutputExistsError,
+    ResumeError,
+)
+from daskgraphpart.remote.url import Url
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+URL_IN, URL_OUT = "s3://bucket/graph", "s3://bucket/deep/partitions"
+
+
+def run(graph: Any, out: Any, workspace: Path, **how: Any) -> Any:
+    resources = detect_resources("200MB", how.pop("cluster", "threads"), 2, workspace=workspace)
+    return partition(graph, out, 3, method="random", resources=resources, **how)
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph in files of all formats, and its partitions."""
+    root = tmp_path_factory.mktemp("local")
+    make_graph().write(root / "csv", edge_format="csv", data_format="numpy", num_chunks=2)
+    make_graph().write(root / "parquet", edge_format="parquet", data_format="parquet", num_chunks=2)
+    make_graph().write(root / "numpy", edge_format="numpy", data_format="numpy", num_chunks=3)
+    run(root / "csv", root / "out", root / "work")
+    return root
+
+
+@pytest.mark.parametrize("form", ["csv", "numpy", "parquet"])
+def test_partitions_made_in_s3_are_those_made_in_files(form: str, s3: S3, local: Path, tmp_path: Path) -> None:
+    copy_in(local / form, s3.files, URL_IN)
+    outcome = run(URL_IN, URL_OUT, tmp_path / "work", storage_options=s3.options)
+    assert outcome.config_path == f"{URL_OUT}/shop.json"
+    assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
+    assert s3.unfinished_uploads("bucket") == []
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_workers_that_are_processes_reach_the_store(s3: S3, local: Path, tmp_path: Path) -> None:
+    copy_in(local / "csv", s3.files, URL_IN)
+    run(URL_IN, URL_OUT, tmp_path / "work", storage_options=s3.options, cluster="processes")
+    assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
+
+
+def test_partitions_in_s3_are_verified_and_loaded_from_there(s3: S3, local: Path, tmp_path: Path) -> None:
+    copy_in(local / "parquet", s3.files, URL_IN)
+    copy_in(local / "out", s3.files, URL_OUT)
+    report = verify(URL_IN, URL_OUT, storage_options=s3.options)
+    assert report.ok and report.num_edges == 3000
+    assert verify_checksums(URL_OUT, storage_options=s3.options).ok
+    found, expected = open_partitions(URL_OUT, storage_options=s3.options), open_partitions(local / "out")
+    assert repr(expected) == repr(found)
+    assert str(expected.report()) == str(found.report())
+    assert expected.part(1).edges(original=True).compute().equals(found.part(1).edges(original=True).compute())
+    graph, node_feats, *_ = load_partition(f"{URL_OUT}/shop.json", 2, storage_options=s3.options)
+    same, same_feats, *_ = load_partition(local / "out", 2)
+    assert graph.num_edges() == same.num_edges()
+    assert all((node_feats[name] == same_feats[name]).all() for name in same_feats)
+
+
+def test_matrices_in_s3_are_verified_too(s3: S3, local: Path, tmp_path: Path) -> None:
+    run(local / "csv", tmp_path / "out", tmp_path / "work", options=DispatchOptions(2, ("csc",), out_edges=True))
+    copy_in(tmp_path / "out", s3.files, URL_OUT)
+    assert verify(local / "csv", URL_OUT, storage_options=s3.options).ok
+    found, expected = open_partitions(URL_OUT, storage_options=s3.options), open_partitions(tmp_path / "out")
+    for etype in expected.etypes:
+        assert expected.edges[etype].frame().compute().equals(found.edges[etype].frame().compute())
+
+
+def test_a_row_is_read_without_the_rows_around_it(s3: S3, local: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import s3fs
+
+    copy_in(local / "out", s3.files, URL_OUT)
+    graph = open_partitions(URL_OUT, storage_options=s3.options)
+    rows, array = graph.nodes["user"].data["feat"], graph.node_data["user"]["feat"]
+    ranges, ask = [], s3fs.S3FileSystem._call_s3
+
+    async def recorded(self: Any, method: str, *settings: Any, **what: Any) -> Any:
+        if method == "get_object":
+            first, last = (settings[0] if settings else what)["Range"].removeprefix("bytes=").split("-")
+            ranges.append(int(last) + 1 - int(first))
+        return await ask(self, method, *settings, **what)
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", recorded)
+    expected = open_partitions(local / "out").nodes["user"].data["feat"]
+    assert (rows[[7]] == expected[[7]]).all()
+    assert ranges == [rows.dtype.itemsize * 8]
+    ranges.clear()
+    assert (array[7:9].compute() == expected[7:9]).all()
+    assert ranges == [2 * rows.dtype.itemsize * 8]
+    assert (array[[299, 7]].compute() == expected[[299, 7]]).all()
+
+
+def test_a_missing_bucket_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
+    for attempt in (
+        lambda: read_chunked("s3://nobody/graph", storage_options=s3.options),
+        lambda: open_partitions("s3://nobody/out", storage_options=s3.options),
+        lambda: run(local / "csv", "s3://nobody/out", tmp_path / "work", storage_options=s3.options),
+    ):
+        with pytest.raises(InputFileNotFoundError, match=r"s3://nobody/.*no such bucket"):
+            attempt()
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_wrong_key_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
+    copy_in(local / "csv", s3.files, URL_IN)
+    s3.check_keys("0")
+    try:
+        for attempt in (
+            lambda: read_chunked(URL_IN, storage_options=s3.options),
+            lambda: open_partitions(URL_OUT, storage_options=s3.options),
+            lambda: run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options),
+        ):
+            with pytest.raises(EnvironmentFaultError, match=r"the store refuses access.*check the credentials"):
+                attempt()
+    finally:
+        s3.check_keys("inf")
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_server_that_is_not_there_is_one_error(s3: S3) -> None:
+    options = {**s3.options, "endpoint_url": "http://127.0.0.1:9"}
+    with pytest.raises(EnvironmentFaultError, match=r"the store failed.*run again"):
+        read_chunked(URL_IN, storage_options=options)
+
+
+@pytest.mark.parametrize("name", ["node_data/user/feat-0.npy", "edges/user_buys_item-0.csv"])
+def test_input_that_is_cut_off_is_one_error(name: str, s3: S3, local: Path, tmp_path: Path) -> None:
+    copy_in(local / "csv", s3.files, URL_IN)
+    graph = read_chunked(URL_IN, storage_options=s3.options)
+    path = next(f.path for f in graph.files if f.path.endswith(name.rpartition(".")[2]))
+    content = s3.files.cat_file(path)
+    s3.files.pipe_file(path, content[: len(content) // 2])
+    with pytest.raises(InputFileError, match=r"s3://bucket/graph.*(truncated|too early|changed|another number)"):
+        run(graph, URL_OUT, tmp_path / "work", storage_options=s3.options)
+    assert contents_of(s3.files, URL_OUT) == {}
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+@pytest.mark.parametrize("requests", [3, 12, 30, 60])
+def test_a_store_that_fails_is_not_taken_for_damaged_partitions(requests: int, s3: S3, local: Path) -> None:
+    copy_in(local / "out", s3.files, URL_OUT)
+    s3.check_keys(str(requests))
+    try:
+        with pytest.raises(EnvironmentFaultError, match="the store refuses access"):
+            verify(local / "csv", URL_OUT, storage_options=s3.options)
+    finally:
+        s3.check_keys("inf")
+
+
+def record_uploads(patched: pytest.MonkeyPatch, sent: list[str], fails: str | None = None) -> None:
+    """List the keys of what is sent whole; keys with such an ending fail."""
+    import s3fs
+
+    ask = s3fs.S3FileSystem._call_s3
+
+    async def recorded(self: Any, method: str, *settings: Any, **what: Any) -> Any:
+        if method == "put_object":
+            if fails and what["Key"].endswith(fails):
+                raise OSError("the cable was pulled")
+            sent.append(what["Key"])
+        return await ask(self, method, *settings, **what)
+
+    patched.setattr(s3fs.S3FileSystem, "_call_s3", recorded)
+
+
+def test_an_upload_that_fails_is_continued(
+    s3: S3, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    how: dict[str, Any] = {"storage_options": s3.options}
+    with monkeypatch.context() as patched:
+        record_uploads(patched, sent, "part1/orig_nids.dgl")
+        with pytest.raises(EnvironmentFaultError, match=r"the store failed.*cable.*run the same command again"):
+            run(local / "csv", URL_OUT, tmp_path / "work", **how)
+    found = contents_of(s3.files, URL_OUT)
+    assert found and not any(name.endswith(".json") for name in found)
+    with monkeypatch.context() as patched:
+        record_uploads(patched, sent)
+        run(local / "csv", URL_OUT, tmp_path / "work", **how)
+    assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
+    assert len(sent) - len(set(sent)) <= 1, "what was on its way beside the one that failed may be sent again"
+    assert sent[-1].endswith("shop.json") and sent[-2].endswith("manifest.json")
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_file_that_vanished_between_two_runs_is_an_error(
+    s3: S3, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        record_uploads(patched, [], ".json")
+        with pytest.raises(EnvironmentFaultError):
+            run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
+    s3.files.rm_file(f"{URL_OUT}/part2/graph.dgl")
+    with pytest.raises(ResumeError, match=r"part2/graph\.dgl.*not in the store any more"):
+        run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
+    run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options, restart=True)
+    assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
+
+
+def test_a_large_file_is_sent_in_parts(s3: S3, tmp_path: Path) -> None:
+    content = np.random.default_rng(0).bytes(2 * uploading.WHOLE_NBYTES + 12_345)
+    (tmp_path / "large").write_bytes(content)
+    url = Url("s3://bucket/large", s3.options)
+    assert uploading.upload_file(str(tmp_path / "large"), url, str(tmp_path / "note")) == len(content)
+    assert s3.files.cat_file("s3://bucket/large") == content
+    assert "-" in s3.files.info("s3://bucket/large")["ETag"], "the tag of an upload in parts"
+    assert s3.unfinished_uploads("bucket") == []
+    assert not (tmp_path / "note").exists()
+
+
+def test_a_large_file_that_fails_leaves_nothing_and_the_uploads_of_others(
+    s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import s3fs
+
+    s3.files.call_s3("create_multipart_upload", Bucket="bucket", Key="of somebody else")
+    (tmp_path / "large").write_bytes(bytes(3 * uploading.WHOLE_NBYTES))
+    send = s3fs.S3File._upload_chunk
+
+    def failing(self: Any, final: bool = False) -> Any:
+        if self.parts:
+            raise OSError("the cable was pulled")
+        return send(self, final)
+
+    monkeypatch.setattr(s3fs.S3File, "_upload_chunk", failing)
+    with pytest.raises(EnvironmentFaultError, match="cable"):
+        uploading.upload_file(str(tmp_path / "large"), Url("s3://bucket/large", s3.options), str(tmp_path / "note"))
+    assert s3.unfinished_uploads("bucket") == ["of somebody else"]
+    assert s3.files.find("s3://bucket") == []
+
+
+def test_an_upload_that_a_killed_process_left_is_given_up(s3: S3, tmp_path: Path) -> None:
+    for key in ("of somebody else", "large"):
+        upload = s3.files.call_s3("create_multipart_upload", Bucket="bucket", Key=key)
+    note = tmp_path / "note"
+    for _ in range(2):  # one that is gone already does no harm
+        note.write_text(json.dumps({"bucket": "bucket", "key": "large", "upload": upload["UploadId"]}))
+        (tmp_path / "large").write_bytes(b"small")
+        uploading.upload_file(str(tmp_path / "large"), Url("s3://bucket/large", s3.options), str(note))
+        assert s3.unfinished_uploads("bucket") == ["of somebody else"]
+        assert not note.exists()
+
+
+def test_only_partitions_are_replaced(s3: S3, local: Path, tmp_path: Path) -> None:
+    copy_in(local / "out", s3.files, URL_OUT)
+    foreign = {"notes.json": b"{}", "part0/notes": b"1", "part7/graph.dgl": b"of an older graph"}
+    for name, content in foreign.items():
+        s3.files.pipe_file(f"{URL_OUT}/{name}", content)
+    how: dict[str, Any] = {"storage_options": s3.options}
+    with pytest.raises(OutputExistsError, match="not empty"):
+        run(local / "csv", URL_OUT, tmp_path / "work", **how)
+    run(local / "csv", URL_OUT, tmp_path / "work", overwrite=True, **how)
+    del foreign["part7/graph.dgl"]
+    assert contents_of(s3.files, URL_OUT) == {**local_contents(local / "out"), **foreign}
+    s3.files.pipe_file(f"{URL_OUT}/shop.json", b"[]")
+    with pytest.raises(OutputExistsError, match=r"shop\.json.*in the way"):
+        run(local / "csv", URL_OUT, tmp_path / "work", overwrite=True, **how)
+
+
+def test_commands_take_the_options_of_fsspec(
+    s3: S3, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy_in(local / "csv", s3.files, URL_IN)
+    monkeypatch.setitem(fsspec.config.conf, "s3", s3.options)
+    more = ("--num-parts", "3", "--method", "random", "--workspace", tmp_path / "work", "--memory", "200MB")
+    assert call("partition", URL_IN, URL_OUT, *more) == 0
+    assert f"{URL_OUT}/shop.json" in capsys.readouterr().out
+    assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
+    assert call("verify", URL_IN, URL_OUT, "--quiet") == 0
+    assert call("info", URL_OUT) == 0
+    assert "PartitionedGraph 'shop': 3 parts" in capsys.readouterr().out
+    assert call("report", URL_OUT, "--quiet") == 0
+    assert call("assign", URL_IN, tmp_path / "owners", "--num-parts", "3", "--method", "random", "--quiet") == 0
+    again = (URL_IN, tmp_path / "owners", "s3://bucket/again", "--workspace", tmp_path / "work", "--quiet")
+    assert call("dispatch", *again) == 0
+    assert contents_of(s3.files, "s3://bucket/again").keys() == contents_of(s3.files, URL_OUT).keys()
