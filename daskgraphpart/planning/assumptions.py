@@ -1,0 +1,79 @@
+"""What a plan takes for granted where only the data would tell: stated here, and told with every plan.
+
+Degrees are taken to be distributed geometrically, the distribution that says least beyond the mean: it lies between
+graphs whose nodes are alike (more distinct ends) and power laws (fewer).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from daskgraphpart.assignment.options import AssignOptions
+
+ARCS_LEFT = 0.97
+"""Share of arcs that are left when parallel ones are merged."""
+CUT_OF_METHODS = {"random": 1.0, "ldg": 0.7, "fennel": 0.6}
+"""Edges that are cut, as a share of those that random owners cut; others as `CUT_OF_PARTITIONERS`."""
+CUT_OF_PARTITIONERS = 0.45
+SWEEPS = 1
+"""Sweeps of refinement over a graph on disk; a result that has to be repaired takes more."""
+RELIEFS = 1
+"""Rounds in which balance is restored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What is assumed of owners.
+
+    Parameters
+    ----------
+    num_parts : int
+        Number of parts.
+    cut_share : float
+        Share of the edges whose ends have different owners.
+    num_halo : int or None
+        HALO nodes of all parts, if they are known.
+    why_cut : str
+        Where the share comes from.
+    """
+
+    num_parts: int
+    cut_share: float
+    num_halo: int | None
+    why_cut: str
+
+    def text(self, method: str, needs_adjacency: bool, num_hops: int) -> tuple[str, ...]:
+        """For the user."""
+        lines = [f"edges cut: {self.cut_share:.0%}, {self.why_cut}", "every part owns as much as every other"]
+        if self.num_halo is None:
+            lines.append("HALO: as many nodes as if degrees were distributed geometrically; power laws have fewer")
+        if num_hops > 1:
+            lines.append("the nodes within several hops of a part are guessed from the mean degree alone")
+        if needs_adjacency:
+            lines.append(f"parallel edges: merging leaves {ARCS_LEFT:.0%} of the arcs, and no slab of nodes is a hub")
+            if method not in ("ldg", "fennel"):
+                lines.append(
+                    "what a library gives is balanced: one that has to be repaired is read up to twenty times more"
+                )
+        return tuple(lines)
+
+
+def assumptions_for(num_parts: int, method: str) -> Assumptions:
+    """Choose what is assumed of the owners that a method gives."""
+    random = 1.0 - 1.0 / num_parts
+    if method == "random":
+        return Assumptions(num_parts, random, None, "as random owners cut on average")
+    share = CUT_OF_METHODS.get(method, CUT_OF_PARTITIONERS)
+    return Assumptions(num_parts, share * random, None, f"a typical share for {method}")
+
+
+def distinct(num_nodes: float, num_draws: float) -> float:
+    """Nodes that are met when so many ends of edges are drawn from them, of geometric degrees."""
+    return num_draws * num_nodes / (num_draws + num_nodes) if num_draws else 0.0
+
+
+def is_guessed(options: AssignOptions) -> bool:
+    """Whether the cut is a guess rather than an average over all outcomes."""
+    return options.method != "random"
