@@ -17,8 +17,10 @@ from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.assignment.owner_parts import write_owners
 from daskgraphpart.assignment.pipeline import prepare_task
 from daskgraphpart.assignment.read_files import read_assignment
+from daskgraphpart.dgl_layout.file_layout import ArraySpec
+from daskgraphpart.dgl_layout.tensor_file import tensor_file_layout
 from daskgraphpart.dispatching.job import Job
-from daskgraphpart.dispatching.lay_out import features_layout, orig_ids_layout, part_graph_layout
+from daskgraphpart.dispatching.lay_out import INT64, features_layout, orig_ids_layout, part_graph_layout
 from daskgraphpart.dispatching.pipeline import move_graph
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.dispatching.split_nids import mask_keys
@@ -151,7 +153,7 @@ def _rehearse_dispatch(wanted: Wanted, assignment: Assignment, directory: Path, 
 
 
 def _file_sizes(job: Job, moved: Moved, num_extra_edges: int) -> list[int]:
-    """Sizes of all files of all parts, from the layouts they would get."""
+    """Sizes of all files of all parts, from the layouts they would get; masks share out the nodes of their type."""
     schema, book, quality = job.graph.schema, moved.book, moved.quality
     nodes, edges = (ranges[:, :, 1] - ranges[:, :, 0] for ranges in (book.node_ranges, book.edge_ranges))
     sizes = []
@@ -166,8 +168,10 @@ def _file_sizes(job: Job, moved: Moved, num_extra_edges: int) -> list[int]:
         )
         sizes += [layout.nbytes for layout in layouts]
         if moved.has_splits:
-            masked = {ntype for ntype, _ in mask_keys(schema)}
-            sizes.append(8 * int(sum(nodes[part, i] for i, ntype in enumerate(schema.ntypes) if ntype in masked)))
+            masks = mask_keys(schema)
+            shares = [nodes[part, schema.ntypes.index(t)] // sum(of == t for of, _ in masks) for t, _ in masks]
+            specs = [ArraySpec(f"{t}/{name}", INT64, (int(n),)) for (t, name), n in zip(masks, shares, strict=True)]
+            sizes.append(tensor_file_layout(specs).nbytes)
     return sizes
 
 

@@ -73,6 +73,9 @@ class Plan:
         Wall time.
     blocks : tuple of (str, int)
         What is cut into blocks, and how large they are.
+    machine : tuple of (str, float)
+        Speeds that were measured: bytes per second of the disk, and how many times slower a kernel is than where the
+        speeds of passes were measured.
     assumptions : tuple of str
         What was taken for granted where only the data would tell.
     warnings : tuple of str
@@ -95,6 +98,7 @@ class Plan:
     peak_memory: int
     seconds: float
     blocks: tuple[tuple[str, int], ...]
+    machine: tuple[tuple[str, float], ...]
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -112,7 +116,7 @@ class Plan:
         """Return all of it as plain values, for JSON; ``"version"`` tells the form."""
         content = asdict(self)
         sums = {"bytes_read": self.bytes_read, "bytes_written": self.bytes_written}
-        return {"version": VERSION, **content, "blocks": dict(self.blocks), **sums}
+        return {"version": VERSION, **content, "blocks": dict(self.blocks), "machine": dict(self.machine), **sums}
 
     def __str__(self) -> str:
         table = text_table(PASS_HEADERS, self._rows(), align="<>>>>>")

@@ -49,8 +49,8 @@ BYTES_PER_SECOND = {
     "write-nodes": 60e6,
 }
 STREAMING = 80e6
-START_SECONDS = 2.0
-"""Of a job: imports, and the first use of compiled kernels."""
+START_SECONDS = 1.0
+"""Of a job: libraries and compiled kernels are loaded by their first users."""
 UNIT_SECONDS = 0.002
 """Of a task beside its work."""
 CACHED_SHARE = 0.25

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +76,7 @@ def sum_up(runner: Rehearsal, facts: Facts) -> Plan:
             ("bytes of rows", sizes.row_block_bytes),
             ("edges a segment", sizes.segment_edges),
         ),
+        machine=tuple(asdict(speed).items()),
         assumptions=facts.assumptions,
         warnings=(*_memory_warnings(peak, resources), *_disk_warnings(needs)),
     )
