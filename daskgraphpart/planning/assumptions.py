@@ -7,10 +7,8 @@ graphs whose nodes are alike (more distinct ends) and power laws (fewer).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.options import METHODS
 
 ARCS_LEFT = 0.97
 """Share of arcs that are left when parallel ones are merged."""
@@ -66,14 +64,11 @@ def assumptions_for(num_parts: int, method: str) -> Assumptions:
     if method == "random":
         return Assumptions(num_parts, random, None, "as random owners cut on average")
     share = CUT_OF_METHODS.get(method, CUT_OF_PARTITIONERS)
-    return Assumptions(num_parts, share * random, None, f"a typical share for {method}")
+    whose = f"of {method}" if method in METHODS else "of owners from files, whose cut is not known"
+    whose = "of partitioners that see the whole graph" if method == "auto" else whose
+    return Assumptions(num_parts, share * random, None, f"a typical share {whose}")
 
 
 def distinct(num_nodes: float, num_draws: float) -> float:
     """Nodes that are met when so many ends of edges are drawn from them, of geometric degrees."""
     return num_draws * num_nodes / (num_draws + num_nodes) if num_draws else 0.0
-
-
-def is_guessed(options: AssignOptions) -> bool:
-    """Whether the cut is a guess rather than an average over all outcomes."""
-    return options.method != "random"

@@ -105,7 +105,7 @@ def _assumed(wanted: Wanted) -> Assumptions:
         known = "as the assignment's report says"
         return Assumptions(wanted.num_parts, report.cut_share, report.volume, known)
     method = wanted.owners.method
-    return assumptions_for(wanted.num_parts, method if method in METHODS else "the owners that are given")
+    return assumptions_for(wanted.num_parts, method)
 
 
 def _rehearse_assignment(wanted: Wanted, directory: Path, runner: Rehearsal) -> tuple[Assignment, str]:

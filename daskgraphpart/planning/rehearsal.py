@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.engine.runner import Runner
-from daskgraphpart.planning.traffic import OUTPUT, Traffic, traffic_of
+from daskgraphpart.planning.traffic import IN_PLACE, OUTPUT, Traffic, traffic_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +39,8 @@ class Note:
         Bytes it will read and write.
     task_memory : int
         Most that one of its tasks will hold, in bytes.
+    slower : float
+        How much longer its bytes take than they do usually.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Note:
     bytes_read: int
     bytes_written: int
     task_memory: int
+    slower: float = 1.0
 
 
 class Disk:
@@ -57,9 +60,9 @@ class Disk:
         self._places: dict[str, int] = {}
 
     def write(self, written: Mapping[str, int]) -> None:
-        """Add what was written, the output aside."""
+        """Add what was written, the output aside, and what takes the place of something."""
         for place, nbytes in written.items():
-            if place != OUTPUT:
+            if place not in (OUTPUT, IN_PLACE):
                 self._places[place] = self._places.get(place, 0) + nbytes
         self.peak = max(self.peak, sum(self._places.values()))
 
@@ -141,11 +144,11 @@ class Rehearsal(Runner):
         del work, result_types
         return self._answers.get(name)
 
-    def note_pass(self, name: str, units: tuple[int, int], traffic: Traffic) -> None:
+    def note_pass(self, name: str, units: tuple[int, int], traffic: Traffic, slower: float = 1.0) -> None:
         """Note a pass with the number of its units and the bytes that they move."""
         self.disk.write(traffic.written)
         written = sum(traffic.written.values())
-        self.notes.append(Note(name, *units, traffic.read, written, traffic.task_memory))
+        self.notes.append(Note(name, *units, traffic.read, written, traffic.task_memory, slower))
 
 
 class _Nobody:

@@ -19,39 +19,39 @@ if TYPE_CHECKING:
 DEFAULT = 200e6
 BYTES_PER_SECOND = {
     "assign-random": 200e6,
-    "bucket-edges": 130e6,
-    "build-graph": 60e6,
-    "cluster-nodes": 110e6,
-    "compress-graph": 130e6,
-    "contract": 60e6,
-    "deal-out": 60e6,
-    "export-graph": 100e6,
+    "bucket-edges": 180e6,
+    "build-graph": 180e6,
+    "cluster-nodes": 150e6,
+    "compress-graph": 200e6,
+    "contract": 75e6,
+    "deal-out": 120e6,
+    "export-graph": 220e6,
     "gather-rows": 250e6,
-    "hash-files": 3000e6,
+    "hash-files": 4000e6,
     "keep-ids": 100e6,
-    "mark-halo": 130e6,
-    "measure-cut": 250e6,
-    "merge-arcs": 55e6,
-    "merge-ends": 130e6,
-    "number-clusters": 40e6,
-    "partition-graph": 30e6,
-    "place-rows": 250e6,
-    "refine-cut": 200e6,
-    "refine-in-memory": 5e6,
-    "relabel-nodes": 200e6,
+    "mark-halo": 300e6,
+    "measure-cut": 350e6,
+    "merge-arcs": 75e6,
+    "merge-ends": 180e6,
+    "number-clusters": 30e6,
+    "partition-graph": 25e6,
+    "place-rows": 240e6,
+    "refine-cut": 280e6,
+    "refine-in-memory": 80e6,
+    "relabel-nodes": 300e6,
     "resolve-ends": 100e6,
-    "restore-balance": 200e6,
-    "scan-edges": 100e6,
-    "split-edges": 160e6,
-    "split-ends": 130e6,
-    "split-nids": 20e6,
-    "stage-rows": 100e6,
-    "write-nodes": 60e6,
+    "restore-balance": 270e6,
+    "scan-edges": 130e6,
+    "split-edges": 220e6,
+    "split-ends": 180e6,
+    "split-nids": 32e6,
+    "stage-rows": 150e6,
+    "write-nodes": 500e6,
 }
-STREAMING = 80e6
+STREAMING = 220e6
 START_SECONDS = 1.0
 """Of a job: libraries and compiled kernels are loaded by their first users."""
-UNIT_SECONDS = 0.002
+UNIT_SECONDS = 0.0005
 """Of a task beside its work."""
 CACHED_SHARE = 0.25
 """Of the free memory: what is written fits into the page cache up to there."""
@@ -74,7 +74,7 @@ def seconds_of(note: Note, workers: int, speed: Calibration, written: int) -> fl
     is_stream = note.name.startswith("stream ")
     rate = STREAMING if is_stream else BYTES_PER_SECOND.get(note.name, DEFAULT)
     at_once = 1 if is_stream else max(1, min(workers, note.num_units))
-    work = (note.moved / rate + note.num_units * UNIT_SECONDS) * speed.slowness / at_once
+    work = (note.moved * note.slower / rate + note.num_units * UNIT_SECONDS) * speed.slowness / at_once
     is_cached = written < CACHED_SHARE * psutil.virtual_memory().available
     write_rate = speed.cached_rate if is_cached else speed.write_rate
     return max(work, note.bytes_written / write_rate + note.bytes_read / max(speed.read_rate, write_rate))

@@ -6,6 +6,7 @@ up through memory maps (node maps, owners) are not counted, since how much of th
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.plan import Pass
 
 OUTPUT = "output"
+IN_PLACE = "in place"
 CSV_EDGE_NBYTES = 34  # both ends as parsed, run, owner; the text comes on top
 ROW_COPIES = 3  # rows as read, grouped, and positions with the reader's room
 
@@ -34,7 +36,7 @@ class Traffic:
     read : int
         Bytes read.
     written : dict of str to int
-        Bytes written, by the directory of the workspace they go to, or `OUTPUT`.
+        Bytes written, by the directory of the workspace they go to, or `OUTPUT`, or `IN_PLACE` of others.
     task_memory : int
         Most that one task holds.
     """
@@ -68,8 +70,9 @@ def block_nbytes(block: Block, files: Mapping[str, InputFile]) -> int:
         return block.stop - block.start if block.format == "csv" else 0
     if block.format == "parquet":
         # a row group is read from its beginning
-        before = [end for end in file.row_group_ends if end <= block.start]
-        return file.nbytes * (block.stop - (before[-1] if before else 0)) // file.num_rows
+        before = bisect_right(file.row_group_ends, block.start)
+        first = file.row_group_ends[before - 1] if before else 0
+        return file.nbytes * (block.stop - first) // file.num_rows
     return min(MOST_NPY_HEADER, file.nbytes) + file.nbytes * (block.stop - block.start) // file.num_rows
 
 
