@@ -12,9 +12,13 @@ from daskgraphpart.assignment.options import METHODS
 
 ARCS_LEFT = 0.97
 """Share of arcs that are left when parallel ones are merged."""
-CUT_OF_METHODS = {"random": 1.0, "ldg": 0.7, "fennel": 0.6}
+HUB_READS = 1.3
+"""How often the arcs of the input are read while they are merged: slabs of nodes that hold hubs are read repeatedly."""
+LEVEL_NODES, LEVEL_ARCS = 0.15, 0.62
+"""Nodes and arcs of one level of the multilevel method that are left on the next."""
+CUT_OF_METHODS = {"ldg": 0.75, "fennel": 0.65}
 """Edges that are cut, as a share of those that random owners cut; others as `CUT_OF_PARTITIONERS`."""
-CUT_OF_PARTITIONERS = 0.45
+CUT_OF_PARTITIONERS = 0.55
 SWEEPS = 1
 """Sweeps of refinement over a graph on disk; a result that has to be repaired takes more."""
 RELIEFS = 1
@@ -50,11 +54,12 @@ class Assumptions:
         if num_hops > 1:
             lines.append("the nodes within several hops of a part are guessed from the mean degree alone")
         if needs_adjacency:
-            lines.append(f"parallel edges: merging leaves {ARCS_LEFT:.0%} of the arcs, and no slab of nodes is a hub")
-            if method not in ("ldg", "fennel"):
-                lines.append(
-                    "what a library gives is balanced: one that has to be repaired is read up to twenty times more"
-                )
+            lines.append(f"parallel edges: merging leaves {ARCS_LEFT:.0%} of the arcs")
+            lines.append(f"hubs: arcs are read {HUB_READS} times while they are merged; up to 2 times in power laws")
+            if method == "multilevel":
+                lines.append(f"levels: each has {LEVEL_NODES:.0%} of the nodes and {LEVEL_ARCS:.0%} of the arcs before")
+            elif method not in ("ldg", "fennel", "random"):
+                lines.append("the library's result is balanced: repairing one takes up to three times the bytes of all")
         return tuple(lines)
 
 

@@ -15,7 +15,7 @@ from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_P
 from daskgraphpart.assignment.multilevel.initial import MANY_ARCS
 from daskgraphpart.assignment.multilevel.vcycle import MOST_ARCS_IN_MEMORY
 from daskgraphpart.assignment.pipeline import MULTILEVEL_CYCLES, REFINE_CYCLES
-from daskgraphpart.planning.assumptions import RELIEFS, SWEEPS
+from daskgraphpart.planning.assumptions import LEVEL_ARCS, LEVEL_NODES, RELIEFS, SWEEPS
 from daskgraphpart.planning.traffic import IN_PLACE, Traffic
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 CLUSTER_SWEEPS = 4
 MULTILEVEL_SWEEPS = 2
-NODES_LEFT, ARCS_LEFT = 0.15, 0.62  # of one level, on the next
 MOST_LEVELS = 6
 LIBRARY_START = 110_000_000  # bytes of the process that runs a library, before it has read anything
 WEIGHT_PER_ARC = 8  # bytes that arc weights take in KaMinPar
@@ -50,7 +49,7 @@ class Sizes:
 
     def coarser(self) -> Sizes:
         """Sizes of the next level."""
-        nodes, arcs = int((self.nodes - self.isolated) * NODES_LEFT), int(self.arcs * ARCS_LEFT)
+        nodes, arcs = int((self.nodes - self.isolated) * LEVEL_NODES), int(self.arcs * LEVEL_ARCS)
         blocks = max(1, min(self.blocks, -(-arcs // (1 << 16))))
         return Sizes(nodes, arcs, 8 * nodes + 12 * arcs, blocks, self.constraints, 0)
 

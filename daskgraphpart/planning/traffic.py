@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.assignment.choose import BYTES_PER_BLOCK_ARC
 from daskgraphpart.dispatching.sizes import EDGE_NBYTES, LOCAL_EDGE_NBYTES, NODE_NBYTES
+from daskgraphpart.planning.assumptions import HUB_READS
 from daskgraphpart.storage.region import MOST_NPY_HEADER
 from daskgraphpart.storage.runs import HEADER_NBYTES
 
@@ -238,8 +239,8 @@ def _merge_arcs(unit: Any, config: Any, _: Any) -> Traffic:
     if config.in_degrees is not None:
         written["adjacency"] += 8 * (unit.stop - unit.start)
     weights = 8 * config.is_weighted
-    memory = BYTES_PER_BLOCK_ARC * unit.num_arcs
-    return Traffic(rows * (2 * item + weights + filtered), written, memory)
+    read = round(rows * (2 * item + weights + filtered) * HUB_READS)
+    return Traffic(read, written, BYTES_PER_BLOCK_ARC * unit.num_arcs)
 
 
 def _weigh_nodes(unit: Any, config: Any, files: Mapping[str, InputFile]) -> Traffic:
