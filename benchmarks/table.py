@@ -1,4 +1,4 @@
-"""Write the tables of the README from the newest results: ``python benchmarks/table.py``."""
+"""Write the tables of the README and of the page on plans from the newest results: ``python benchmarks/table.py``."""
 
 from __future__ import annotations
 
@@ -6,21 +6,30 @@ import json
 import re
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
+PLAN = HERE.parent / "docs" / "howto" / "plan.md"
 
 
 def main() -> None:
-    text = README.read_text(encoding="utf-8")
-    for name, rows_of in (("vs_dgl", vs_dgl), ("vs_copy", vs_copy), ("memory_vs_scale", memory_vs_scale)):
+    write(README, (("vs_dgl", vs_dgl), ("vs_copy", vs_copy), ("memory_vs_scale", memory_vs_scale)))
+    write(PLAN, (("plan", plan),))
+
+
+def write(page: Path, tables: tuple[tuple[str, Callable[[Any], list[list[str]]]], ...]) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name, rows_of in tables:
         newest = json.loads((HERE / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[-1])
         table = "\n".join("| " + " | ".join(row) + " |" for row in with_line(rows_of(newest["results"])))
         machine = f"{newest['cores']} cores, {newest['memory_gib']} GiB, commit {newest['commit']}"
         block = f"<!-- {name} -->\n{table}\n\n({machine})\n<!-- end -->"
         text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
-    README.write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
 
 
 def with_line(rows: list[list[str]]) -> list[list[str]]:
@@ -52,6 +61,11 @@ def vs_copy(results: dict[str, Any]) -> list[list[str]]:
         spread = f"{statistics.median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})"
         rows.append([names[name], f"{seconds(runs):.1f} s", spread])
     return rows
+
+
+def plan(results: dict[str, Any]) -> list[list[str]]:
+    rows = [["graph, method", "output", "bytes moved", "bytes read and written", "workspace", "peak memory", "time"]]
+    return rows + [[job, *(f"{ratio:.2f}" for ratio in found["ratios"].values())] for job, found in results.items()]
 
 
 def memory_vs_scale(results: dict[str, Any]) -> list[list[str]]:

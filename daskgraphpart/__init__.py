@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
     from daskgraphpart.api.partition_graph import partition_graph
     from daskgraphpart.api.pipeline import assign, dispatch, partition
+    from daskgraphpart.api.plan import plan
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.book import PartitionBook
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
     from daskgraphpart.partitioned.load import LocalGraph, load_partition, load_partition_book, load_partition_feats
     from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
+    from daskgraphpart.planning.plan import Plan
     from daskgraphpart.reporting.report import Report
     from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
     from daskgraphpart.verification.pipeline import verify, verify_checksums
@@ -55,6 +57,7 @@ _HOMES = {
     "Outcome": "dispatching.finish",
     "PartitionBook": "book",
     "PartitionedGraph": "partitioned.graph",
+    "Plan": "planning.plan",
     "RangePartitionBook": "partitioned.range_book",
     "Report": "reporting.report",
     "Resources": "engine.resources",
@@ -72,6 +75,7 @@ _HOMES = {
     "open_partitions": "partitioned.graph",
     "partition": "api.pipeline",
     "partition_graph": "api.partition_graph",
+    "plan": "api.plan",
     "read_chunked": "chunked.graph",
     "read_id_map": "api.edge_lists",
     "read_parmetis": "api.parmetis",
@@ -99,6 +103,7 @@ __all__ = [
     "Outcome",
     "PartitionBook",
     "PartitionedGraph",
+    "Plan",
     "RangePartitionBook",
     "Report",
     "Resources",
@@ -116,6 +121,7 @@ __all__ = [
     "open_partitions",
     "partition",
     "partition_graph",
+    "plan",
     "read_chunked",
     "read_id_map",
     "read_parmetis",

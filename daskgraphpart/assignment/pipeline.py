@@ -138,7 +138,7 @@ def assign_nodes(
     given = _given_owners(graph, num_parts, options, directory, runner)
     if given is not None and not (report or options.needs_adjacency or options.trainers > 1):
         return given
-    task = _prepare(graph, num_parts * options.trainers, options, directory / "adjacency", runner)
+    task = prepare_task(graph, num_parts * options.trainers, options, directory / "adjacency", runner)
     parts = npy_region(task.level.file("parts.npy"), np.int32, (task.level.num_nodes,))
     # these passes change files in place, so that none can be done again alone
     method, why, need = runner.step("solve", lambda: _solve_apart(task, given, parts, graph.schema, runner))
@@ -191,8 +191,8 @@ def _given_owners(
     return read_assignment(options.method, graph.schema, directory / "given", runner, num_parts)
 
 
-def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Task:
-    """Build the adjacency and weigh the nodes."""
+def prepare_task(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Task:
+    """Build the adjacency and weigh the nodes; `planning` rehearses this."""
     built = build_adjacency(graph, directory, runner)
     wishes = parse_balance(options.wanted_balance, options.imbalance)
     names = {wish.name for wish in wishes}

@@ -23,6 +23,7 @@ from daskgraphpart.cli.options import (
     resources_of,
     with_options,
 )
+from daskgraphpart.cli.plan import foretell, measuring, retell
 from daskgraphpart.cli.summary import show_outcome
 
 SCRIPT = "dispatch_data.py"
@@ -87,10 +88,13 @@ def command(**values: Any) -> None:
     if values["ip_config"]:
         _check_ip_config(Path(values["ip_config"]), Path(assign_dir), values["num_parts"])
     options = dispatch_options_of(values, "metadata.json" if values["dgl_out_dir"] else None)
+    graph = graph_of(in_dir, values)
+    plan = foretell(graph, out_dir, values, {"method": assign_dir}, options)
     started = time.monotonic()
-    with progress_of(values) as progress:
+    with progress_of(values) as shown:
+        progress = measuring(plan, shown)
         outcome = dispatch(
-            graph_of(in_dir, values),
+            graph,
             assign_dir,
             out_dir,
             num_parts=values["num_parts"],
@@ -101,6 +105,7 @@ def command(**values: Any) -> None:
             keep_workspace=values["keep_workspace"],
             progress=progress,
         )
+    retell(plan, progress)
     if not values["quiet"]:
         show_outcome(outcome, time.monotonic() - started)
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "assign": "Give every node a part (step 1).",
     "dispatch": "Bring nodes, edges and features to their parts (steps 2 and 3).",
     "partition": "Assign and dispatch in one go.",
+    "plan": "Say what partition would read, write, hold and take, without reading the data.",
     "compare": "Partition by several methods, and tabulate cut, balance, time and memory.",
     "parmetis": "Write a graph for ParMETIS, and read the parts it has made.",
     "convert": "Turn the complete output of ParMETIS' pm_dglpart into partitions.",

@@ -21,6 +21,7 @@ from daskgraphpart.cli.options import (
     resources_of,
     with_options,
 )
+from daskgraphpart.cli.plan import foretell, measuring, retell
 from daskgraphpart.cli.summary import show_outcome
 
 
@@ -40,19 +41,23 @@ def command(**values: Any) -> None:
     """
     from daskgraphpart.api.pipeline import partition
 
+    graph, options = graph_of(values["in_dir"], values), dispatch_options_of(values)
+    plan = foretell(graph, values["out_dir"], values, method_of(values), options)
     started = time.monotonic()
-    with progress_of(values) as progress:
+    with progress_of(values) as shown:
+        progress = measuring(plan, shown)
         outcome = partition(
-            graph_of(values["in_dir"], values),
+            graph,
             values["out_dir"],
             values["num_parts"],
             **method_of(values),
-            options=dispatch_options_of(values),
+            options=options,
             resources=resources_of(values),
             overwrite=values["overwrite"],
             restart=values["restart"],
             keep_workspace=values["keep_workspace"],
             progress=progress,
         )
+    retell(plan, progress)
     if not values["quiet"]:
         show_outcome(outcome, time.monotonic() - started)

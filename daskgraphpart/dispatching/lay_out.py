@@ -41,44 +41,47 @@ def lay_out_orig_ids(job: Job, file_name: str, types: Sequence[str], counts: np.
     list of dict of str to Region
         For each part where the IDs of each type go.
     """
+    return _lay_out(job, file_name, lambda part: orig_ids_layout(types, counts[part]))
 
-    def layout(part: int) -> FileLayout:
-        rows = zip(types, counts[part].tolist(), strict=True)
-        return tensor_file_layout([ArraySpec(name, INT64, (count,)) for name, count in rows])
 
-    return _lay_out(job, file_name, layout)
+def orig_ids_layout(types: Sequence[str], counts: np.ndarray) -> FileLayout:
+    """Layout of one part's file of original IDs, given what it owns of each type."""
+    rows = zip(types, counts.tolist(), strict=True)
+    return tensor_file_layout([ArraySpec(name, INT64, (count,)) for name, count in rows])
 
 
 def lay_out_features(job: Job, file_name: str, types: Sequence[RowType], counts: np.ndarray) -> list[dict[str, Region]]:
     """Create a file of features in every part; regions are keyed ``<type>/<feature>``."""
+    return _lay_out(job, file_name, lambda part: features_layout(types, counts[part]))
 
-    def layout(part: int) -> FileLayout:
-        specs = [
-            ArraySpec(f"{kind.name}/{spec.name}", spec.stored_dtype, (count, *spec.row_shape))
-            for kind, count in zip(types, counts[part].tolist(), strict=True)
-            for spec in kind.data
-        ]
-        return tensor_file_layout(specs)
 
-    return _lay_out(job, file_name, layout)
+def features_layout(types: Sequence[RowType], counts: np.ndarray) -> FileLayout:
+    """Layout of one part's file of features, given what it owns of each type."""
+    specs = [
+        ArraySpec(f"{kind.name}/{spec.name}", spec.stored_dtype, (count, *spec.row_shape))
+        for kind, count in zip(types, counts.tolist(), strict=True)
+        for spec in kind.data
+    ]
+    return tensor_file_layout(specs)
 
 
 def lay_out_graphs(job: Job, sizes: Sequence[tuple[int, int]]) -> list[dict[str, Region]]:
-    """Create the graph file of every part, given its nodes and edges; regions as `dgl_layout.graph_file` names them.
+    """Create the graph file of every part, given its nodes and edges; regions as `dgl_layout.graph_file` names them."""
+    return _lay_out(job, GRAPH, lambda part: part_graph_layout(job, sizes[part]))
+
+
+def part_graph_layout(job: Job, size: tuple[int, int]) -> FileLayout:
+    """Layout of one part's graph file, given its nodes and edges.
 
     Types are int32, which is what DGL itself writes for both nodes and edges.
     """
-
-    def layout(part: int) -> FileLayout:
-        arrays = []
-        for count, inner in zip(sizes[part], ("inner_node", "inner_edge"), strict=True):
-            specs = [ArraySpec("_ID", INT64, (count,)), ArraySpec(inner, np.dtype(np.uint8), (count,))]
-            if job.graph.schema.is_heterogeneous:
-                specs.append(ArraySpec("_TYPE", np.dtype("<i4"), (count,)))
-            arrays.append(specs)
-        return graph_file_layout(*sizes[part], job.options.graph_formats, *arrays)
-
-    return _lay_out(job, GRAPH, layout)
+    arrays = []
+    for count, inner in zip(size, ("inner_node", "inner_edge"), strict=True):
+        specs = [ArraySpec("_ID", INT64, (count,)), ArraySpec(inner, np.dtype(np.uint8), (count,))]
+        if job.graph.schema.is_heterogeneous:
+            specs.append(ArraySpec("_TYPE", np.dtype("<i4"), (count,)))
+        arrays.append(specs)
+    return graph_file_layout(*size, job.options.graph_formats, *arrays)
 
 
 def _lay_out(job: Job, file_name: str, layout: Callable[[int], FileLayout]) -> list[dict[str, Region]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +24,32 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.quality import Quality
     from daskgraphpart.storage.region import Region
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """What is known when all data are where they belong, but the files have no names yet.
+
+    Parameters
+    ----------
+    book : PartitionBook
+        Ranges of new IDs.
+    quality : Quality
+        Edge cut, balance, replication.
+    has_splits : bool
+        Whether there are lists of training, validation and test nodes.
+    edge_owners : mapping of str to Region
+        As in `BucketedEdges`.
+    """
+
+    book: PartitionBook
+    quality: Quality
+    has_splits: bool
+    edge_owners: Mapping[str, Region]
 
 
 def dispatch_graph(job: Job) -> Outcome:
@@ -45,6 +69,15 @@ def dispatch_graph(job: Job) -> Outcome:
     InputFileError, AssignmentError
         If the data are not what the metadata say. No partition config has been written then.
     """
+    moved = move_graph(job)
+    counts = (ranges[:, :, 1] - ranges[:, :, 0] for ranges in (moved.book.node_ranges, moved.book.edge_ranges))
+    _warn_of_empty_parts(job, *counts)
+    id_maps = None if job.options.reshuffle else keep_ids(job, moved.book, moved.edge_owners)
+    return finish(job, moved.book, moved.quality, moved.has_splits, id_maps)
+
+
+def move_graph(job: Job) -> Moved:
+    """Bring every node, edge and row to its owner, in files under temporary names; `planning` rehearses this."""
     schema = job.graph.schema
     node_features = cut_features("node", schema.node_types, job.graph.node_files, job.sizes.row_block_bytes)
     edge_features = cut_features("edge", schema.edge_types, job.graph.edge_data_files, job.sizes.row_block_bytes)
@@ -63,9 +96,7 @@ def dispatch_graph(job: Job) -> Outcome:
     )
     move_features(job, edge_features, EDGE_FEAT, schema.edge_types, edges.owners, edge_offsets)
     has_splits = _split_nodes(job, nodes.counts, placed)
-    _warn_of_empty_parts(job, nodes.counts, edge_counts)
-    id_maps = None if job.options.reshuffle else keep_ids(job, book, edges.owners)
-    return finish(job, book, quality, has_splits, id_maps)
+    return Moved(book, quality, has_splits, edges.owners)
 
 
 def _split_nodes(job: Job, counts: np.ndarray, placed: Sequence[Mapping[str, Region]]) -> bool:

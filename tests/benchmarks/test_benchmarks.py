@@ -85,3 +85,12 @@ def test_id_mapping(scripts: Path) -> None:
 def test_kill_and_resume(scripts: Path) -> None:
     table = run(scripts / "kill_and_resume.py", "--runs", "2", "--cases", "random,dispatch")
     assert table.splitlines()[-1].startswith("| all | 2 |")
+
+
+def test_plan(scripts: Path, tmp_path: Path) -> None:
+    sizes = ("--nodes", "1e4", "--edges", "1e5", "--parts", "2")
+    arguments = ("--methods", "random,ldg", "--graphs", "rmat,mag", "--directory", str(tmp_path))
+    table = run(scripts / "plan.py", *sizes, *arguments)
+    assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["rmat", "rmat", "mag", "mag"]
+    kept = json.loads((scripts / "results" / "plan.jsonl").read_text())
+    assert 0.9 < kept["results"]["mag, random"]["ratios"]["output_nbytes"] < 1.1

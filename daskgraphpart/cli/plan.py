@@ -1,0 +1,107 @@
+"""``daskgraphpart plan``, and the same plan before and after ``partition`` and ``dispatch``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from daskgraphpart.cli.options import (
+    CONFINED_OPTION,
+    JOB_OPTIONS,
+    METHOD_OPTIONS,
+    OUTPUT_OPTIONS,
+    RESOURCE_OPTIONS,
+    STAGING_OPTION,
+    dispatch_options_of,
+    graph_of,
+    method_of,
+    resources_of,
+    with_options,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.planning.plan import Plan
+
+
+@click.command("plan")
+@click.argument("in_dir", type=click.Path())
+@click.argument("out_dir", required=False, default=".", type=click.Path())
+@click.option("--num-parts", type=int, required=True, help="Number of parts.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What the plan is shown as.",
+)
+@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
+@CONFINED_OPTION
+def command(**values: Any) -> None:
+    """Say what `partition` would do with the graph in IN_DIR, without reading the data.
+
+    Bytes, units, memory and time of every pass, the disk that temporary files and OUT_DIR would take, the partitioner
+    that would be taken. It takes the whole command line of `partition`: replace that word.
+
+    \b
+    daskgraphpart plan graph --num-parts 64 --memory 32GB --workers 16
+    daskgraphpart plan graph /data/partitions --num-parts 8 --method kaminpar --graph-formats coo,csc
+    daskgraphpart plan graph --num-parts 8 --format json
+    """
+    from daskgraphpart.api.plan import plan
+
+    found = plan(
+        graph_of(values["in_dir"], values),
+        values["num_parts"],
+        out_dir=values["out_dir"],
+        **method_of(values),
+        options=dispatch_options_of(values),
+        resources=resources_of(values),
+    )
+    click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))
+
+
+def foretell(
+    graph: Any, out_dir: str, values: Mapping[str, Any], method: Mapping[str, Any], options: DispatchOptions
+) -> Plan | None:
+    """Show the plan of a run that is about to begin; None if it is to be quiet, or nothing can be planned.
+
+    What is wrong with the input is left to the run itself to say.
+    """
+    if values["quiet"]:
+        return None
+    from daskgraphpart.api.plan import plan
+    from daskgraphpart.assignment.read_files import read_num_parts
+    from daskgraphpart.errors import GraphPartError
+
+    try:
+        num_parts = values["num_parts"] or read_num_parts(Path(method["method"]))
+        if num_parts is None:
+            return None
+        found = plan(graph, num_parts, out_dir=out_dir, **method, options=options, resources=resources_of({**values}))
+    except GraphPartError:
+        return None
+    click.echo(f"{found}\n")
+    return found
+
+
+def measuring(plan: Plan | None, shown: ProgressListener) -> ProgressListener:
+    """Return a progress that measures the run as well, if it has a plan."""
+    from daskgraphpart.planning.measured import MeasuringProgress
+
+    return shown if plan is None else MeasuringProgress(shown)
+
+
+def retell(plan: Plan | None, progress: ProgressListener) -> None:
+    """Show what a run did beside its plan, if it has one."""
+    from daskgraphpart.planning.measured import MeasuringProgress, filled_in
+
+    if plan is not None and isinstance(progress, MeasuringProgress):
+        click.echo(f"{filled_in(plan, progress.passes, progress.seconds)}\n")

@@ -1,0 +1,1 @@
+"""What a job will read, write, hold and take, told before it runs; and what it did, beside it."""
