@@ -6,6 +6,7 @@ it asked for and nothing else, and a short read is an error instead of a bus err
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import threading
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 MOST_AXES = 32
 MOST_NBYTES = 1 << 62
 MOST_NPY_HEADER = 1 << 17  # numpy parses no more than 10,000 bytes of it
+_MOST_LITERAL = 10_000
 _NOT_NPY = (
     ValueError, EOFError, SyntaxError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,
     MemoryError, TokenError,
@@ -182,6 +184,8 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
             raise ValueError(f"unknown version {version[0]}.{version[1]}")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with _PARSING:
+            if version == (3, 0):
+                _refuse_old_syntax(head)
             shape, fortran, dtype = read(head)
     except _NOT_NPY as fault:
         found = next(iter(str(fault).splitlines()), type(fault).__name__)
@@ -198,6 +202,21 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
             "npy file is truncated", file=name, expected=f"{offset + nbytes:,} bytes", found=f"{size:,} bytes"
         )
     return NpyHeader(offset, dtype, tuple(shape), bool(fortran) and len(shape) > 1)
+
+
+def _refuse_old_syntax(head: BytesIO) -> None:
+    """Refuse a header of version 3 that is no literal in UTF-8: only older ones may have Python 2's, which numpy mends.
+
+    Raises
+    ------
+    ValueError, SyntaxError
+        As numpy does.
+    """
+    begin = head.tell()
+    text = head.read(int.from_bytes(head.read(4), "little"))
+    head.seek(begin)
+    if len(text) <= _MOST_LITERAL:  # others are refused in a moment
+        ast.literal_eval(text.decode("utf-8"))
 
 
 def checked_nbytes(shape: tuple[int, ...], dtype: np.dtype) -> int | None:
