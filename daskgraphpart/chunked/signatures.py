@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.storage.atomic import naming
 
 _SIGNATURES = (
     (b"\x1f\x8b", "gzip data", "decompress it first"),
@@ -26,7 +27,7 @@ def refuse_binary(path: str) -> None:
     InputFileError
         If it is compressed, of another format, or UTF-16.
     """
-    with open(path, "rb") as file:
+    with naming(path), open(path, "rb") as file:
         head = file.read(8)
     found = [(what, hint) for signature, what, hint in _SIGNATURES if head.startswith(signature)]
     if b"\0" in head[:2]:

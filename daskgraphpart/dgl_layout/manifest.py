@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.storage.atomic import write_json
+from daskgraphpart.storage.atomic import naming, write_json
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def read_manifest(path: Path) -> Manifest:
         If it is not one of ours, damaged, or of a later version.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        with naming(path):
+            content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as fault:
         raise LayoutError("manifest is not readable as JSON", file=str(path), found=str(fault)) from fault
     if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -11,6 +11,8 @@ import os
 import reprlib
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.storage.atomic import naming
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -53,7 +55,8 @@ def read_json_object(path: Path, error: type[GraphPartError]) -> dict[str, Any]:
             "too large to be read as JSON", file=str(path), expected=f"at most {MOST_BYTES:,} bytes", found=f"{size:,}"
         )
     try:
-        text = path.read_bytes().decode("utf-8")
+        with naming(path):
+            text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as fault:
         hint = "save it as UTF-8 without a byte-order mark"
         raise error("not UTF-8 text", file=str(path), found=str(fault), hint=hint) from fault

@@ -16,6 +16,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OutputLockedError
+from daskgraphpart.storage.atomic import naming
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,8 +56,9 @@ class DirectoryLock:
         """Add notes for whoever comes after."""
         self.notes = {**self.notes, **notes, "host": socket.gethostname(), "pid": os.getpid()}
         content = json.dumps(self.notes).encode() + b"\n"
-        os.pwrite(self._fd, content, 0)
-        os.ftruncate(self._fd, len(content))
+        with naming(self.path):
+            os.pwrite(self._fd, content, 0)
+            os.ftruncate(self._fd, len(content))
 
     def release(self, keep_notes: bool = False) -> None:
         """Give the lock back; without notes to keep, the file goes as well."""

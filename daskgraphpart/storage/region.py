@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
-from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.atomic import naming, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,7 +100,8 @@ class Region:
         """Write `rows` from row `start` on; the file must exist."""
         fd = _open(self.path, os.O_WRONLY)
         try:
-            write_exactly(fd, _as_bytes(np.ascontiguousarray(rows, self.dtype)), self.offset + start * self.row_nbytes)
+            content = _as_bytes(np.ascontiguousarray(rows, self.dtype))
+            write_exactly(fd, content, self.offset + start * self.row_nbytes, self.path)
         finally:
             os.close(fd)
 
@@ -114,7 +115,7 @@ class Region:
 def create_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
     """Create a sparse npy file of that shape and return the region of its rows."""
     dtype = np.dtype(dtype)
-    with open(path, "wb") as file:
+    with naming(path), open(path, "wb") as file:
         _write_npy_header(file, dtype, shape)
         region = Region(os.fspath(path), file.tell(), dtype, shape)
         file.truncate(region.offset + region.nbytes)
@@ -174,7 +175,7 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
     name = os.fspath(path)
     if not Path(name).is_file():
         raise InputFileNotFoundError("no such file", file=name)
-    with open(name, "rb") as file:
+    with naming(name), open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         # the whole header, and no more: numpy would allocate what its length says
         head = io.BytesIO(file.read(MOST_NPY_HEADER))
@@ -250,11 +251,12 @@ def open_npy(path: str | os.PathLike[str]) -> Region:
     return Region(os.fspath(path), header.offset, header.dtype, header.shape)
 
 
-def write_exactly(fd: int, content: memoryview, offset: int) -> None:
-    """Write all of `content` at a byte offset."""
+def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
+    """Write all of `content` at a byte offset of the open file `path`, which errors name."""
     done = 0
-    while done < len(content):
-        done += os.pwrite(fd, content[done : done + _MAX_IO], offset + done)
+    with naming(path):
+        while done < len(content):
+            done += os.pwrite(fd, content[done : done + _MAX_IO], offset + done)
 
 
 _MAX_IO = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
@@ -263,7 +265,8 @@ _MAX_IO = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
 def _read_exactly(fd: int, buffer: memoryview, offset: int, path: str) -> None:
     done = 0
     while done < len(buffer):
-        count = os.preadv(fd, [buffer[done : done + _MAX_IO]], offset + done)
+        with naming(path):
+            count = os.preadv(fd, [buffer[done : done + _MAX_IO]], offset + done)
         if count == 0:
             raise InputFileError(
                 "file ends too early",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def create_parts(level: Level, name: str) -> Region:
     """
     region = create_npy(level.file(name), np.int32, (level.num_nodes,))
     if region.nbytes:
-        with open(region.path, "r+b") as file:
+        with naming(region.path), open(region.path, "r+b") as file:
             os.posix_fallocate(file.fileno(), region.offset, region.nbytes)
     return region
 
