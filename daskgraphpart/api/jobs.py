@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import shutil
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,12 +70,16 @@ class Manner:
         Whether an unfinished job is thrown away.
     keep_workspace : bool
         Whether temporary files stay when it is done.
+    is_part : bool
+        Whether it is the end of a larger job, whose earlier results are lost with a failure: then nothing is continued,
+        and nothing is left to be.
     """
 
     resources: Resources
     progress: Progress | None = None
     restart: bool = False
     keep_workspace: bool = False
+    is_part: bool = False
 
 
 @contextmanager
@@ -117,7 +121,7 @@ def open_job(place: Place, fingerprint: dict[str, Any], manner: Manner) -> Itera
         _end(work, journal, lock)
     except BaseException as fault:
         journal.close()
-        _leave(place, work, journal, lock, fault)
+        _leave(place, work, journal, lock, fault, manner.is_part)
         raise
 
 
@@ -214,16 +218,19 @@ def _end(work: Workspace, journal: Journal, lock: DirectoryLock) -> None:
     journal.close()
     if not work.is_kept:
         work.remove_all_but(JOURNAL_NAME)
-    lock.write({"workspace": None})
+    with suppress(OSError):  # all is written; a disk that is full by now changes nothing
+        lock.write({"workspace": None})
     if not work.is_kept:
         work.remove()
     lock.release()
 
 
-def _leave(place: Place, work: Workspace, journal: Journal, lock: DirectoryLock, fault: BaseException) -> None:
+def _leave(
+    place: Place, work: Workspace, journal: Journal, lock: DirectoryLock, fault: BaseException, is_part: bool
+) -> None:
     """Leave everything for a run that continues, or nothing if there is nothing to continue."""
     is_mistake = isinstance(fault, GraphPartError) and fault.exit_code == 2 and not isinstance(fault, ResumeError)
-    if is_mistake or not journal.num_finished:
+    if is_mistake or is_part or not journal.num_finished:
         place.discard()
         work.remove()
         lock.release()

@@ -49,8 +49,13 @@ class DirectoryLock:
     def __init__(self, directory: Path) -> None:
         self.path = directory / LOCK_NAME
         self._fd = _lock(self.path)
-        self.notes = _read_notes(self._fd)
-        self.write({})
+        self.notes: dict[str, Any] = {}
+        try:
+            self.notes = _read_notes(self._fd)
+            self.write({})
+        except BaseException:
+            self.release(keep_notes=bool(self.notes))
+            raise
 
     def write(self, notes: dict[str, Any]) -> None:
         """Add notes for whoever comes after."""
@@ -69,6 +74,18 @@ class DirectoryLock:
                 self.path.unlink(missing_ok=True)
         os.close(self._fd)
         self._fd = -1
+
+
+def is_unfinished(directory: Path) -> bool:
+    """Tell whether a job that did not come to its end has left something in a directory."""
+    try:
+        fd = os.open(directory / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return bool(_read_notes(fd).get("workspace"))
+    finally:
+        os.close(fd)
 
 
 def _lock(path: Path) -> int:
@@ -99,7 +116,8 @@ def _lock(path: Path) -> int:
 
 def _read_notes(fd: int) -> dict[str, Any]:
     try:
-        notes = json.loads(os.pread(fd, 1 << 16, 0).split(b"\n")[0])
+        with naming(LOCK_NAME):
+            notes = json.loads(os.pread(fd, 1 << 16, 0).split(b"\n")[0])
     except ValueError:  # empty, or cut short by a kill
         return {}
     return notes if isinstance(notes, dict) else {}

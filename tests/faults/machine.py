@@ -140,7 +140,10 @@ class Trial:
             return
         found = self.judge()
         assert found["code"] in (1, 2), (found["code"], found["message"])
-        check_message(found["message"])
+        if found["code"] == 1:
+            assert "Traceback" not in found["message"] and "wrong" in found["message"], found["message"]
+        else:
+            check_message(found["message"])
 
     def finish(self, *more: str) -> dict[str, Any]:
         """Run it again, without the fault: the bytes of an undisturbed run, which are found whole."""
