@@ -21,7 +21,7 @@ from daskgraphpart.dispatching.workspace import WORKSPACE_NAME, Workspace
 from daskgraphpart.display.units import format_size
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import GraphPartError, ResumeError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
 from daskgraphpart.storage.atomic import environment_faults
 from daskgraphpart.storage.lock import DirectoryLock
 
@@ -229,11 +229,15 @@ def _leave(
     place: Place, work: Workspace, journal: Journal, lock: DirectoryLock, fault: BaseException, is_part: bool
 ) -> None:
     """Leave everything for a run that continues, or nothing if there is nothing to continue."""
+    torn = _torn(fault, (Path(work.root), place.out))
+    fault = torn or fault
     is_mistake = isinstance(fault, GraphPartError) and fault.exit_code == 2 and not isinstance(fault, ResumeError)
     if is_mistake or is_part or not journal.num_finished:
         place.discard()
         work.remove()
         lock.release()
+        if torn is not None:
+            raise torn from torn.__cause__
         return
     lock.release(keep_notes=True)
     if isinstance(fault, FileNotFoundError) and not isinstance(fault, GraphPartError):
@@ -243,3 +247,22 @@ def _leave(
             fault.add_hint(CONTINUE_HINT)
     else:
         logger.warning("what is done is kept in %s; %s", work.root, CONTINUE_HINT)
+    if torn is not None:
+        raise torn from torn.__cause__
+
+
+def _torn(fault: BaseException, ours: tuple[Path, Path]) -> EnvironmentFaultError | None:
+    """Tell a file of ours that lacks something from one of the user's: it is not their mistake, and worth another try."""
+    if not isinstance(fault, InputFileError) or fault.file is None:
+        return None
+    if not any(directory in Path(fault.file).parents for directory in ours):
+        return None
+    torn = EnvironmentFaultError(
+        f"a file of the unfinished run is damaged: {fault.what}",
+        file=fault.file,
+        place=fault.place,
+        expected=fault.expected,
+        found=fault.found,
+    )
+    torn.__cause__ = fault
+    return torn

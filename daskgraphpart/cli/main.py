@@ -15,6 +15,7 @@ import click
 
 from daskgraphpart import __version__
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.storage.atomic import environment_faults
 
 logger = logging.getLogger("daskgraphpart")
 
@@ -77,7 +78,8 @@ def group(log_level: str) -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; ends the process with an exit code."""
     try:
-        group.main(args=arguments, prog_name="daskgraphpart")
+        with environment_faults():
+            group.main(args=arguments, prog_name="daskgraphpart")
     except GraphPartError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)

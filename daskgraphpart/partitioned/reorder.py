@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,13 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileNotFoundError, OptionError, OutputExistsError
 from daskgraphpart.partitioned.original_order import BLOCK_NBYTES, open_order
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.storage.atomic import environment_faults, lasting_directory, publish, temporary_path
+from daskgraphpart.storage.atomic import (
+    environment_faults,
+    lasting_directory,
+    publish,
+    scratch_directory,
+    temporary_path,
+)
 from daskgraphpart.storage.region import Region, create_npy, read_npy_header
 from daskgraphpart.storage.zarr_arrays import create_rows_array, open_rows_array
 
@@ -54,9 +59,9 @@ def reorder(
 
             return in_original_order(rows, order) if to_original else in_new_order(rows, order)
         check_output(out, overwrite)
-        with tempfile.TemporaryDirectory(prefix=".daskgraphpart-", dir=resources.workspace or out.parent) as scratch:
-            order = open_order(originals.regions, row_nbytes, Path(scratch), runner)
-            reorder_to_file(rows, order, out, Path(scratch), runner, to_original=to_original)
+        with scratch_directory(resources.workspace or out.parent) as scratch:
+            order = open_order(originals.regions, row_nbytes, scratch, runner)
+            reorder_to_file(rows, order, out, scratch, runner, to_original=to_original)
         return out
 
 

@@ -51,7 +51,7 @@ class DirectoryLock:
         self._fd = _lock(self.path)
         self.notes: dict[str, Any] = {}
         try:
-            self.notes = _read_notes(self._fd)
+            self.notes = _read_notes(self._fd, self.path)
             self.write({})
         except BaseException:
             self.release(keep_notes=bool(self.notes))
@@ -78,12 +78,13 @@ class DirectoryLock:
 
 def is_unfinished(directory: Path) -> bool:
     """Tell whether a job that did not come to its end has left something in a directory."""
+    path = directory / LOCK_NAME
     try:
-        fd = os.open(directory / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        return bool(_read_notes(fd).get("workspace"))
+        return bool(_read_notes(fd, path).get("workspace"))
     finally:
         os.close(fd)
 
@@ -101,7 +102,7 @@ def _lock(path: Path) -> int:
             if fault.errno in _UNSUPPORTED:
                 logger.warning("%s: no locks on this file system; nothing keeps two runs apart", path.parent)
                 return fd
-            holder = _read_notes(fd)
+            holder = _read_notes(fd, path)
             os.close(fd)
             if fault.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise
@@ -114,9 +115,9 @@ def _lock(path: Path) -> int:
         os.close(fd)
 
 
-def _read_notes(fd: int) -> dict[str, Any]:
+def _read_notes(fd: int, path: Path) -> dict[str, Any]:
     try:
-        with naming(LOCK_NAME):
+        with naming(path):
             notes = json.loads(os.pread(fd, 1 << 16, 0).split(b"\n")[0])
     except ValueError:  # empty, or cut short by a kill
         return {}
