@@ -252,7 +252,7 @@ def _leave(
 
 
 def _torn(fault: BaseException, ours: tuple[Path, Path]) -> EnvironmentFaultError | None:
-    """Tell a file of ours that lacks something from one of the user's: it is not their mistake, and worth another try."""
+    """Tell a damaged file of ours from one of the user's: that is not a mistake, and worth another try."""
     if not isinstance(fault, InputFileError) or fault.file is None:
         return None
     if not any(directory in Path(fault.file).parents for directory in ours):

@@ -1,8 +1,8 @@
-"""Runs commands on a bad disk: started with shim.c preloaded, it forks a process for each, which has everything imported.
+"""Runs commands on a bad disk: with shim.c preloaded, it forks a process for each, which has everything imported.
 
-Reads requests as lines of JSON, answers with lines of JSON. A request may name a pass: the disk is bad from its begin to
-the begin of the next one, so that every pass of a job can be struck by name. What the client does before the first pass
-is called ``begin``.
+Reads requests as lines of JSON, answers with lines of JSON. A request may name a pass: the disk is bad from its begin
+to the begin of the next one, so that every pass of a job can be struck by name. What the client does before the first
+pass is called ``begin``.
 """
 
 from __future__ import annotations
@@ -144,13 +144,17 @@ def warm_up() -> None:
     """Run one of each, without threads, which a fork would lose: kernels are compiled, modules imported."""
     with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(io.StringIO()):
         make_inputs(Path(directory))
-        how = ("--num-parts", "2", "--cluster", "sync", "--quiet", "--workers", "1")
-        for graph, method in (("homogeneous", "fennel"), ("heterogeneous", "multilevel")):
-            out = f"{directory}/{graph}-out"
-            for arguments in (("partition", f"{directory}/{graph}", out, *how, "--method", method),
-                              ("verify", f"{directory}/{graph}", out, "--cluster", "sync")):  # fmt: skip
+        how = ("--cluster", "sync", "--workers", "1", "--quiet")
+        for graph, method, staging in (
+            ("homogeneous", "fennel", "in-place"),
+            ("heterogeneous", "multilevel", "in-place"),
+            ("heterogeneous", "random", "zarr"),
+        ):
+            out = f"{directory}/{graph}-{method}"
+            partition = ("partition", f"{directory}/{graph}", out, "--num-parts", "2", "--staging", staging)
+            for words in ((*partition, "--method", method), ("verify", f"{directory}/{graph}", out)):
                 with contextlib.suppress(SystemExit):
-                    main(list(arguments))
+                    main([*words, *how])
 
 
 if __name__ == "__main__":
