@@ -13,6 +13,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -44,6 +45,9 @@ class Watch:
         self.fault: dict[str, Any] = request.get("fault") or {}
         self.calls: dict[str, dict[str, int]] = {}
         self.passes: list[str] = []
+        self.ran: list[str] = []
+        self.meanwhile: list[tuple[int, str]] = []
+        self._commands = dict(request.get("meanwhile") or {})
         self._label = ""
         for place, word in enumerate(PLACES):
             shim.fault_places(place, f"/{word}".encode())
@@ -52,6 +56,7 @@ class Watch:
 
         def call(runner: Runner, pass_: Any, *rest: Any) -> Any:
             self.enter(pass_.name)
+            self.ran.append(pass_.name)
             return run(runner, pass_, *rest)
 
         def begin_step(runner: Runner, name: str, *rest: Any, **how: Any) -> Any:
@@ -65,6 +70,11 @@ class Watch:
         self.note()
         self._label = label
         self.passes.append(label)
+        if self._commands.get("pass") == label:
+            self._commands["pass"] = None
+            for words in self._commands["commands"]:
+                done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                self.meanwhile.append((done.returncode, done.stdout))
         fault = self.fault
         if fault.get("pass", label) != label:
             shim.fault_disarm()
@@ -108,7 +118,8 @@ def in_child(request: dict[str, Any], report: str) -> int:
     shim.fault_disarm()
     watch.note()
     with open(report, "w") as file:
-        json.dump({"hits": shim.fault_hits(), "calls": watch.calls, "passes": watch.passes}, file)
+        found = {"calls": watch.calls, "passes": watch.passes, "ran": watch.ran, "meanwhile": watch.meanwhile}
+        json.dump({"hits": shim.fault_hits(), **found}, file)
     return code
 
 

@@ -123,8 +123,8 @@ class Trial:
         places = {"in": str(self.inputs), "out": str(self.out), "work": str(self.root / "the-workspace")}
         return [word.format(**places) for word in template]
 
-    def run(self, *more: str, **request: Any) -> dict[str, Any]:
-        """Run the job."""
+    def run(self, more: Sequence[str] = (), **request: Any) -> dict[str, Any]:
+        """Run the job, with further options."""
         return self.machine.run([*self.words(self.job.words), *more], sizes=self.job.sizes, **request)
 
     def undisturbed(self) -> tuple[dict[str, str], dict[str, dict[str, int]], list[str]]:
@@ -154,9 +154,9 @@ class Trial:
         if self.job.name != "migrate":  # before and after, partitions can be opened
             expect_not_whole(self.words(self.job.judge), self.judge)
 
-    def finish(self, *more: str) -> dict[str, Any]:
+    def finish(self) -> dict[str, Any]:
         """Run it again, without the fault: the bytes of an undisturbed run, which are found whole."""
-        found = self.run(*more)
+        found = self.run()
         assert found["code"] == 0, found["message"]
         self.check_whole()
         return found

@@ -1,7 +1,7 @@
 """A disk that is full, and one that cannot be read, in every pass of every job, by name.
 
-Jobs with a journal walk: they fail in one pass, are continued, fail in the next, and so on to their end. Others start
-over after each failure. A pass is struck in one of the jobs that have it.
+Jobs walk: they fail in one pass, are continued, fail in the next, and so on to their end. Those without a journal are
+started again in the same place. A pass is struck in one of the jobs that have it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 FENNEL = (
     "begin", "create-in-degrees", "scan-edges", "split-edges", "merge-arcs", "create-weights", "weigh-nodes", "solve",
     "clear-parts", "weigh-parts", "stream-nodes", "deal-out", "fill-parts", "create-owner-files", "write-owners",
-    "measure", "measure-cut", "create-trainers", "write-trainers", "create-trainers-of-edges", "trainers-of-edges", "count-owners",
-    "create-node-maps", "lay-out orig_nids.dgl", "relabel-nodes", "create-edge-owners", "bucket-edges", "mark-halo",
+    "measure", "measure-cut", "create-trainers", "write-trainers", "create-trainers-of-edges", "trainers-of-edges",
+    "count-owners", "create-node-maps", "lay-out orig_nids.dgl", "relabel-nodes", "create-edge-owners", "bucket-edges", "mark-halo",
     "lay-out graph.dgl", "lay-out orig_eids.dgl", "write-nodes", "build-graph", "lay-out node_feat.dgl", "place-rows",
     "lay-out edge_feat.dgl", "split-nids", "hash-files",
 )  # fmt: skip
@@ -65,9 +65,6 @@ def walk(make: Callable[[str], Trial], name: str, kinds: tuple[str, ...], number
     for pass_, place in list(strikes(trial, kinds)):
         fault = {"pass": pass_, "place": f"/{place}/", "kinds": kinds, "errno": number}
         trial.fail(os.strerror(number), f"/{place}/", fault=fault)
-        if not trial.job.can_continue:
-            trial.finish()
-            trial = make(name)
     trial.finish()
 
 

@@ -154,7 +154,8 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
             found=f"{how}{': ' + lines[-1] if lines else ''}",
             hint="out of memory if it is signal 9; try --method multilevel, which needs less, or another seed",
         )
-    parts: np.ndarray = np.load(result, allow_pickle=False)
+    with naming(result):
+        parts: np.ndarray = np.load(result, allow_pickle=False)
     if parts.shape != (exported.num_nodes,) or parts.min(initial=0) < 0 or parts.max(initial=0) >= exported.num_parts:
         raise EnvironmentFaultError(
             f"{candidate.library} returned something that is no partition",
