@@ -12,7 +12,6 @@ the process, as the files that tasks have written do; after a crash of the machi
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import socket
@@ -206,8 +205,11 @@ class Journal:
     def _append(self, value: Any) -> None:
         line = _line(value)
         try:
-            if os.write(self._fd, line) < len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            done = 0
+            while done < len(
+                line
+            ):  # the system may write less than it is given, and says why when it is given the rest
+                done += os.write(self._fd, line[done:])
         except OSError as fault:
             # nothing may follow a line that was cut short
             self.close()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OutputLockedError
 from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.region import write_exactly
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,8 +62,8 @@ class DirectoryLock:
         """Add notes for whoever comes after."""
         self.notes = {**self.notes, **notes, "host": socket.gethostname(), "pid": os.getpid()}
         content = json.dumps(self.notes).encode() + b"\n"
+        write_exactly(self._fd, memoryview(content), 0, str(self.path))
         with naming(self.path):
-            os.pwrite(self._fd, content, 0)
             os.ftruncate(self._fd, len(content))
 
     def release(self, keep_notes: bool = False) -> None:

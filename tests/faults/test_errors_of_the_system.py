@@ -74,7 +74,7 @@ def test_an_error_of_the_system_names_the_file_and_the_job_goes_on(
     job.finish()
 
 
-@pytest.mark.parametrize("name", ["random", "zarr", "fennel", "metis", "chunk", "convert", "remap", "migrate"])
+@pytest.mark.parametrize("name", ["zarr", "fennel", "metis", "chunk", "convert", "remap", "migrate"])
 def test_calls_that_move_less_than_they_should_change_nothing(name: str, trial: Make) -> None:
     job = trial(name)
     found = job.run(fault={"place": "/the-", "kinds": ("read", "write"), "how": "short"})
@@ -112,7 +112,7 @@ def test_a_file_of_ours_that_ends_early_is_a_fault_of_the_disk(name: str, pass_:
     job.finish()
 
 
-@pytest.mark.parametrize("which", ["edges/*-1.csv", "node_data/*-1*.npy"])
+@pytest.mark.parametrize("which", ["edges/*-1.csv", "node_data/0-0-1.npy"])
 def test_an_input_that_is_cut_while_the_job_runs(which: str, trial: Make, tmp_path: Path) -> None:
     job = trial("random")
     job.inputs = shutil.copytree(job.inputs, tmp_path / "the-input")
@@ -159,12 +159,9 @@ BEFORE = {"scan-edges", "split-edges", "merge-arcs", "weigh-nodes"}
 SOLVES = [
     ("fennel", "stream-nodes", "open"),
     ("fennel", "fill-parts", "read"),
-    ("multilevel", "partition-graph", "read"),
     ("multilevel", "refine-in-memory", "read"),
-    ("metis", "export-graph", "write"),
     ("metis", "partition-graph", "write"),
     ("assign", "stream-nodes", "open"),
-    ("assign", "weigh-parts", "read"),
 ]
 
 
