@@ -36,7 +36,18 @@ def judging(graph: Path, out: Path, command: str) -> list[str]:
     """The command that judges what `assign`, or else another, has written; an assignment is judged by what reads it."""
     if command != "assign":
         return verification(graph, out)
-    return ["dispatch", str(graph), str(out), f"{out}-judged", "--quiet", "--overwrite", "--cluster", "sync"]
+    return [
+        "dispatch",
+        str(graph),
+        str(out),
+        f"{out}-judged",
+        "--quiet",
+        "--memory",
+        "64MB",
+        "--overwrite",
+        "--cluster",
+        "sync",
+    ]
 
 
 def expect_not_whole(words: Sequence[str], run: Run = run_here) -> None:
