@@ -122,6 +122,18 @@ def create_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tupl
     return region
 
 
+def create_mapped_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
+    """Do the same for a file that is mapped for writing, which takes its room on the disk at once.
+
+    Where such a file has holes and the disk is full, the system ends the process instead of giving an error.
+    """
+    region = create_npy(path, dtype, shape)
+    if region.nbytes:
+        with naming(region.path), open(region.path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), region.offset, region.nbytes)
+    return region
+
+
 def _write_npy_header(file: BinaryIO, dtype: np.dtype, shape: tuple[int, ...]) -> None:
     np.lib.format.write_array_header_1_0(
         file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
