@@ -247,13 +247,17 @@ class Undisturbed:
             return Kill("time", rng.uniform(0.0, self.seconds))
         return Kill(event, rng.randint(1, self.events[event]))
 
-    def kill_and_continue(self, number: int) -> tuple[list[Kill], list[str]]:
+    def kill_and_continue(
+        self, number: int, judge: Callable[[Path, Path, bool], None] | None = None
+    ) -> tuple[list[Kill], list[str]]:
         """Kill the case once to three times, then let it end.
 
         Parameters
         ----------
         number : int
             Seed.
+        judge : callable, optional
+            Told the graph, the output and whether it should be whole, after kills and at the end.
 
         Returns
         -------
@@ -273,8 +277,13 @@ class Undisturbed:
             kills.append(kill)
             if self._is_done(directory):
                 break
+            # killed after its last file, it has all of them
+            if judge is not None and not self.expected.items() <= hashes(directory / "out").items():
+                judge(self.root / self.case.graph, directory / "out", False)
         else:
             assert run_until(self.case, directory, None) == 0, f"{self.case.name} {number}: {kills} cannot be continued"
+        if judge is not None:
+            judge(self.root / self.case.graph, directory / "out", True)
         found = hashes(directory / "out")
         differing = sorted(name for name in {**found, **self.expected} if found.get(name) != self.expected.get(name))
         if not differing:

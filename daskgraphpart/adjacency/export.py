@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def export_graph(
     weighted = has_arc_weights and any(block.weight_dtype for block in adjacency.blocks)
     file = ParhipFile(str(path), kept, adjacency.num_arcs, has_node_weights, weighted)
     header = np.array([file.flags, file.num_nodes, file.num_arcs], _INT)
-    with path.open("wb") as output:
+    with naming(path), path.open("wb") as output:
         output.write(header.tobytes())
         output.truncate(file.nbytes)
     file.starts.write(np.array([file.first_neighbor + 8 * file.num_arcs], _INT), kept)

@@ -5,23 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.pipeline import dispatch
+from daskgraphpart.api.jobs import Manner
+from daskgraphpart.api.prepared import open_dispatch
 from daskgraphpart.assignment.parmetis.names import find_node_files
 from daskgraphpart.conversion.attributes import attribute_dtype
 from daskgraphpart.conversion.pipeline import ConversionInput, convert_to_chunked
 from daskgraphpart.conversion.schema_file import read_type_counts
-from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.atomic import environment_faults, scratch_directory
+from daskgraphpart.storage.lock import LOCK_NAME, is_unfinished
 
 if TYPE_CHECKING:
     import os
 
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
 
@@ -113,15 +115,11 @@ def convert(
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:
         with open_runner(resources, progress) as runner:
             graph, assignment = convert_to_chunked(given, workspace, runner)
-        return dispatch(
-            graph,
-            assignment,
-            out,
-            options=options,
-            resources=resources,
-            overwrite=overwrite,
-            progress=progress,
-        )
+        assignment.check_fits(graph.schema)
+        # the graph is lost with a failure, and so nothing can be continued
+        manner = Manner(resources, progress, restart=True, is_part=True)
+        with open_dispatch(graph, out, options or DispatchOptions(), assignment, (overwrite, manner)) as prepare:
+            return dispatch_graph(prepare.job(assignment))
 
 
 def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:
@@ -136,7 +134,7 @@ def _check_output(source: Path, out: Path, overwrite: bool) -> None:
     """Refuse an output directory that dispatch would refuse, before the work that comes first."""
     if out.resolve() == source.resolve() or out.resolve() in source.resolve().parents:
         raise OutputExistsError("the output directory holds the input", file=str(out), hint="give another directory")
-    found = [path for path in out.iterdir() if path.name != WORKSPACE_NAME] if out.is_dir() else []
+    found = out.is_dir() and not is_unfinished(out) and any(path.name != LOCK_NAME for path in out.iterdir())
     if out.is_file() or (found and not overwrite):
         raise OutputExistsError(
             "the output directory is not empty",

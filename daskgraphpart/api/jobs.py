@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import shutil
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from daskgraphpart.dispatching.workspace import WORKSPACE_NAME, Workspace
 from daskgraphpart.display.units import format_size
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import GraphPartError, ResumeError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
 from daskgraphpart.storage.atomic import environment_faults
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 
@@ -70,12 +70,16 @@ class Manner:
         Whether an unfinished job is thrown away.
     keep_workspace : bool
         Whether temporary files stay when it is done.
+    is_part : bool
+        Whether it is the end of a larger job, whose earlier results are lost with a failure: then nothing is continued,
+        and nothing is left to be.
     """
 
     resources: Resources
     progress: Progress | None = None
     restart: bool = False
     keep_workspace: bool = False
+    is_part: bool = False
 
 
 @contextmanager
@@ -119,7 +123,7 @@ def open_job(place: Place, fingerprint: dict[str, Any], manner: Manner) -> Itera
         _end(work, journal, lock)
     except BaseException as fault:
         journal.close()
-        _leave(place, work, journal, lock, fault)
+        _leave(place, work, journal, lock, fault, manner.is_part)
         raise
 
 
@@ -216,19 +220,26 @@ def _end(work: Workspace, journal: Journal, lock: DirectoryLock) -> None:
     journal.close()
     if not work.is_kept:
         work.remove_all_but(JOURNAL_NAME)
-    lock.write({"workspace": None})
+    with suppress(OSError):  # all is written; a disk that is full by now changes nothing
+        lock.write({"workspace": None})
     if not work.is_kept:
         work.remove()
     lock.release()
 
 
-def _leave(place: Place, work: Workspace, journal: Journal, lock: DirectoryLock, fault: BaseException) -> None:
+def _leave(
+    place: Place, work: Workspace, journal: Journal, lock: DirectoryLock, fault: BaseException, is_part: bool
+) -> None:
     """Leave everything for a run that continues, or nothing if there is nothing to continue."""
+    torn = _torn(fault, (Path(work.root), place.out))
+    fault = torn or fault
     is_mistake = isinstance(fault, GraphPartError) and fault.exit_code == 2 and not isinstance(fault, ResumeError)
-    if is_mistake or not journal.num_finished:
+    if is_mistake or is_part or not journal.num_finished:
         place.discard()
         work.remove()
         lock.release()
+        if torn is not None:
+            raise torn from torn.__cause__
         return
     lock.release(keep_notes=True)
     if isinstance(fault, FileNotFoundError) and not isinstance(fault, GraphPartError):
@@ -240,3 +251,22 @@ def _leave(place: Place, work: Workspace, journal: Journal, lock: DirectoryLock,
         fault.add_note(f"what is done is kept in {work.root}; {CONTINUE_HINT}")
     else:
         logger.warning("what is done is kept in %s; %s", work.root, CONTINUE_HINT)
+    if torn is not None:
+        raise torn from torn.__cause__
+
+
+def _torn(fault: BaseException, ours: tuple[Path, Path]) -> EnvironmentFaultError | None:
+    """Tell a damaged file of ours from one of the user's: that is not a mistake, and worth another try."""
+    if not isinstance(fault, InputFileError) or fault.file is None:
+        return None
+    if not any(directory in Path(fault.file).parents for directory in ours):
+        return None
+    torn = EnvironmentFaultError(
+        f"a file of the unfinished run is damaged: {fault.what}",
+        file=fault.file,
+        place=fault.place,
+        expected=fault.expected,
+        found=fault.found,
+    )
+    torn.__cause__ = fault
+    return torn

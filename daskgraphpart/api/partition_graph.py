@@ -18,7 +18,6 @@ from daskgraphpart.chunking.objects.describe import describe
 from daskgraphpart.chunking.objects.write import ChunkConfig
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
-from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.graph import open_partitions
@@ -26,6 +25,7 @@ from daskgraphpart.partitioned.mappings import load_mappings
 from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.atomic import scratch_directory
+from daskgraphpart.storage.lock import is_unfinished
 
 if TYPE_CHECKING:
     import os
@@ -147,7 +147,7 @@ def partition_graph(
         if not reshuffle:
             raise OptionError("IDs that are kept have no mapping", place="return_mapping", hint="leave it out")
     out = Path(out_path).absolute()
-    if out.is_dir() and not (out / WORKSPACE_NAME).exists():
+    if out.is_dir() and not is_unfinished(out):
         check_empty(out, overwrite)
     resources = resources or detect_resources()
     is_chunked = isinstance(g, (ChunkedGraph, str, Path)) and not (num_nodes or node_data or edge_data)

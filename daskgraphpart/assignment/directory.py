@@ -10,6 +10,8 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
+from daskgraphpart.storage.atomic import naming
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -22,7 +24,7 @@ TRAINERS = "trainer_id"  # directory of `<ntype>.npy`, int64: the smaller part o
 def crc_of(path: Path) -> int:
     """CRC-32 of a file."""
     crc = 0
-    with path.open("rb") as file:
+    with naming(path), path.open("rb") as file:
         while piece := file.read(4 << 20):
             crc = zlib.crc32(piece, crc)
     return crc

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import AssignmentError
+from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import open_npy
 from daskgraphpart.storage.zarr_arrays import refuse_pickles
 
@@ -21,17 +23,18 @@ def read_txt(path: str) -> Iterator[np.ndarray]:
     import pyarrow as pa
     from pyarrow import csv
 
-    with open(path, "rb") as file:
+    with naming(path), open(path, "rb") as file:
         if not file.read(1):
             return
     try:
-        reader = csv.open_csv(
-            path,
-            read_options=csv.ReadOptions(column_names=["owner"], block_size=4 << 20, use_threads=False),
-            convert_options=csv.ConvertOptions(column_types={"owner": pa.int64()}, null_values=[]),
-        )
-        for batch in reader:
-            yield batch.column(0).to_numpy()
+        with naming(path):
+            reader = csv.open_csv(
+                path,
+                read_options=csv.ReadOptions(column_names=["owner"], block_size=4 << 20, use_threads=False),
+                convert_options=csv.ConvertOptions(column_types={"owner": pa.int64()}, null_values=[]),
+            )
+            for batch in reader:
+                yield batch.column(0).to_numpy()
     except pa.ArrowInvalid as fault:
         raise AssignmentError(
             "not one integer per line", file=path, found=str(fault).splitlines()[0], hint="remove headers and blanks"
@@ -52,7 +55,7 @@ def read_parquet(path: str) -> Iterator[np.ndarray]:
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path, pre_buffer=False) as file:
+        with naming(path), parquet.ParquetFile(path, pre_buffer=False) as file:
             schema = file.schema_arrow
             if len(schema) != 1 or not pa.types.is_integer(schema.field(0).type):
                 raise AssignmentError("not one column of integers", file=path, found=f"columns {schema.names}")
@@ -61,6 +64,8 @@ def read_parquet(path: str) -> Iterator[np.ndarray]:
                     raise AssignmentError("owners are missing", file=path, found=f"{batch.column(0).null_count} nulls")
                 yield batch.column(0).to_numpy().astype(np.int64)
     except (pa.ArrowInvalid, OSError) as fault:
+        if getattr(fault, "errno", None):
+            raise  # the machine's fault, not the file's
         raise AssignmentError("not a readable parquet file", file=path, found=str(fault)) from fault
 
 
@@ -72,6 +77,8 @@ def read_zarr(path: str) -> Iterator[np.ndarray]:
     try:
         array = zarr.open_array(path, mode="r")
     except (OSError, ValueError, KeyError) as fault:
+        if getattr(fault, "errno", None) not in (None, errno.ENOENT):
+            raise  # the machine's fault, not the file's
         raise AssignmentError("not a readable zarr array", file=path, found=str(fault)) from fault
     _check_integers(path, array.dtype, array.shape)
     for start in range(0, array.shape[0], ROWS_PER_BATCH):

@@ -17,6 +17,7 @@ from daskgraphpart.assignment.parmetis.names import find_parts, holds_parts
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
+from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
@@ -211,7 +212,8 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        with naming(path):
+            content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as fault:
         raise AssignmentError("not readable as JSON", file=str(path), found=str(fault)) from fault
     if not isinstance(content, dict):

@@ -13,7 +13,7 @@ import numpy as np
 from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError
-from daskgraphpart.storage.atomic import publish, temporary_path, write_json
+from daskgraphpart.storage.atomic import naming, publish, temporary_path, write_json
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
     text = Path(config.directory) / f"{ntype}.txt"
     schema = pa.schema([("owner", pa.from_numpy_dtype(region.dtype))])
     options = csv.WriteOptions(include_header=False)
-    with csv.CSVWriter(temporary_path(text), schema, write_options=options) as writer:
+    with naming(text), csv.CSVWriter(temporary_path(text), schema, write_options=options) as writer:
         for owners in _batches(region):
             writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
     publish(text)
@@ -119,7 +119,7 @@ def _write_binary(region: Region, path: Path, form: str) -> None:
         from pyarrow import parquet
 
         schema = pa.schema([("owner", pa.from_numpy_dtype(region.dtype))])
-        with parquet.ParquetWriter(temporary_path(path), schema) as writer:
+        with naming(path), parquet.ParquetWriter(temporary_path(path), schema) as writer:
             for owners in _batches(region):
                 writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
         publish(path)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
+from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.files import parquet_source
 from daskgraphpart.storage.region import checked_nbytes
 
@@ -284,7 +285,7 @@ def opened_parquet(path: str) -> Iterator[Any]:
 
     try:
         # without buffering the whole column chunk: memory is that of a batch
-        with parquet.ParquetFile(parquet_source(path), pre_buffer=False, buffer_size=1 << 20) as file:
+        with naming(path), parquet.ParquetFile(parquet_source(path), pre_buffer=False, buffer_size=1 << 20) as file:
             yield file
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path) from fault

@@ -11,7 +11,7 @@ import numpy as np
 
 from daskgraphpart.chunked.metadata import DATA_FORMATS
 from daskgraphpart.errors import check_choice
-from daskgraphpart.storage.atomic import publish, temporary_path
+from daskgraphpart.storage.atomic import naming, publish, temporary_path
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def parquet_writer(path: str, schema: Any) -> Iterator[Any]:
     """
     from pyarrow import parquet
 
-    with parquet.ParquetWriter(path, schema, use_dictionary=False, compression="lz4") as writer:
+    with naming(path), parquet.ParquetWriter(path, schema, use_dictionary=False, compression="lz4") as writer:
         yield writer
 
 
@@ -143,7 +143,8 @@ def _unfinished(path: str | Path) -> Iterator[str]:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_path(path)
     try:
-        yield temporary
+        with naming(path):
+            yield temporary
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from daskgraphpart import __version__
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.storage.atomic import environment_faults
 
 logger = logging.getLogger("daskgraphpart")
 
@@ -141,7 +142,8 @@ def main(arguments: list[str] | None = None) -> Any:
 def _run(arguments: list[str] | None, session: Session) -> int:
     """Run a command; return the exit code, after one line that says what is wrong."""
     try:
-        code = group.main(args=arguments, prog_name="daskgraphpart", standalone_mode=False, obj=session)
+        with environment_faults():
+            code = group.main(args=arguments, prog_name="daskgraphpart", standalone_mode=False, obj=session)
     except click.ClickException as error:
         return _tell_usage(error, session)
     except (_Interrupted, KeyboardInterrupt, click.Abort) as stop:

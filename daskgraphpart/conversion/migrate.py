@@ -15,7 +15,7 @@ from daskgraphpart.dgl_layout.config import find_config, read_config
 from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
 from daskgraphpart.dgl_layout.tensor_file import read_tensor_file, tensor_file_layout
 from daskgraphpart.remote.url import local_path
-from daskgraphpart.storage.atomic import environment_faults, publish, write_bytes
+from daskgraphpart.storage.atomic import environment_faults, naming, publish, write_bytes
 
 if TYPE_CHECKING:
     import os
@@ -45,7 +45,8 @@ def migrate_config(path: str | os.PathLike[str]) -> Path | None:
         If the config is wrong, a file is missing, or a relation has no edge that tells which node types it joins.
     """
     config_path = local_path(find_config(path), "a config that is changed in place")
-    content: dict[str, Any] = json.loads(config_path.read_text(encoding="utf-8"))
+    with environment_faults(), naming(config_path):
+        content: dict[str, Any] = json.loads(config_path.read_text(encoding="utf-8"))
     config = read_config(config_path)
     old = sorted(content.get("etypes", {}), key=content.get("etypes", {}).__getitem__)
     renamed = _Renamed(dict(zip(old, config.book.etypes, strict=False)))

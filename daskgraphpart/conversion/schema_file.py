@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import check_name
+from daskgraphpart.storage.atomic import naming
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +42,8 @@ def read_type_counts(path: Path) -> TypeCounts:
             "no such file", file=str(path), hint='give the schema: {"nid": {ntype: [start, stop]}, "eid": ...}'
         )
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        with naming(path):
+            content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as fault:
         raise MetadataError("not valid JSON", file=str(path), found=str(fault)) from fault
     if not isinstance(content, dict):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dgl_layout.encoding import array_header
-from daskgraphpart.storage.atomic import temporary_path
+from daskgraphpart.storage.atomic import naming, temporary_path
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
     """
     temporary = temporary_path(path)
     Path(temporary).parent.mkdir(parents=True, exist_ok=True)
-    with open(temporary, "wb") as file:
+    with naming(temporary), open(temporary, "wb") as file:
         for offset, content in layout.pieces:
             file.seek(offset)
             file.write(content)

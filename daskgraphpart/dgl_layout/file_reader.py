@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dgl_layout.encoding import BFLOAT16, CPU, MAGIC_ARRAY, dtype_of_code
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
 from daskgraphpart.storage.region import MOST_AXES, Region, checked_nbytes
 
@@ -78,7 +79,11 @@ class FileReader:
                 found=f"{left:,}",
                 hint="copy the file again, or make the partitions again",
             )
-        return self._file.read(count)
+        with naming(self.path):
+            content = self._file.read(count)
+        if len(content) < count:
+            raise self.fault("file became shorter while it was read", expected=f"{self.size:,} bytes")
+        return content
 
     def unpack(self, form: str) -> tuple[Any, ...]:
         """Read numbers."""

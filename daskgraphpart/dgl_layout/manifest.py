@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, LayoutError
-from daskgraphpart.storage.atomic import write_json
+from daskgraphpart.storage.atomic import naming, write_json
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def read_manifest(path: Location) -> Manifest:
         If it is not one of ours, damaged, or of a later version.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        with naming(path):
+            content = json.loads(path.read_text(encoding="utf-8"))
     except GraphPartError:
         raise  # of a store that fails: that tells nothing of the manifest
     except (OSError, ValueError) as fault:

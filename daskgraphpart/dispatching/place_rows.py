@@ -117,9 +117,10 @@ def write_groups(rows: np.ndarray, counts: np.ndarray, out: str, file_name: str,
     content = memoryview(_as_bytes(rows).reshape(-1).data)
     ends = group_starts(counts) * (rows.nbytes // rows.shape[0])
     for part in np.flatnonzero(counts).tolist():
-        fd = os.open(unfinished_part_file(out, part, file_name), os.O_WRONLY | os.O_CLOEXEC)
+        path = unfinished_part_file(out, part, file_name)
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            write_exactly(fd, content[ends[part] : ends[part + 1]], int(byte_offsets[part]))
+            write_exactly(fd, content[ends[part] : ends[part + 1]], int(byte_offsets[part]), path)
         finally:
             os.close(fd)
 

@@ -12,7 +12,6 @@ the process, as the files that tasks have written do; after a crash of the machi
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import socket
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import ResumeError
+from daskgraphpart.storage.atomic import naming
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,8 @@ class Journal:
         """
         path = Path(directory) / JOURNAL_NAME
         first = {"format": JOURNAL_FORMAT, "version": JOURNAL_VERSION, "job": header}
-        path.write_bytes(_line(first))
+        with naming(path):
+            path.write_bytes(_line(first))
         journal = cls(path, header, [], {})
         journal.begin_run()
         return journal
@@ -204,8 +205,11 @@ class Journal:
     def _append(self, value: Any) -> None:
         line = _line(value)
         try:
-            if os.write(self._fd, line) < len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            done = 0
+            while done < len(
+                line
+            ):  # the system may write less than it is given, and says why when it is given the rest
+                done += os.write(self._fd, line[done:])
         except OSError as fault:
             # nothing may follow a line that was cut short
             self.close()
@@ -230,7 +234,7 @@ def _read_lines(path: Path) -> tuple[list[Any], int]:
     """Values of all whole lines, and the bytes they take."""
     values, whole = [], 0
     size = path.stat().st_size
-    with path.open("rb") as file:
+    with naming(path), path.open("rb") as file:
         for line in file:
             body = line[9:-1]
             if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(body):

@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.region import create_mapped_npy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +147,7 @@ def open_order(originals: Sequence[Region], row_nbytes: int, scratch: Path, runn
     full = (np.diff(bounds.sum(axis=0)) == np.diff(_starts(num_rows, block_rows))).all()
     if ascending and full:
         return OriginalOrder(tuple(originals), block_rows, bounds, None)
-    inverse = create_npy(scratch / "inverse.npy", np.int64, (num_rows,))
+    inverse = create_mapped_npy(scratch / "inverse.npy", np.int64, (num_rows,))
     inverse_map = np.memmap(inverse.path, inverse.dtype, "r+", inverse.offset, inverse.shape)
     for start in range(0, num_rows, IDS_AT_ONCE):
         inverse_map[start : start + IDS_AT_ONCE] = -1

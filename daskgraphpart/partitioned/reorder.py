@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,15 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileNotFoundError, OptionError, OutputExistsError
 from daskgraphpart.partitioned.original_order import BLOCK_NBYTES, open_order
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.storage.atomic import environment_faults, lasting_directory, publish, temporary_path
-from daskgraphpart.storage.region import Region, create_npy, read_npy_header
+from daskgraphpart.storage.atomic import (
+    environment_faults,
+    lasting_directory,
+    naming,
+    publish,
+    scratch_directory,
+    temporary_path,
+)
+from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, read_npy_header
 from daskgraphpart.storage.zarr_arrays import create_rows_array, open_rows_array
 
 if TYPE_CHECKING:
@@ -54,9 +60,9 @@ def reorder(
 
             return in_original_order(rows, order) if to_original else in_new_order(rows, order)
         check_output(out, overwrite)
-        with tempfile.TemporaryDirectory(prefix=".daskgraphpart-", dir=resources.workspace or out.parent) as scratch:
-            order = open_order(originals.regions, row_nbytes, Path(scratch), runner)
-            reorder_to_file(rows, order, out, Path(scratch), runner, to_original=to_original)
+        with scratch_directory(resources.workspace or out.parent) as scratch:
+            order = open_order(originals.regions, row_nbytes, scratch, runner)
+            reorder_to_file(rows, order, out, scratch, runner, to_original=to_original)
         return out
 
 
@@ -147,7 +153,8 @@ def reorder_to_file(
         target = create_rows_array(temporary_path(out), rows.shape, rows.dtype, order.block_rows)
         runner.run(Pass("to-original", _gather_to_zarr, numbers, _Reorder(order, rows, target), nbytes))
     else:
-        region = create_npy(scratch / "new.npy" if is_zarr else temporary_path(out), rows.dtype, rows.shape)
+        create = create_npy if to_original or order.inverse is None else create_mapped_npy
+        region = create(scratch / "new.npy" if is_zarr else temporary_path(out), rows.dtype, rows.shape)
         task = _gather if to_original else _scatter
         runner.run(
             Pass("to-original" if to_original else "to-new", task, numbers, _Reorder(order, rows, region), nbytes)
@@ -186,7 +193,8 @@ def _gather(number: int, how: _Reorder) -> None:
 
 def _gather_to_zarr(number: int, how: _Reorder) -> None:
     start, stop = how.order.block(number)
-    how.out[start:stop] = how.order.gather(how.rows, number)
+    with naming(str(how.out.store_path)):
+        how.out[start:stop] = how.order.gather(how.rows, number)
 
 
 def _scatter(number: int, how: _Reorder) -> None:
@@ -196,7 +204,8 @@ def _scatter(number: int, how: _Reorder) -> None:
 
 def _copy_to_zarr(number: int, how: _Reorder) -> None:
     start, stop = how.order.block(number)
-    how.out[start:stop] = how.rows.read(start, stop)
+    with naming(str(how.out.store_path)):
+        how.out[start:stop] = how.rows.read(start, stop)
 
 
 def _store(array: Any, path: Path, runner: Runner) -> StoredRows:

@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass
 
 from daskgraphpart.remote.url import Url
+from daskgraphpart.storage.atomic import naming
 
 ALGORITHM = "xxh3-128"
 PIECE_NBYTES = 4 << 20
@@ -31,9 +32,10 @@ def hash_file(path: str, _: None = None) -> FileChecksum:
     state, buffer, done = xxhash.xxh3_128(), memoryview(bytearray(PIECE_NBYTES)), 0
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        while count := os.preadv(fd, [buffer], done):
-            state.update(buffer[:count])
-            done += count
+        with naming(path):
+            while count := os.preadv(fd, [buffer], done):
+                state.update(buffer[:count])
+                done += count
     finally:
         os.close(fd)
     return FileChecksum(done, state.hexdigest())

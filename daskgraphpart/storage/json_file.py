@@ -10,6 +10,7 @@ import json
 import reprlib
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.files import file_size
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, A
             "too large to be read as JSON", file=str(path), expected=f"at most {MOST_BYTES:,} bytes", found=f"{size:,}"
         )
     try:
-        text = path.read_bytes().decode("utf-8")
+        with naming(path):
+            text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as fault:
         hint = "save it as UTF-8 without a byte-order mark"
         raise error("not UTF-8 text", file=str(path), found=str(fault), hint=hint) from fault

@@ -16,6 +16,8 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OutputLockedError
+from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.region import write_exactly
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,15 +50,21 @@ class DirectoryLock:
     def __init__(self, directory: Path) -> None:
         self.path = directory / LOCK_NAME
         self._fd = _lock(self.path)
-        self.notes = _read_notes(self._fd)
-        self.write({})
+        self.notes: dict[str, Any] = {}
+        try:
+            self.notes = _read_notes(self._fd, self.path)
+            self.write({})
+        except BaseException:
+            self.release(keep_notes=bool(self.notes))
+            raise
 
     def write(self, notes: dict[str, Any]) -> None:
         """Add notes for whoever comes after."""
         self.notes = {**self.notes, **notes, "host": socket.gethostname(), "pid": os.getpid()}
         content = json.dumps(self.notes).encode() + b"\n"
-        os.pwrite(self._fd, content, 0)
-        os.ftruncate(self._fd, len(content))
+        write_exactly(self._fd, memoryview(content), 0, str(self.path))
+        with naming(self.path):
+            os.ftruncate(self._fd, len(content))
 
     def release(self, keep_notes: bool = False) -> None:
         """Give the lock back; without notes to keep, the file goes as well."""
@@ -67,6 +75,19 @@ class DirectoryLock:
                 self.path.unlink(missing_ok=True)
         os.close(self._fd)
         self._fd = -1
+
+
+def is_unfinished(directory: Path) -> bool:
+    """Tell whether a job that did not come to its end has left something in a directory."""
+    path = directory / LOCK_NAME
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return bool(_read_notes(fd, path).get("workspace"))
+    finally:
+        os.close(fd)
 
 
 def _lock(path: Path) -> int:
@@ -82,7 +103,7 @@ def _lock(path: Path) -> int:
             if fault.errno in _UNSUPPORTED:
                 logger.warning("%s: no locks on this file system; nothing keeps two runs apart", path.parent)
                 return fd
-            holder = _read_notes(fd)
+            holder = _read_notes(fd, path)
             os.close(fd)
             if fault.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise
@@ -95,9 +116,10 @@ def _lock(path: Path) -> int:
         os.close(fd)
 
 
-def _read_notes(fd: int) -> dict[str, Any]:
+def _read_notes(fd: int, path: Path) -> dict[str, Any]:
     try:
-        notes = json.loads(os.pread(fd, 1 << 16, 0).split(b"\n")[0])
+        with naming(path):
+            notes = json.loads(os.pread(fd, 1 << 16, 0).split(b"\n")[0])
     except ValueError:  # empty, or cut short by a kill
         return {}
     return notes if isinstance(notes, dict) else {}

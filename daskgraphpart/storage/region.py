@@ -7,6 +7,7 @@ Regions of files in stores are read by ranges of bytes, and never written.
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import threading
@@ -19,7 +20,7 @@ import numpy as np
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.remote.url import Url
-from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.atomic import naming, whole_file
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 MOST_AXES = 32
 MOST_NBYTES = 1 << 62
 MOST_NPY_HEADER = 1 << 17  # numpy parses no more than 10,000 bytes of it
+_MOST_LITERAL = 10_000
 _NOT_NPY = (
     ValueError, EOFError, SyntaxError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,
     MemoryError, TokenError,
@@ -105,7 +107,8 @@ class Region:
         """Write `rows` from row `start` on; the file must exist."""
         fd = _open(self.path, os.O_WRONLY)
         try:
-            write_exactly(fd, _as_bytes(np.ascontiguousarray(rows, self.dtype)), self.offset + start * self.row_nbytes)
+            content = _as_bytes(np.ascontiguousarray(rows, self.dtype))
+            write_exactly(fd, content, self.offset + start * self.row_nbytes, self.path)
         finally:
             os.close(fd)
 
@@ -133,10 +136,22 @@ class Region:
 def create_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
     """Create a sparse npy file of that shape and return the region of its rows."""
     dtype = np.dtype(dtype)
-    with open(path, "wb") as file:
+    with naming(path), open(path, "wb") as file:
         _write_npy_header(file, dtype, shape)
         region = Region(os.fspath(path), file.tell(), dtype, shape)
         file.truncate(region.offset + region.nbytes)
+    return region
+
+
+def create_mapped_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
+    """Do the same for a file that is mapped for writing, which takes its room on the disk at once.
+
+    Where such a file has holes and the disk is full, the system ends the process instead of giving an error.
+    """
+    region = create_npy(path, dtype, shape)
+    if region.nbytes:
+        with naming(region.path), open(region.path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), region.offset, region.nbytes)
     return region
 
 
@@ -193,7 +208,7 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
     name = os.fspath(path)
     if not is_file(name):
         raise InputFileNotFoundError("no such file", file=name)
-    with open_for_reading(name) as file:
+    with naming(name), open_for_reading(name) as file:
         size = size_of_open(file)
         # the whole header, and no more: numpy would allocate what its length says
         head = io.BytesIO(file.read(MOST_NPY_HEADER))
@@ -203,6 +218,8 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
             raise ValueError(f"unknown version {version[0]}.{version[1]}")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with _PARSING:
+            if version == (3, 0):
+                _refuse_old_syntax(head)
             shape, fortran, dtype = read(head)
     except _NOT_NPY as fault:
         found = next(iter(str(fault).splitlines()), type(fault).__name__)
@@ -219,6 +236,21 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
             "npy file is truncated", file=name, expected=f"{offset + nbytes:,} bytes", found=f"{size:,} bytes"
         )
     return NpyHeader(offset, dtype, tuple(shape), bool(fortran) and len(shape) > 1)
+
+
+def _refuse_old_syntax(head: BytesIO) -> None:
+    """Refuse a header of version 3 that is no literal in UTF-8: only older ones may have Python 2's, which numpy mends.
+
+    Raises
+    ------
+    ValueError, SyntaxError
+        As numpy does.
+    """
+    begin = head.tell()
+    text = head.read(int.from_bytes(head.read(4), "little"))
+    head.seek(begin)
+    if len(text) <= _MOST_LITERAL:  # others are refused in a moment
+        ast.literal_eval(text.decode("utf-8"))
 
 
 def checked_nbytes(shape: tuple[int, ...], dtype: np.dtype) -> int | None:
@@ -252,11 +284,12 @@ def open_npy(path: str | os.PathLike[str]) -> Region:
     return Region(os.fspath(path), header.offset, header.dtype, header.shape)
 
 
-def write_exactly(fd: int, content: memoryview, offset: int) -> None:
-    """Write all of `content` at a byte offset."""
+def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
+    """Write all of `content` at a byte offset of the open file `path`, which errors name."""
     done = 0
-    while done < len(content):
-        done += os.pwrite(fd, content[done : done + _MAX_IO], offset + done)
+    with naming(path):
+        while done < len(content):
+            done += os.pwrite(fd, content[done : done + _MAX_IO], offset + done)
 
 
 _MAX_IO = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
@@ -265,7 +298,8 @@ _MAX_IO = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
 def _read_exactly(fd: int, buffer: memoryview, offset: int, path: str) -> None:
     done = 0
     while done < len(buffer):
-        count = os.preadv(fd, [buffer[done : done + _MAX_IO]], offset + done)
+        with naming(path):
+            count = os.preadv(fd, [buffer[done : done + _MAX_IO]], offset + done)
         if count == 0:
             raise InputFileError(
                 "file ends too early",

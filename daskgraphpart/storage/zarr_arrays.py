@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.atomic import whole_directory
+from daskgraphpart.storage.atomic import naming, whole_directory
 from daskgraphpart.storage.json_file import read_json_object
 
 
@@ -47,7 +47,8 @@ def read_rows_array(path: str | Path, start: int, stop: int) -> np.ndarray:
     """Read rows ``[start, stop)`` of a zarr array."""
     import zarr
 
-    return np.ascontiguousarray(zarr.open_array(str(path), mode="r")[start:stop])
+    with naming(path):
+        return np.ascontiguousarray(zarr.open_array(str(path), mode="r")[start:stop])
 
 
 def create_rows_array(path: str | Path, shape: tuple[int, ...], dtype: np.dtype, chunk_rows: int) -> Any:

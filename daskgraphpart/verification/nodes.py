@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
 from daskgraphpart.kernels.compare import scatter_ids
-from daskgraphpart.storage.region import create_npy, open_npy
+from daskgraphpart.storage.region import create_mapped_npy, create_npy, open_npy
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.opened import Run, opened, read_pieces, type_slices
 
@@ -46,7 +46,7 @@ def create_node_files(run: Run, parts: PartitionedGraph) -> None:
     """Create the files that the passes fill, sparse."""
     create_npy(run.originals, run.nid_dtype, (sum(run.num_nodes),))
     for type_id, count in enumerate(run.num_nodes):
-        create_npy(run.places(type_id), run.nid_dtype, (count,))
+        create_mapped_npy(run.places(type_id), run.nid_dtype, (count,))
     for part in parts.parts:
         create_npy(run.local(part.part_id), run.nid_dtype, (part.graph.num_nodes,))
 

@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.chunked.read_block import read_edges, read_rows
 from daskgraphpart.kernels.compare import add_counts, hash_rows, sum_edges, sum_hashes
 from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.storage.region import create_npy, open_npy
+from daskgraphpart.storage.region import create_mapped_npy, create_npy, open_npy
 from daskgraphpart.verification.edge_pieces import edge_pieces, main_format
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.opened import Run, opened, read_pieces
@@ -70,7 +70,7 @@ def create_color_files(run: Run, parts: PartitionedGraph) -> None:
                 create_npy(colors(run, side, kind, type_id), np.dtype("<u8"), (count,))
         for etype_id in range(len(run.num_edges)):
             for end, ntype_id in enumerate(end_types(parts, etype_id)):
-                create_npy(degrees(run, side, etype_id, end), np.dtype("<u4"), (run.num_nodes[ntype_id],))
+                create_mapped_npy(degrees(run, side, etype_id, end), np.dtype("<u4"), (run.num_nodes[ntype_id],))
 
 
 def hash_feature(unit: RowUnit, run: Run) -> int:

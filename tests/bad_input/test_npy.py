@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EDGES, ROWS = "edges/0-0.npy", "node_data/0-0-1.npy"
+OLD_SYNTAX = b"{'descr': '<i8', 'fortran_order': False, 'shape': (25L, 2), }"  # its kind was found by fuzzing
 
 
 class Trap:
@@ -120,6 +121,12 @@ BYTES = [
     Case("version 9", change(EDGES, lambda c: c[:6] + b"\x09\x00" + c[8:]), (EDGES, "not a readable npy file")),
     Case("version 0", change(EDGES, lambda c: c[:6] + b"\x00\x00" + c[8:]), (EDGES, "not a readable npy file")),
     Case("version 7, otherwise sound", change(EDGES, lambda c: version_7(c)), (EDGES, "unknown version 7.0")),
+    Case("version 3 with a header that only older ones may have", raw(EDGES, OLD_SYNTAX, (3, 0)), (EDGES, "npy file")),
+    Case(
+        "version 3 that is not UTF-8",
+        raw(EDGES, OLD_SYNTAX.replace(b"25L", b"25") + b"#\xff", (3, 0)),
+        (EDGES, "npy file"),
+    ),
     Case("header of 4 GB", change(EDGES, lambda c: c[:6] + b"\x02\x00\xff\xff\xff\xff" + c[10:]), (EDGES, "npy")),
     Case("gzip", change(EDGES, gzip.compress), (EDGES, "not a readable npy file")),
     Case("npz", change(EDGES, as_npz), (EDGES, "not a readable npy file")),

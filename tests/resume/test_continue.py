@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from commands import call
+from faults.judge import expect_not_whole, expect_whole, judging
 from killing import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
 
 import daskgraphpart as dgp
@@ -77,6 +78,7 @@ def fail(case: Case, root: Path, calls: Calls, task: str = "bucket_edges", numbe
     with pytest.raises(type(calls.fault)) as caught:
         case.run(root)
     calls.fail_at = None
+    expect_not_whole(judging(root.parent / case.graph, root / "out", case.command))
     return caught.value
 
 
@@ -104,6 +106,7 @@ def test_finished_tasks_are_not_done_again(case: Case, root: Path, calls: Calls,
     assert {name for name, times in again.items() if times and name not in in_steps} <= {last}
     assert again[last] in (1, 2)
     assert hashes(root / "out") == hashes(whole / "out")
+    expect_whole(judging(root.parent / case.graph, root / "out", case.command))
 
 
 def tasks_of_steps(calls: Calls) -> set[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import killing
 import pytest
+from faults.judge import expect_not_whole, expect_whole, judging
 from killing import CASES, Case, die_always, die_once, hashes, make_inputs
 
 import daskgraphpart.assignment.methods.streaming as streaming
@@ -30,6 +31,22 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("inputs")
     make_inputs(root)
     return root
+
+
+def fails(case: Case, root: Path, match: str) -> EnvironmentFaultError:
+    """Run a case into a fault: what is left is said not to be whole."""
+    with pytest.raises(EnvironmentFaultError, match=match) as caught:
+        case.run(root)
+    if (root / "out").is_dir():
+        expect_not_whole(judging(root.parent / case.graph, root / "out", case.command))
+    return caught.value
+
+
+def ends_well(case: Case, root: Path, inputs: Path, name: str) -> None:
+    """Run it again, without the fault: the bytes of an undisturbed run, found whole."""
+    case.run(root)
+    assert hashes(root / "out") == expected(case, inputs, name)
+    expect_whole(judging(root.parent / case.graph, root / "out", case.command))
 
 
 def expected(case: Case, inputs: Path, name: str) -> dict[str, str]:
@@ -61,11 +78,8 @@ def test_a_worker_process_that_dies_ends_the_job_which_goes_on(
 ) -> None:
     case = BY_NAME["processes"]
     deadly(monkeypatch, die_once, place / "flag")
-    with pytest.raises(EnvironmentFaultError, match=f"place-rows: a worker process died;.*{CONTINUE}") as caught:
-        case.run(place)
-    assert caught.value.exit_code == 3
-    case.run(place)
-    assert hashes(place / "out") == expected(case, inputs, "processes")
+    assert fails(case, place, f"place-rows: a worker process died;.*{CONTINUE}").exit_code == 3
+    ends_well(case, place, inputs, "processes")
 
 
 def test_a_cluster_runs_the_tasks_of_a_dead_worker_again(
@@ -73,9 +87,8 @@ def test_a_cluster_runs_the_tasks_of_a_dead_worker_again(
 ) -> None:
     case = replace(BY_NAME["processes"], cluster="local")
     deadly(monkeypatch, die_once, place / "flag")
-    case.run(place)
+    ends_well(case, place, inputs, "cluster")
     assert (place / "flag").exists()
-    assert hashes(place / "out") == expected(case, inputs, "cluster")
 
 
 def test_a_task_that_kills_every_worker_ends_the_job_which_goes_on(
@@ -84,11 +97,9 @@ def test_a_task_that_kills_every_worker_ends_the_job_which_goes_on(
     case = replace(BY_NAME["processes"], cluster="local")
     deadly(monkeypatch, die_always, place / "flag")
     (place / "flag").touch()
-    with pytest.raises(EnvironmentFaultError, match=f"place-rows: workers died of one task.*{CONTINUE}"):
-        case.run(place)
+    fails(case, place, f"place-rows: workers died of one task.*{CONTINUE}")
     (place / "flag").unlink()
-    case.run(place)
-    assert hashes(place / "out") == expected(case, inputs, "cluster-again")
+    ends_well(case, place, inputs, "cluster-again")
 
 
 def test_a_task_that_changes_files_in_place_is_not_given_to_a_second_worker(
@@ -102,10 +113,8 @@ def test_a_task_that_changes_files_in_place_is_not_given_to_a_second_worker(
 
     with monkeypatch.context() as patch:
         patch.setattr(streaming, "Pass", wrapped)
-        with pytest.raises(EnvironmentFaultError, match=f"a worker died while it changed files in place; {CONTINUE}"):
-            case.run(place)
-    case.run(place)
-    assert hashes(place / "out") == expected(case, inputs, "in-place")
+        fails(case, place, f"a worker died while it changed files in place; {CONTINUE}")
+    ends_well(case, place, inputs, "in-place")
 
 
 @pytest.fixture
@@ -149,19 +158,22 @@ def test_a_full_disk_is_one_error_and_the_job_goes_on_when_there_is_room(
             break
         except EnvironmentFaultError as fault:
             faults.append(str(fault))
+            if len(faults) == 2 and (job / "out").is_dir():
+                expect_not_whole(judging(disk / case.graph, job / "out", case.command))
         subprocess.run(["mount", "-o", f"remount,size={kilobytes + 32}k", str(disk)], check=True)
     assert len(faults) >= 2
     assert all("No space left on device; free space on that disk" in fault for fault in faults)
     assert faults[-1].endswith(CONTINUE)
     assert hashes(job / "out") == expected(case, inputs, f"full-{name}")
+    subprocess.run(["mount", "-o", "remount,size=1g", str(disk)], check=True)
+    expect_whole(judging(disk / case.graph, job / "out", case.command))
 
 
 def test_a_directory_that_cannot_be_written_is_one_error(inputs: Path, small_disk: Callable[[str], Path]) -> None:
     disk = small_disk("size=1m")
     job = link_inputs(inputs, disk)
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    with pytest.raises(EnvironmentFaultError, match=r"Read-only file system; give a directory that is not read-only"):
-        BY_NAME["random"].run(job)
+    fails(BY_NAME["random"], job, r"Read-only file system; give a directory that is not read-only")
 
 
 SLEEPING_JOB = """

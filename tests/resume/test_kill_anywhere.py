@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
+from faults.judge import expect_not_whole, expect_whole, judging
 from killing import CASES, Undisturbed, make_inputs
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Und
 
 @pytest.mark.parametrize(("case", "number"), RUNS, ids=[f"{case.name}-{number}" for case, number in RUNS])
 def test_a_killed_job_that_is_continued_gives_the_same_bytes(case, number, undisturbed) -> None:
-    kills, differing = undisturbed(case.name).kill_and_continue(number)
+    def judge(graph: Path, out: Path, whole: bool) -> None:
+        (expect_whole if whole else expect_not_whole)(judging(graph, out, case.command))
+
+    kills, differing = undisturbed(case.name).kill_and_continue(number, judge)
     assert differing == [], kills
     HITS.append(bool(kills))
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from daskgraphpart.assignment.fill_parts import use_every_part
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.storage.atomic import naming
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,7 +141,8 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
     call_path, result = directory / f"{name}.json", directory / f"{name}.npy"
     call = {**asdict(exported), **asdict(candidate), "result": str(result)}
     call["tolerances"] = [1.001 + max(0.0, (t - 1.001) * candidate.tightness) for t in exported.tolerances]
-    call_path.write_text(json.dumps(call), encoding="utf-8")
+    with naming(call_path):
+        call_path.write_text(json.dumps(call), encoding="utf-8")
     command = [sys.executable, "-m", "daskgraphpart.assignment.libraries.run", str(call_path)]
     done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603
     if done.returncode != 0 or not result.is_file():
@@ -152,7 +154,8 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
             found=f"{how}{': ' + lines[-1] if lines else ''}",
             hint="out of memory if it is signal 9; try --method multilevel, which needs less, or another seed",
         )
-    parts: np.ndarray = np.load(result, allow_pickle=False)
+    with naming(result):
+        parts: np.ndarray = np.load(result, allow_pickle=False)
     if parts.shape != (exported.num_nodes,) or parts.min(initial=0) < 0 or parts.max(initial=0) >= exported.num_parts:
         raise EnvironmentFaultError(
             f"{candidate.library} returned something that is no partition",

@@ -18,7 +18,7 @@ from daskgraphpart.kernels.clusters import (
     number_clusters,
     propose_clusters,
 )
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.region import Region, create_mapped_npy
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
@@ -92,9 +92,9 @@ def coarsen(
     directory.mkdir(parents=True, exist_ok=True)
     dtype, shape = id_dtype(level.num_nodes), (level.num_nodes,)
     labels, proposals, favorites = (
-        create_npy(directory / f"{name}.npy", dtype, shape) for name in ("labels", "proposals", "favorites")
+        create_mapped_npy(directory / f"{name}.npy", dtype, shape) for name in ("labels", "proposals", "favorites")
     )
-    loads = create_npy(directory / "loads.npy", np.int64, (level.num_nodes, len(level.weights)))
+    loads = create_mapped_npy(directory / "loads.npy", np.int64, (level.num_nodes, len(level.weights)))
     config = ClusterConfig(
         level, labels, proposals, favorites, loads, parts, tuple(int(m) for m in most), salt & 0x7FFFFFFF
     )
@@ -113,7 +113,9 @@ def coarsen(
             break
     count = _one(runner, "number-clusters", finish_clusters, config, labels.nbytes)
     adjacency = contract(level.adjacency, labels, count, directory, runner)
-    weights = tuple(create_npy(directory / f"weights-{i}.npy", np.int64, (count,)) for i in range(len(level.weights)))
+    weights = tuple(
+        create_mapped_npy(directory / f"weights-{i}.npy", np.int64, (count,)) for i in range(len(level.weights))
+    )
     coarse = Level(adjacency, weights, str(directory))
     _one(runner, "weigh-clusters", weigh_clusters, (level, labels, coarse), 8 * level.num_nodes)
     for region in (proposals, favorites, loads):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.region import Region, create_mapped_npy
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Adjacency
@@ -54,16 +53,8 @@ class Level:
 
 
 def create_parts(level: Level, name: str) -> Region:
-    """Create a file for the part of each node, int32 (nodes,).
-
-    It takes its room on the disk at once: where a file that is mapped for writing has holes and the disk is full, the
-    system ends the process instead of giving an error.
-    """
-    region = create_npy(level.file(name), np.int32, (level.num_nodes,))
-    if region.nbytes:
-        with open(region.path, "r+b") as file:
-            os.posix_fallocate(file.fileno(), region.offset, region.nbytes)
-    return region
+    """Create a file for the part of each node, int32 (nodes,), which is mapped for writing."""
+    return create_mapped_npy(level.file(name), np.int32, (level.num_nodes,))
 
 
 def writable(region: Region) -> np.ndarray:

@@ -21,7 +21,7 @@ from daskgraphpart.kernels.moves import (
     propose_moves,
     propose_relief,
 )
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
@@ -60,7 +60,7 @@ class MoveConfig:
 
 def load_parts(level: Level, parts: Region, num_parts: int, limits: np.ndarray, runner: Runner) -> MoveConfig:
     """Sum up what the parts weigh; the state that the other functions work on."""
-    loads = create_npy(level.file("part-loads.npy"), np.int64, (num_parts, len(level.weights)))
+    loads = create_mapped_npy(level.file("part-loads.npy"), np.int64, (num_parts, len(level.weights)))
     proposals = create_npy(level.file("proposals.npy"), np.int32, (level.num_nodes,))
     scores = create_npy(level.file("scores.npy"), np.float64, (level.num_nodes,))
     config = MoveConfig(level, parts, loads, tuple(int(limit) for limit in limits), proposals, scores)

@@ -14,6 +14,7 @@ import numpy as np
 
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.kernels.strings import lower_bounds
+from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def kind_of(keys: Keys) -> str:
 def write_keys(path: str | os.PathLike[str], keys: Keys) -> KeyFile:
     """Write keys to a new file."""
     name = os.fspath(path)
-    with open(name, "wb") as file:
+    with naming(name), open(name, "wb") as file:
         if isinstance(keys, StringKeys):
             file.write(keys.offsets.astype(_INT64, copy=False).data)
             file.write(np.ascontiguousarray(keys.data).data)

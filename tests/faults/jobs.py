@@ -1,0 +1,174 @@
+"""The jobs that faults befall, and their inputs: every command that writes, small enough to run hundreds of times."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from commands import call
+from killing import make_inputs
+from parmetis_programs import pm_dglpart
+from pyarrow import parquet
+
+import daskgraphpart as dgp
+from daskgraphpart.conversion.migrate import _rename_keys, _Renamed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OF_JOBS = ("--memory", "64MB", "--workers", "2", "--quiet")
+ALL = ("--num-hops", "3", "--graph-formats", "coo,csr,csc", "--out-edges")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command with its input.
+
+    Parameters
+    ----------
+    name : str
+        Name in tests.
+    words : tuple of str
+        The command; ``{in}`` and ``{out}`` stand for the directories of all inputs and of the output, ``{work}`` for
+        the workspace.
+    judge : tuple of str
+        The command that says whether what was written is whole.
+    sizes : dict of str to int
+        How the work is cut, where not as in `killing.TINY`.
+    out : str
+        What in the directory of the output is given as ``{out}``.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    judge: tuple[str, ...]
+    sizes: dict[str, int] = field(default_factory=dict)
+    out: str = "out"
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether it has a journal."""
+        return self.words[0] in ("partition", "dispatch", "assign")
+
+
+def partition(name: str, graph: str, method: str, *options: str, **sizes: int) -> Job:
+    """A `partition` into three parts."""
+    words = ("partition", f"{{in}}/{graph}", "{out}", "--num-parts", "3", "--method", method, *OF_JOBS, *options)
+    return Job(name, (*words, "--workspace", "{work}"), ("verify", f"{{in}}/{graph}", "{out}", "--quiet"), sizes)
+
+
+def assign(name: str, graph: str, method: str, *options: str) -> Job:
+    """An `assign` to three parts; what reads owners judges them."""
+    words = ("assign", f"{{in}}/{graph}", "{out}", "--num-parts", "3", "--method", method, *OF_JOBS, *options)
+    judge = ("dispatch", f"{{in}}/{graph}", "{out}", "{out}-judged", *OF_JOBS)
+    return Job(name, (*words, "--workspace", "{work}"), judge)
+
+
+CITES, WRITES = "paper:cites:paper", "author:writes:paper"
+JOBS = {
+    job.name: job
+    for job in (
+        partition("random", "homogeneous", "random", "--staging", "in-place"),
+        partition("zarr", "parquet", "random", "--staging", "zarr", *ALL),
+        partition("fennel", "heterogeneous", "fennel", "--num-trainers-per-machine", "2", "--fill-parts"),
+        partition("multilevel", "homogeneous", "multilevel", "--refine"),
+        partition("by-range", "heterogeneous", "random", map_bytes=0),
+        Job(
+            "dispatch",
+            ("dispatch", "{in}/parquet", "{in}/owners-heterogeneous", "{out}", *OF_JOBS, "--workspace", "{work}"),
+            ("verify", "{in}/parquet", "{out}", "--quiet"),
+        ),
+        assign("assign", "homogeneous", "ldg", "--num-trainers-per-machine", "2"),
+        assign("metis", "heterogeneous", "metis"),
+        Job(
+            "chunk",
+            (
+                "chunk", "{out}", "--map-ids", "--edges", f"{CITES}={{in}}/lists/cites.csv", "--edges",
+                f"{WRITES}={{in}}/lists/writes.parquet", "--node-data", "paper:x={in}/lists/x.npy",
+                "--nodes", "paper={in}/lists/papers.csv:doi", *OF_JOBS, "--workspace", "{work}",
+            ),
+            ("info", "{out}"),
+        ),
+        Job(
+            "convert",
+            (
+                "convert", "{in}/parmetis", "{out}", "--graph-name", "h", "--removed-edges", "h_removed_edges.txt",
+                *OF_JOBS, "--workspace", "{work}",
+            ),
+            ("verify", "{in}/bare", "{out}", "--quiet"),
+        ),
+        Job(
+            "remap",
+            (
+                "remap", "{in}/partitions", "{in}/rows.npy", "{out}", "--type", "item",
+                *OF_JOBS, "--workspace", "{work}",
+            ),
+            ("remap", "{in}/partitions", "{out}", "{out}-judged.npy", "--reverse", "--type", "item", *OF_JOBS),
+            out="rows.npy",
+        ),
+        Job("migrate", ("migrate", "{out}/h.json"), ("verify", "{in}/heterogeneous", "{out}", "--no-checksums")),
+    )
+}  # fmt: skip
+
+
+def make_all(root: Path) -> None:
+    """Write the inputs of all jobs."""
+    make_inputs(root)
+    _make_parquet(root)
+    _make_lists(root / "lists")
+    _make_parmetis(root)
+    how = dgp.Resources(1 << 28, "sync")
+    dgp.partition(root / "heterogeneous", root / "partitions", 3, method="random", resources=how)
+    np.save(root / "rows.npy", np.arange(1200.0).reshape(400, 3))
+    _make_old(root)
+
+
+def _make_parquet(root: Path) -> None:
+    """The heterogeneous graph, in parquet."""
+    dgp.chunk_graph(
+        root / "heterogeneous", "h", num_chunks=2, output_path=root / "parquet", edge_format="parquet",
+        data_format="parquet", resources=dgp.Resources(1 << 28, "sync"),
+    )  # fmt: skip
+
+
+def _make_lists(directory: Path) -> None:
+    """Edge lists with IDs that have to be mapped."""
+    rng = np.random.default_rng(11)
+    directory.mkdir()
+    papers = rng.permutation(300)
+    (directory / "papers.csv").write_text("doi\n" + "".join(f"p{i}\n" for i in papers))
+    cites = rng.integers(0, 300, (900, 2))
+    (directory / "cites.csv").write_text("src,dst\n" + "".join(f"p{a},p{b}\n" for a, b in cites))
+    writes = rng.integers(0, 200, 700), rng.integers(0, 300, 700)
+    columns = [[f"a{i}" for i in writes[0]], [f"p{i}" for i in writes[1]]]
+    parquet.write_table(pa.table(columns, names=["src", "dst"]), directory / "writes.parquet")
+    np.save(directory / "x.npy", rng.random((300, 4), np.float32))
+
+
+def _make_parmetis(root: Path) -> None:
+    """What `pm_dglpart` makes of the heterogeneous graph without its features."""
+    shutil.copytree(root / "heterogeneous", root / "bare")
+    path = root / "bare" / "metadata.json"
+    content = json.loads(path.read_text())
+    content.update(node_data={}, edge_data={})
+    path.write_text(json.dumps(content))
+    assert call("parmetis", "write", root / "bare", root / "parmetis", *OF_JOBS) == 0
+    pm_dglpart(root / "parmetis", "h", 3)
+
+
+def _make_old(root: Path) -> None:
+    """Partitions with bare relations, as DGL 0.9 names them."""
+    old = root / "old"
+    shutil.copytree(root / "partitions", old)
+    content = json.loads((old / "h.json").read_text())
+    bare = {name: name.split(":")[1] for name in content["etypes"]}
+    for key in ("etypes", "edge_map"):
+        content[key] = {bare[name]: value for name, value in content[key].items()}
+    (old / "h.json").write_text(json.dumps(content))
+    (old / "h.manifest.json").unlink()
+    for part in range(3):
+        _rename_keys(old / f"part{part}" / "edge_feat.dgl", _Renamed(bare))
