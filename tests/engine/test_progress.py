@@ -111,7 +111,7 @@ def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[" in shown
     assert "stage-1: 2.0 kB in" in shown
     assert "a <note> [bold]" in shown
-    assert "unfinished" in shown and "1.0 kB of 2.0 kB" in shown
+    assert "unfinished" in shown and "1.0 kB/2.0 kB" in shown
     monkeypatch.setitem(os.environ, "TERM", "dumb")
     plain = Terminal()
     monkeypatch.setattr(sys, "stderr", plain)
