@@ -17,6 +17,7 @@ from commands import call, every_command
 
 from daskgraphpart.cli import options
 from daskgraphpart.cli.main import COMMANDS, group
+from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.partitioned.graph import open_partitions
 
 PROGRAM = (
@@ -351,3 +352,40 @@ def test_the_progress_of_one_call_does_not_change_the_next(capsys: pytest.Captur
     assert json.loads(capsys.readouterr().err)["event"] == "error"
     assert call("partition", "gone", "out", "--num-parts", "2") == 2
     assert capsys.readouterr().err.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "told"),
+    [
+        (KeyboardInterrupt(), 130, "error: interrupted\n"),
+        (MemoryError(), 3, "error: out of memory; give a smaller --memory or fewer --workers\n"),
+        (OptionError("no", hint="try"), 2, "error: no; try\n"),
+        (EnvironmentFaultError("disk full"), 3, "error: disk full\n"),
+        (RuntimeError("odd"), 70, ""),
+    ],
+)
+def test_exit_codes_tell_whose_fault_it_was(
+    fault: BaseException,
+    code: int,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise fault
+
+    monkeypatch.setattr("daskgraphpart.chunked.graph.read_chunked", fail)
+    assert call("info", "graph") == code
+    assert capsys.readouterr() == ("", told)
+    assert ("this is a bug in daskgraphpart" in caplog.text) == (code == 70)
+
+
+def test_the_shell_is_answered() -> None:
+    env = {
+        **os.environ,
+        "_DASKGRAPHPART_COMPLETE": "bash_complete",
+        "COMP_WORDS": "daskgraphpart ver",
+        "COMP_CWORD": "1",
+    }
+    assert run(env=env).stdout.split() == ["plain,verify"]
