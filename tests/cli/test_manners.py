@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -208,6 +209,13 @@ def test_a_mistake_in_a_configuration_is_one_line(
     told = capsys.readouterr().err
     assert "daskgraphpart.toml" in told and message in told
     assert len(told.splitlines()) == 1
+
+
+def test_the_configuration_in_the_documentation_is_one(graph: Path, directory: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "cli.md").read_text()
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (directory / "doc.toml").write_text(text)
+    assert call("--config", "doc.toml", "info", graph) == 0
 
 
 def test_compare_measures_what_it_was_told_to(graph: Path, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
