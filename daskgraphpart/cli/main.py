@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,14 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # what is said before the options of the command are parsed is for the same reader
+        if "--progress=json" in args or ("--progress", "json") in pairwise(args):
+            ctx.ensure_object(Session).use_json(True)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -118,7 +127,10 @@ def _configure(ctx: click.Context, path: Path, name: str) -> None:
     found = read_config(path, group, [param for param in shared if isinstance(param, click.Option)])
     values = with_shared(found.get(name, {}), found[""], command)
     ctx.default_map = {name: values}
-    ctx.ensure_object(Session).config = path
+    session = ctx.ensure_object(Session)
+    session.config = path
+    if values.get("progress") == "json":
+        session.use_json(True)
     if values:
         logger.info("options of %s: %s", path, ", ".join(key.replace("_", "-") for key in values))
 

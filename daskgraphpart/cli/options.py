@@ -186,10 +186,8 @@ def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
     """Show progress as `RESOURCE_OPTIONS` say; nothing when quiet."""
     from daskgraphpart.engine.progress import open_progress
 
-    kind = "none" if values["quiet"] else values["progress"]
-    if kind == "json":
-        click.get_current_context().ensure_object(Session).use_json()
-    with open_progress(kind) as listener:
+    click.get_current_context().ensure_object(Session).use_json(values["progress"] == "json")
+    with open_progress("none" if values["quiet"] else values["progress"]) as listener:
         yield listener
 
 

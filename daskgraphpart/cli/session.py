@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("daskgraphpart")
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
+STDERR_FORMAT = "%(levelname)s: %(message)s"
 FILE_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 
 
@@ -47,7 +48,7 @@ class Session:
         """Log to standard error, unless the process that calls us has a log of its own."""
         logger.setLevel(logging.INFO)
         if not logging.getLogger().handlers:
-            self._add(_StderrHandler(), "%(levelname)s: %(message)s")
+            self._add(_StderrHandler(), STDERR_FORMAT)
 
     def log_to(self, path: str) -> None:
         """Also log to the end of a file, with the time of each line.
@@ -64,12 +65,12 @@ class Session:
                 "the log cannot be written", file=path, place="--log-file", found=fault.strerror
             ) from fault
 
-    def use_json(self) -> None:
-        """Write JSON lines only to standard error from now on."""
-        self.as_json = True
+    def use_json(self, as_json: bool) -> None:
+        """Write JSON lines only to standard error from now on, or lines for people."""
+        self.as_json = as_json
         for handler in self.handlers:
             if isinstance(handler, _StderrHandler):
-                handler.setFormatter(_JsonFormatter())
+                handler.setFormatter(_JsonFormatter() if as_json else logging.Formatter(STDERR_FORMAT))
 
     def close(self) -> None:
         """Take the log down."""

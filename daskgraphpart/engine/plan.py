@@ -64,11 +64,11 @@ def _num_rows(unit: Any) -> int:
         count = getattr(unit, name, None)
         if isinstance(count, int):
             return count
-    inner = getattr(unit, "block", None) or getattr(unit, "rows", None)
-    if inner is not None and not isinstance(inner, tuple):
-        return _num_rows(inner)
-    if hasattr(unit, "stop") and not hasattr(unit, "path") and not hasattr(unit, "table"):
-        start = getattr(unit, "start", None)
-        first = getattr(unit, "first", None) if start is None else start
-        return -1 if first is None else int(unit.stop - first)
-    return -1
+    for name in ("block", "rows"):
+        inner = getattr(unit, name, None)
+        if inner is not None:
+            return _num_rows(inner)
+    if hasattr(unit, "path") or hasattr(unit, "table"):
+        return -1
+    first, stop = getattr(unit, "start", getattr(unit, "first", None)), getattr(unit, "stop", None)
+    return stop - first if isinstance(first, int) and isinstance(stop, int) else -1

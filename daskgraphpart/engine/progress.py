@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 class ProgressListener(Protocol):
     """Told when a pass begins, moves and ends. Any object with these four methods will do."""
 
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """A pass of so many units, bytes and rows begins; rows are 0 where they are not known."""
 
-    def advance(self, nbytes: int, num_rows: int) -> None:
+    def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """One unit that moved so many bytes and rows is done."""
 
     def end(self) -> None:
@@ -42,10 +42,10 @@ PROGRESS_KINDS = ("auto", "bar", "notebook", "log", "json", "none")
 class SilentProgress:
     """Shows nothing."""
 
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """Do nothing."""
 
-    def advance(self, nbytes: int, num_rows: int) -> None:
+    def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """Do nothing."""
 
     def end(self) -> None:

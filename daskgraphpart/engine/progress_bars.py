@@ -23,19 +23,19 @@ class TerminalProgress:
 
     def __init__(self) -> None:
         self._bars = Bars(
-            _Name(), BarColumn(bar_width=12), _Amount(), _Rates(), _Left(), console=Console(stderr=True),
+            _Name(), BarColumn(bar_width=8), _Amount(), _Rates(), _Left(), console=Console(stderr=True),
             redirect_stdout=False, transient=True,
         )  # fmt: skip
         self._meter = Meter("", 0, 0)
         self._task: TaskID | None = None
         self._bars.start()
 
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """Show a bar."""
         self._meter = Meter(name, num_units, nbytes, num_rows)
         self._task = self._bars.add_task(name, total=STEPS, meter=self._meter)
 
-    def advance(self, nbytes: int, num_rows: int) -> None:
+    def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """Move the bar."""
         self._meter.advance(nbytes, num_rows)
         if self._task is not None:
@@ -74,12 +74,12 @@ class _Cell(ProgressColumn):
 
 class _Name(_Cell):
     def text(self, meter: Meter) -> str:
-        return f"{meter.read().stage:<18}"
+        return f"{meter.read().stage:<14}"
 
 
 class _Amount(_Cell):
     def text(self, meter: Meter) -> str:
-        return meter.read().amount
+        return meter.read().amount.replace(" of ", "/")
 
 
 class _Rates(_Cell):

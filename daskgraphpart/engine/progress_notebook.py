@@ -26,12 +26,12 @@ class NotebookProgress:
         self._meter: Meter | None = None
         self._last = 0.0
 
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """Add a row."""
         self._meter = Meter(name, num_units, nbytes, num_rows)
         self._show()
 
-    def advance(self, nbytes: int, num_rows: int) -> None:
+    def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """Move the bar of the last row."""
         assert self._meter is not None, "a stage advances after it has begun"
         self._meter.advance(nbytes, num_rows)

@@ -35,12 +35,12 @@ class LogProgress:
         self._meter = Meter("", 0, 0)
         self._last = 0.0
 
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """Remember the size of the pass."""
         self._meter = Meter(name, num_units, nbytes, num_rows)
         self._last = 0.0
 
-    def advance(self, nbytes: int, num_rows: int) -> None:
+    def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """Write a line when the last one is old enough."""
         self._meter.advance(nbytes, num_rows)
         reading = self._meter.read()
@@ -80,13 +80,13 @@ class JsonProgress:
         self._meter = Meter("", 0, 0)
         self._last = 0.0
 
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """Write the size of the pass."""
         self._meter = Meter(name, num_units, nbytes, num_rows)
         self._last = 0.0
         self._tell("begin", self._meter.read())
 
-    def advance(self, nbytes: int, num_rows: int) -> None:
+    def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """Write how far the pass is, unless an event was written just now."""
         self._meter.advance(nbytes, num_rows)
         reading = self._meter.read()

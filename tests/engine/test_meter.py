@@ -149,6 +149,7 @@ class Whole:
         ([OfFile()], [0]),
         ([Whole(), Whole()], [0, 0]),
         ([(1, 2), None], [0, 0]),
+        ([slice(None), Outer((1, 2)), Outer(None)], [0, 0, 0]),
         ([], []),
     ],
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import call
@@ -15,9 +17,7 @@ import daskgraphpart as dgp
 from daskgraphpart.engine.progress import PROGRESS_KINDS, open_progress
 from daskgraphpart.errors import OptionError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "cli.md"
 RESOURCES = dgp.Resources(1 << 28, "sync")
 
 
@@ -76,6 +76,8 @@ def test_json_lines_tell_every_event(capsys: pytest.CaptureFixture[str]) -> None
     }  # fmt: skip
     assert events[1]["units_done"] == 2 and events[1]["bytes_done"] == 2000 and events[1]["seconds_left"] == 0
     assert events[4]["text"] == "a <note> [bold]"
+    documented = set(re.findall(r"`(\w+)`", PAGE.read_text()))
+    assert {key for event in events for key in event} | {event["event"] for event in events} <= documented
 
 
 def test_long_stages_tell_how_far_they_are(
@@ -111,7 +113,7 @@ def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[" in shown
     assert "stage-1: 2.0 kB in" in shown
     assert "a <note> [bold]" in shown
-    assert "unfinished" in shown and "1.0 kB of 2.0 kB" in shown
+    assert "unfinished" in shown and "1.0 kB/2.0 kB" in shown
     monkeypatch.setitem(os.environ, "TERM", "dumb")
     plain = Terminal()
     monkeypatch.setattr(sys, "stderr", plain)

@@ -1,0 +1,191 @@
+"""Command lines of DGL's scripts run here with the name of the command changed; what has no effect is said."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+from commands import call, every_command
+from graphs import file_hashes
+from parmetis_programs import pm_dglpart2
+
+from daskgraphpart.cli.dgl_flags import DglOption
+from daskgraphpart.cli.main import group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "cli.md"
+
+# all options of the scripts in github.com/dmlc/dgl, tools/, at 2.5; of convert_partition.py at 0.8
+SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "random_partition.py": ("assign", ("--in_dir", "--out_dir", "--num_partitions")),
+    "dispatch_data.py": (
+        "dispatch",
+        (
+            "--in-dir", "--metadata-filename", "--partitions-dir", "--out-dir", "--ip-config", "--master-port",
+            "--log-level", "--python-path", "--ssh-port", "--process-group-timeout", "--save-orig-nids",
+            "--save-orig-eids", "--use-graphbolt", "--graph-formats",
+        ),
+    ),
+    "convert_partition.py": (
+        "convert",
+        (
+            "--input-dir", "--graph-name", "--schema", "--num-parts", "--num-node-weights", "--workspace",
+            "--node-attr-dtype", "--edge-attr-dtype", "--output", "--removed-edges",
+        ),
+    ),
+    "verify_partitions.py": (
+        "verify", ("--orig-dataset-dir", "--part-graph-dir", "--partitions-dir", "--log-level"),
+    ),
+    "change_etype_to_canonical_etype.py": ("migrate", ("--part-config",)),
+    "parmetis_preprocess.py": (
+        "parmetis write", ("--schema_file", "--input_dir", "--output_dir", "--num_parts", "--log_level"),
+    ),
+    "parmetis_postprocess.py": (
+        "parmetis read", ("--postproc_input_dir", "--schema_file", "--parmetis_output_file", "--partitions_dir"),
+    ),
+}  # fmt: skip
+ALL = [(script, command, flag) for script, (command, flags) in SCRIPTS.items() for flag in flags]
+
+
+def command_of(words: str) -> click.Command:
+    found: Any = group
+    for word in words.split():
+        found = found.get_command(click.Context(found), word)
+    assert isinstance(found, click.Command)
+    return found
+
+
+def option_of(words: str, flag: str) -> click.Option:
+    spelled = flag.replace("_", "-")
+    (option,) = (
+        param for param in command_of(words).params if isinstance(param, click.Option) and spelled in param.opts
+    )
+    return option
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("flags") / "graph"
+    sizes = ("--nodes", "2000", "--edges", "8000", "--features", "2")
+    assert call("generate", directory, "--kind", "mag", *sizes, "--quiet") == 0
+    return directory
+
+
+@pytest.mark.parametrize(("script", "command", "flag"), ALL)
+def test_every_option_of_dgls_scripts_parses(script: str, command: str, flag: str, tmp_path: Path) -> None:
+    option = option_of(command, flag)
+    (tmp_path / "ips").touch()
+    value = {"--log-level": "INFO", "--log_level": "CRITICAL", "--ip-config": str(tmp_path / "ips")}.get(flag, "1")
+    words = [flag] if option.is_flag else [flag, value]
+    more = ["--num-parts", "2"] if command == "assign" and "num" not in flag else []
+    parent = click.Context(group, **group.context_settings)
+    ctx = command_of(command).make_context(command, words + more, parent=parent)
+    assert option.expose_value is False or str(ctx.params[str(option.name)]) in (value, "True")
+
+
+def documented() -> Iterator[tuple[str, str, str, str]]:
+    """Rows of the table in the documentation: script, command, option, what it is here."""
+    for line in PAGE.read_text().splitlines():
+        match = re.fullmatch(r"\| `(\w+\.py)` \| `([a-z ]+)` \| `(--[\w-]+)` \| (.+) \|", line)
+        if match:
+            yield match[1], match[2], match[3], match[4]
+
+
+def test_the_table_in_the_documentation_lists_them_all() -> None:
+    rows = list(documented())
+    assert sorted(row[:3] for row in rows) == sorted(ALL)
+    for _, command, flag, text in rows:
+        option = option_of(command, flag)
+        is_unused = isinstance(option, DglOption) and not option.expose_value
+        assert text.startswith("no effect: ") == is_unused, flag
+
+
+def test_no_script_but_the_listed_ones_has_options_here() -> None:
+    found = {
+        (param.script, " ".join(path), name)
+        for path, command in every_command().items()
+        for param in command.params
+        if isinstance(param, DglOption)
+        for name in param.opts
+        if name.startswith("--")
+    }
+    assert found <= {(script, command, flag.replace("_", "-")) for script, command, flag in ALL}
+
+
+def test_a_whole_pipeline_of_dgls_scripts(graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    owners, out, ips = tmp_path / "owners", tmp_path / "out", tmp_path / "ips.txt"
+    ips.write_text("127.0.0.1\n127.0.0.2\n")
+    assert call("assign", "--in_dir", graph, "--out_dir", owners, "--num_partitions", "4", "--method", "random") == 0
+    caplog.clear()
+    flags = [
+        "--in-dir", graph, "--metadata-filename", "metadata.json", "--partitions-dir", owners, "--out-dir", out,
+        "--ip-config", ips, "--master-port", "12345", "--log-level", "INFO", "--python-path", "/usr/bin/python3",
+        "--ssh-port", "22", "--process-group-timeout", "1800", "--save-orig-nids", "--save-orig-eids",
+        "--use-graphbolt", "--graph-formats", "coo,csc",
+    ]  # fmt: skip
+    assert call("dispatch", *flags) == 0
+    told = {
+        record.message.partition(" is accepted")[0]: record.levelname
+        for record in caplog.records
+        if "no effect" in record.message
+    }
+    assert told == {
+        "--master-port": "INFO", "--python-path": "INFO", "--ssh-port": "INFO", "--process-group-timeout": "INFO",
+        "--save-orig-nids": "INFO", "--save-orig-eids": "INFO", "--use-graphbolt": "WARNING",
+    }  # fmt: skip
+    caplog.clear()
+    where = ("--orig-dataset-dir", graph, "--part-graph-dir", out, "--partitions-dir", owners)
+    assert call("verify", *where, "--log-level", "info") == 0
+    assert "--partitions-dir is accepted and has no effect" in caplog.text
+    caplog.clear()
+    assert call("migrate", "--part-config", out / "metadata.json") == 0
+    assert "no effect" not in caplog.text
+
+
+def test_the_scripts_around_parmetis(graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shutil.copytree(graph, tmp_path / "in")
+    (tmp_path / "in" / "metadata.json").rename(tmp_path / "in" / "other.json")
+    pm, owners = tmp_path / "pm", tmp_path / "owners"
+    before = ("--schema_file", "other.json", "--input_dir", tmp_path / "in", "--output_dir", pm, "--num_parts", "4")
+    assert call("parmetis", "write", *before, "--log_level", "INFO") == 0
+    assert "--num-parts is accepted and has no effect" in caplog.text
+    pm_dglpart2(pm, "mag", 4, 2)
+    after = ("--postproc_input_dir", tmp_path / "in", "--schema_file", "other.json")
+    files = ("--parmetis_output_file", pm / "mag_part.4", "--partitions_dir", owners)
+    assert call("parmetis", "read", *after, *files, "--quiet") == 0
+    assert call("parmetis", "read", graph, pm / "mag_part.4", tmp_path / "same", "--quiet") == 0
+    assert file_hashes(owners) == file_hashes(tmp_path / "same")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("verify", "a", "b", "--part-graph-dir", "c"),
+        ("verify", "a", "--orig-dataset-dir", "c"),
+        ("migrate", "a", "--part-config", "b"),
+        ("parmetis", "write", "a", "b", "--input_dir", "c"),
+        ("parmetis", "read", "a", "b", "c", "--partitions_dir", "d"),
+    ],
+)
+def test_a_path_is_given_once(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(*arguments) == 2
+    told = capsys.readouterr().err
+    assert "Give" in told and len(told.splitlines()) == 1
+
+
+def test_convert_finds_the_name_of_the_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("convert", tmp_path, tmp_path / "out") == 2
+    assert "--graph-name: which graph?; expected one p000-GRAPH_NAME_nodes.txt, found none" in capsys.readouterr().err
+    for name in ("p000-a_nodes.txt", "p000-b_nodes.txt"):
+        (tmp_path / name).touch()
+    assert call("convert", tmp_path, tmp_path / "out") == 2
+    assert "found a, b" in capsys.readouterr().err
+    (tmp_path / "p000-b_nodes.txt").unlink()
+    assert call("convert", tmp_path, tmp_path / "out") == 2
+    assert "a.json" in capsys.readouterr().err  # the schema of that graph

@@ -1,0 +1,399 @@
+"""What holds for every command, now and later: help, usage errors, configuration files, logs, completion, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.shell_completion import BashComplete
+from commands import call, every_command
+
+from daskgraphpart.cli import options
+from daskgraphpart.cli.main import COMMANDS, group
+from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.partitioned.graph import open_partitions
+
+PROGRAM = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from daskgraphpart.cli.main import main; main()"
+)
+
+
+EVERY = every_command()
+LEAVES = {path: command for path, command in EVERY.items() if not isinstance(command, click.Group)}
+
+
+def named(path: tuple[str, ...]) -> str:
+    return "-".join(path)
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory of every test, and no configuration of the user's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("manners") / "graph"
+    assert call("generate", directory, "--nodes", "2000", "--edges", "1e4", "--features", "2", "--quiet") == 0
+    return directory
+
+
+def run(*arguments: Any, **how: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "daskgraphpart", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **how)
+
+
+@pytest.mark.parametrize("path", EVERY, ids=named)
+def test_every_help_has_an_example_that_parses(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(*path, "--help") == 0
+    Path("ips.txt").touch()  # an example names it
+    shown = capsys.readouterr().out.replace("\\\n", "")
+    examples = [
+        line.strip() for line in shown.splitlines() if line.strip().startswith("daskgraphpart " + " ".join(path))
+    ]
+    assert examples
+    for example in examples:
+        words = example.partition(" > ")[0].replace("'", "").split()[1 + len(path) :]
+        if path in LEAVES:
+            EVERY[path].make_context(named(path), words, parent=click.Context(group, **group.context_settings))
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=named)
+def test_every_option_has_help(path: tuple[str, ...]) -> None:
+    missing = [param.name for param in LEAVES[path].params if isinstance(param, click.Option) and not param.help]
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=named)
+def test_every_command_logs_as_told(path: tuple[str, ...]) -> None:
+    assert {"log_level", "log_file"} <= {param.name for param in LEAVES[path].params}
+
+
+def test_commands_are_listed_with_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("--help") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(f"{name} {text}" in shown for name, text in COMMANDS.items())
+    for code in ("0 done", "1 verify", "2 a mistake", "3 the machine", "70 a bug", "130 interrupted"):
+        assert code in shown
+
+
+def test_the_number_of_parts_is_the_only_choice_one_has_to_make() -> None:
+    required = {
+        (*path, param.name)
+        for path, command in LEAVES.items()
+        for param in command.params
+        if isinstance(param, click.Option) and param.required
+    }
+    assert {of for of in required if of[-1] != "num_parts"} == {("chunk", "edges")}  # its input
+    assert {("assign", "num_parts"), ("partition", "num_parts")} <= required
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=named)
+def test_a_mistake_of_usage_is_one_line(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(*path, "--no-such-option") == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: No such option")
+    assert told.err.endswith(f"See daskgraphpart {' '.join(path)} --help.\n")
+    assert len(told.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("shuffle",), "No such command 'shuffle'."),
+        (("parmetis", "run"), "No such command 'run'."),
+        (("partition", "a", "b"), "Missing option '--num-parts'."),
+        (("partition", "a", "--num-parts", "3"), "Missing argument 'OUT_DIR'."),
+        (("partition", "a", "b", "--num-parts", "many"), "'many' is not a valid integer."),
+        (("partition", "a", "b", "--num-parts", "2", "--progress", "loud"), "'loud' is not one of 'auto', 'bar',"),
+        (("assign", "--num-parts", "2"), "Missing IN_DIR."),
+        (("verify",), "Missing OUT_DIR."),
+        (("verify", "out"), "Missing IN_DIR; without it, give --checksums."),
+        (("migrate",), "Missing CONFIG."),
+        (("completion",), "Missing argument"),
+        (("--config", "gone.toml", "info", "x"), "File 'gone.toml' does not exist."),
+        (("--log-level", "loud", "info", "x"), "'loud' is not one of"),
+    ],
+)
+def test_mistakes_say_what_is_wrong(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(*arguments) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert len(told.splitlines()) == 1
+
+
+def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call() in (0, 2)  # depends on the version of click
+    told = capsys.readouterr()
+    assert "Usage: daskgraphpart [OPTIONS] COMMAND" in told.out + told.err
+
+
+def test_options_may_be_spelled_with_underscores(graph: Path) -> None:
+    more = ("--graph_formats", "csc", "--keep_workspace", "--quiet")
+    assert call("partition", graph, "out", "--num_parts", "2", "--method", "random", *more) == 0
+    assert list(open_partitions("out").part(0).graph.formats) == ["csc"]
+
+
+# configuration files
+
+
+def test_a_configuration_gives_defaults_and_the_command_line_wins(
+    graph: Path, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (directory / "daskgraphpart.toml").write_text(
+        'memory = "1GB"\nquiet = true\n[partition]\nmethod = "random"\nnum-parts = 3\ngraph-formats = ["coo", "csc"]\n'
+        'out_edges = true\n[report]\nlabels = ["_N:label"]\n[parmetis.write]\nweight = ["train_mask"]\n'
+    )
+    assert call("partition", graph, "three") == 0
+    parts = open_partitions("three")
+    assert parts.num_parts == 3
+    assert set(parts.part(0).graph.formats) == {"coo", "csc"}
+    assert "options of daskgraphpart.toml: memory, quiet, method, num-parts, graph-formats, out-edges" in caplog.text
+    assert call("partition", graph, "two", "--num-parts", "2", "--graph-formats", "coo") == 0
+    assert open_partitions("two").num_parts == 2
+    assert set(open_partitions("two").part(0).graph.formats) == {"coo"}
+    assert call("--no-config", "partition", graph, "x", "--quiet") == 2
+    assert call("report", "three") == 2  # there are no such labels
+    assert call("parmetis", "write", graph, "pm") == 2  # nor such weights
+
+
+def test_the_first_configuration_is_used(graph: Path, directory: Path) -> None:
+    user = directory / "xdg" / "daskgraphpart" / "config.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text('[partition]\nnum-parts = 2\nmethod = "random"\nquiet = true\n')
+    assert call("partition", graph, "a") == 0
+    (directory / "daskgraphpart.toml").write_text('[partition]\nnum-parts = 3\nmethod = "random"\nquiet = true\n')
+    assert call("partition", graph, "b") == 0
+    (directory / "mine.toml").write_text('[partition]\nnum-parts = 4\nmethod = "random"\nquiet = true\n')
+    assert call("--config", "mine.toml", "partition", graph, "c") == 0
+    assert [open_partitions(name).num_parts for name in "abc"] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[partition]\nnum-prts = 2", "[partition]: unknown key; expected one of num-parts, method, balance,"),
+        ("[partition]\nin-dir = 'x'", "[partition]: unknown key"),
+        ("[dispatch]\nip-config = 'x'", "[dispatch]: unknown key"),
+        ("mem = '2GB'", "top: unknown key; expected one of memory, cluster, workers, workspace, progress, quiet,"),
+        ("[shuffle]\nx = 1", "[shuffle]: no such command; expected one of generate, chunk,"),
+        ("[parmetis]\nwrite = 1", "[parmetis.write]: no such command; expected one of"),
+        ("[parmetis.write]\nx = 1", "[parmetis.write]: unknown key; expected one of weight, overwrite,"),
+        ("[partition]\nrefine = 'yes'", "[partition] refine: not a switch; expected true or false, found yes"),
+        ("[partition]\nmethod = true", "[partition] method: not a value; expected text or a number, found True"),
+        ("[partition]\nseed = 2020-02-02", "[partition] seed: not a value"),
+        ("[partition", "not a TOML file"),
+        ("[partition]\nnum-parts = 'x'", "is not a valid integer. In daskgraphpart.toml."),
+    ],
+)
+def test_a_mistake_in_a_configuration_is_one_line(
+    text: str, message: str, directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "daskgraphpart.toml").write_text(text)
+    assert call("partition", "graph", "out") == 2
+    told = capsys.readouterr().err
+    assert "daskgraphpart.toml" in told and message in told
+    assert len(told.splitlines()) == 1
+
+
+def test_the_configuration_in_the_documentation_is_one(graph: Path, directory: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "cli.md").read_text()
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (directory / "doc.toml").write_text(text)
+    assert call("--config", "doc.toml", "info", graph) == 0
+
+
+def test_compare_measures_what_it_was_told_to(graph: Path, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (directory / "daskgraphpart.toml").write_text("[assign]\nnum-parts = 7\noverwrite = true\nprogress = 'bar'\n")
+    assert call("compare", graph, "--parts", "2", "--methods", "random", "--progress", "log") == 0
+    assert "\n    2  random" in capsys.readouterr().out
+
+
+# logs and progress
+
+
+def test_json_progress_is_json_lines_only_errors_included(graph: Path, directory: Path) -> None:
+    (directory / "daskgraphpart.toml").write_text('progress = "json"\n')
+    done = run("partition", graph, "out", "--num-parts", "2", "--method", "random", "--log-level", "debug")
+    assert done.returncode == 0
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert {event["event"] for event in events} - {"advance"} == {"begin", "end", "log"}
+    assert events[0]["text"] == "options of daskgraphpart.toml: progress"
+    assert {event["version"] for event in events} == {1}
+    assert "inner nodes" in done.stdout
+    failed = run("partition", graph, "out", "--num-parts", "2", "--method", "random")
+    assert failed.returncode == 2
+    error = json.loads(failed.stderr.splitlines()[-1])
+    assert error["event"] == "error" and error["exit_code"] == 2 and "not empty" in error["text"]
+
+
+def test_quiet_is_no_progress_whatever_is_asked_for(graph: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    more = ("--num-parts", "2", "--method", "random", "--progress", "json", "--quiet")
+    assert call("partition", graph, "out", *more) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_log_file_has_every_line_with_its_time(graph: Path, directory: Path) -> None:
+    more = ("--num-parts", "2", "--method", "random", "--log-level", "DEBUG", "--log-file", "job.log")
+    done = run("partition", graph, "out", *more)
+    assert done.returncode == 0
+    lines = (directory / "job.log").read_text().splitlines()
+    assert any("INFO bucket-edges: " in line for line in lines)
+    assert any(" DEBUG " in line for line in lines)
+    assert all(line[:2] == "20" for line in lines)
+    assert "INFO: bucket-edges: " in done.stderr
+    assert "\x1b" not in done.stderr
+    silent = run("--log-level", "error", "--log-file", directory / "none" / "job.log", "info", "out")
+    assert silent.returncode == 3
+    assert silent.stderr.startswith("error: ") and "--log-file" in silent.stderr
+    assert len(silent.stderr.splitlines()) == 1
+
+
+def test_in_a_terminal_there_are_bars_and_log_lines_above_them(graph: Path) -> None:
+    import pty
+
+    screen, terminal = pty.openpty()
+    command = [
+        sys.executable,
+        "-m",
+        "daskgraphpart",
+        "partition",
+        str(graph),
+        "out",
+        "--num-parts",
+        "2",
+        "--method",
+        "ldg",
+    ]
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(command, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, env=env)
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(screen, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    assert process.wait() == 0
+    os.close(screen)
+    assert process.stdout is not None
+    assert b"inner nodes" in process.stdout.read()
+    process.stdout.close()
+    assert b"\x1b[" in shown
+    assert b"bucket-edges: " in shown
+
+
+# completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script_of_the_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("completion", shell) == 0
+    script = capsys.readouterr().out
+    assert "_DASKGRAPHPART_COMPLETE" in script and "daskgraphpart" in script
+
+
+def test_commands_and_options_are_completed() -> None:
+    completion = BashComplete(group, {}, "daskgraphpart", "_DASKGRAPHPART_COMPLETE")
+    assert "partition" in [item.value for item in completion.get_completions([], "par")]
+    assert "--progress" in [item.value for item in completion.get_completions(["partition"], "--pro")]
+    choices = completion.get_completions(["partition", "--progress"], "")
+    assert [item.value for item in choices] == ["auto", "bar", "log", "json", "none"]
+
+
+# interruption
+
+
+@pytest.mark.parametrize("cluster", ["threads", "processes"])
+def test_an_interruption_is_one_line_and_the_same_command_continues(
+    cluster: str, directory: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert call("generate", "large", "--nodes", "2e4", "--edges", "3e5", "--features", "2", "--quiet") == 0
+    arguments = ["partition", "large", "out", "--num-parts", "4", "--method", "random", "--cluster", cluster]
+    command = [sys.executable, "-c", PROGRAM, *arguments, "--progress", "json"]
+    # a terminal sends the signal to all processes of the job
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if json.loads(line)["event"] == "end":
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    rest = [json.loads(line) for line in process.stderr.read().splitlines()]
+    process.stderr.close()
+    assert process.wait() == 130
+    told = [event for event in rest if event["event"] not in ("begin", "advance", "end")]
+    assert [(event["event"], event["exit_code"]) for event in told] == [("error", 130)]
+    assert told[0]["text"].startswith("interrupted; what is done is kept in ")
+    assert told[0]["text"].endswith("run the same command again to continue, or add --restart to start over")
+    again = run(*arguments, "--progress", "none")
+    assert again.returncode == 0
+    assert "INFO: continuing the unfinished run: " in again.stderr
+    assert call("verify", "large", "out", "--quiet") == 0
+
+
+def test_the_progress_of_one_call_does_not_change_the_next(capsys: pytest.CaptureFixture[str]) -> None:
+    names = {
+        param.name for param in click.command("x")(options.with_options(options.RESOURCE_OPTIONS)(lambda: None)).params
+    }
+    assert {"memory", "cluster", "workers", "workspace", "progress", "quiet"} <= names
+    assert call("partition", "gone", "out", "--num-parts", "2", "--progress", "json") == 2
+    assert json.loads(capsys.readouterr().err)["event"] == "error"
+    assert call("partition", "gone", "out", "--num-parts", "2") == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "told"),
+    [
+        (KeyboardInterrupt(), 130, "error: interrupted\n"),
+        (MemoryError(), 3, "error: out of memory; give a smaller --memory or fewer --workers\n"),
+        (OptionError("no", hint="try"), 2, "error: no; try\n"),
+        (EnvironmentFaultError("disk full"), 3, "error: disk full\n"),
+        (RuntimeError("odd"), 70, ""),
+    ],
+)
+def test_exit_codes_tell_whose_fault_it_was(
+    fault: BaseException,
+    code: int,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise fault
+
+    monkeypatch.setattr("daskgraphpart.chunked.graph.read_chunked", fail)
+    assert call("info", "graph") == code
+    assert capsys.readouterr() == ("", told)
+    assert ("this is a bug in daskgraphpart" in caplog.text) == (code == 70)
+
+
+def test_the_shell_is_answered() -> None:
+    env = {
+        **os.environ,
+        "_DASKGRAPHPART_COMPLETE": "bash_complete",
+        "COMP_WORDS": "daskgraphpart ver",
+        "COMP_CWORD": "1",
+    }
+    assert run(env=env).stdout.split() == ["plain,verify"]
