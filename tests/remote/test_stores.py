@@ -54,15 +54,15 @@ def test_a_url_has_the_names_of_a_path(names: list[str], more: str) -> None:
 def test_a_url_keeps_its_options_and_does_not_show_them(name: str) -> None:
     url = Url(f"s3://bucket/{name}", SECRET)
     for same in (str(url), url / "x", url.parent, url.container, pickle.loads(pickle.dumps(url)), located(url)):
-        assert SECRET == same.options
+        assert same.options == SECRET
         assert "hunter2" not in repr(same) + f"{same}"
     assert url == f"s3://bucket/{name}" and {url: 1}[f"s3://bucket/{name}"] == 1
 
 
 def test_only_stores_of_the_same_kind_get_the_options() -> None:
     url = Url("s3://bucket/graph", SECRET)
-    assert SECRET == (url / "s3://other/file").options
-    assert {} == (url / "http://other/file").options
+    assert (url / "s3://other/file").options == SECRET
+    assert (url / "http://other/file").options == {}
     assert isinstance(url / "/etc/passwd", Path)
 
 
@@ -125,9 +125,7 @@ def test_rows_far_from_each_other_are_asked_for_alone(memory: Any, monkeypatch: 
 
 def test_a_file_that_is_too_short_is_an_input_error(memory: Any) -> None:
     memory.pipe_file("/rows", bytes(10))
-    with pytest.raises(
-        InputFileError, match=r"memory://rows: file ends too early; expected at least 16 bytes, found 10"
-    ):
+    with pytest.raises(InputFileError, match=r"memory://rows: file ends too early; .* 16 bytes, found 10"):
         RemoteRows(Url("memory://rows"), 8, np.dtype("u1"), (8,)).read(0, 8)
 
 
@@ -196,7 +194,7 @@ def test_partitions_with_ids_that_were_kept_are_loaded_from_a_store(memory: Any,
 
 
 def test_a_workspace_in_a_store_is_one_error() -> None:
-    with pytest.raises(OptionError, match="the workspace cannot be in a store.*whole files"):
+    with pytest.raises(OptionError, match=r"the workspace cannot be in a store.*whole files"):
         detect_resources(workspace="s3://bucket/work")
     assert detect_resources(workspace="file:///scratch").workspace == "/scratch"
 
@@ -219,8 +217,7 @@ def test_a_missing_package_is_one_error(url: str, extra: str) -> None:
         ("generate", "memory://x", "--nodes", "10", "--edges", "10"),
         ("assign", "{graph}", "memory://x", "--num-parts", "2"),
         ("dispatch", "{graph}", "memory://owners", "{graph}-out"),
-        ("partition", "{graph}", "{graph}-out", "--num-parts", "2", "--method", "memory://x"),
-        ("write-parmetis", "{graph}", "memory://x"),
+        ("parmetis", "write", "{graph}", "memory://x"),
     ],
 )
 def test_what_takes_no_url_says_so(
@@ -238,7 +235,7 @@ def test_paths_of_a_file_system_in_the_metadata_of_a_store_are_one_error(memory:
     text = (tmp_path / "graph/metadata.json").read_text()
     first = next(word for word in text.split('"') if word.endswith(".csv"))
     memory.pipe_file("/graph/metadata.json", text.replace(first, "/etc/passwd").encode())
-    with pytest.raises(MetadataError, match="a path of a file system.*/etc/passwd"):
+    with pytest.raises(MetadataError, match=r"a path of a file system.*/etc/passwd"):
         read_chunked("memory://graph")
 
 
