@@ -11,6 +11,7 @@ from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, stored_data
+from daskgraphpart.remote.store import remembered_listings
 from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.atomic import environment_faults
@@ -58,7 +59,7 @@ def open_partitions(
     EnvironmentFaultError
         If a store fails, or refuses access.
     """
-    with environment_faults():
+    with environment_faults(), remembered_listings():
         config_path = find_config(path, storage_options)
         return PartitionedGraph(config_path, read_config(config_path, confined=confined))
 

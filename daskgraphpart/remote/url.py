@@ -33,11 +33,6 @@ class Url(StoredName):
     # ------------------------------------------------------------------------------------------------------ the name
 
     @property
-    def name(self) -> str:
-        """Last name."""
-        return posixpath.basename(self.inner)
-
-    @property
     def suffix(self) -> str:
         """Ending of the last name."""
         return PurePosixPath(self.name).suffix
