@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.metadata import DATA_FORMATS
@@ -15,12 +14,14 @@ from daskgraphpart.chunking.objects.write import TASK_MEMORY, ChunkConfig, write
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, check_choice
+from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.atomic import environment_faults, scratch_directory
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+    from pathlib import Path
 
     from daskgraphpart.chunking.objects.source import GraphSource
     from daskgraphpart.engine.progress import Progress
@@ -106,7 +107,7 @@ def chunk_graph(
     config = ChunkConfig(edge_format, data_format, delimiter)
     _check(config, num_chunks)
     source = describe(g, num_nodes, ndata_paths, edata_paths)
-    out = Path(output_path).absolute()
+    out = local_path(output_path, "a graph that is written").absolute()
     with claimed_directory(out, source.files, overwrite):
         return write_graph(source, name, out, (num_chunks, config), resources, progress)
 

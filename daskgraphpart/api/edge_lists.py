@@ -13,6 +13,7 @@ from daskgraphpart.chunking.edge_lists.pipeline import EdgeListJob
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import MetadataError, OptionError
+from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.atomic import environment_faults, scratch_directory
 
@@ -138,7 +139,7 @@ def chunk_edge_lists(
         edge_data or {},
         read,
     )
-    out = Path(out_dir).absolute()
+    out = local_path(out_dir, "a graph that is written").absolute()
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     with (
         environment_faults(),

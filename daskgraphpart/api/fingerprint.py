@@ -19,7 +19,7 @@ from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.display.units import format_size
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.remote.store import version_of
+from daskgraphpart.remote.store import remembered_listings, version_of
 from daskgraphpart.remote.url import Url, as_path
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ MOST_SHOWN = 3
 _FLAGS = {"trainers": "num_trainers_per_machine"}
 
 
+@remembered_listings()
 def fingerprint(
     command: str, graph: ChunkedGraph, options: Mapping[str, Any], files: Iterable[Path] = ()
 ) -> dict[str, Any]:

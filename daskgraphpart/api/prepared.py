@@ -23,7 +23,7 @@ from daskgraphpart.dispatching.remote_output import (
 )
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.upload_files import upload_partitions
-from daskgraphpart.remote.url import Url, as_path, located
+from daskgraphpart.remote.url import Url, as_path, local_path, located
 from daskgraphpart.storage.atomic import environment_faults
 
 if TYPE_CHECKING:
@@ -154,5 +154,5 @@ def _identity(
 
 def files_of(options: AssignOptions) -> list[Path]:
     """Files that an assignment depends on, those of the graph aside."""
-    owners = [] if options.method in METHODS else owner_files(options.method)
+    owners = [] if options.method in METHODS else owner_files(local_path(options.method, "an assignment"))
     return [*owners, *balance_files(options.balance)]

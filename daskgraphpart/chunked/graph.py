@@ -11,6 +11,7 @@ from daskgraphpart.display.tables import html_table, text_table
 from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.remote.store import remembered_listings
 from daskgraphpart.remote.url import as_path, located
 from daskgraphpart.schema import DataSpec, GraphSchema
 from daskgraphpart.storage.atomic import environment_faults
@@ -137,7 +138,7 @@ def read_chunked(
     InputFileError
         If the headers of data files do not fit the metadata.
     """
-    with environment_faults():
+    with environment_faults(), remembered_listings():
         return _read_headers(read_metadata(located(path, storage_options), confined=confined))
 
 

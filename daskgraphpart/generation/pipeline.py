@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.metadata import DATA_FORMATS
@@ -13,10 +12,12 @@ from daskgraphpart.chunked.write_pieces import BYTES_PER_FILE, EDGES_PER_FILE, S
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.generation.recipes import Recipe, communities_recipe, mag_recipe, make_edges, make_rows, rmat_recipe
+from daskgraphpart.remote.url import local_path
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+    from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec, RowType
@@ -111,7 +112,7 @@ def generate(
     _check_sizes(num_nodes, num_edges, feature_width, num_chunks)
     _check_least_nodes(kind, num_nodes)
     recipe = RECIPES[kind](num_nodes, num_edges, feature_width, labels, seed)
-    out = Path(out_dir)
+    out = local_path(out_dir, "a graph that is written")
     config = GenerateConfig(recipe, edge_format, data_format)
     units = _units(config, out, num_chunks)
     sizes = [(u.stop - u.start) * (16 if u.spec is None else u.spec.row_nbytes) for u in units]

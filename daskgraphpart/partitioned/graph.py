@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daskgraphpart.book import canonical_tuple
@@ -12,6 +11,8 @@ from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, stored_data
+from daskgraphpart.remote.store import remembered_listings
+from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.atomic import environment_faults
 
@@ -58,7 +59,7 @@ def open_partitions(
     EnvironmentFaultError
         If a store fails, or refuses access.
     """
-    with environment_faults():
+    with environment_faults(), remembered_listings():
         config_path = find_config(path, storage_options)
         return PartitionedGraph(config_path, read_config(config_path, confined=confined))
 
@@ -284,7 +285,7 @@ class PartitionedGraph:
         if kind not in self.ntypes:
             kind = self.book.canonical_etype(kind)
         view: NodeView | EdgeView = self.nodes[kind] if kind in self.ntypes else self.edges[kind]
-        target = None if out is None else Path(out)
+        target = None if out is None else local_path(out, "the output")
         return reorder(rows, view.original_ids, target, resources, how, to_original=to_original)
 
     def _arrays(self, what: str, types: tuple[str, ...], regions_of: Callable[[Part], Regions]) -> Data:

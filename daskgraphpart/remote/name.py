@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Self
 
@@ -52,3 +53,8 @@ class StoredName(str):
         """The bucket, or whatever the first name is."""
         first = self.inner.lstrip("/").partition("/")[0]
         return type(self)(f"{self.protocol}://{first}", self.options)
+
+    @property
+    def name(self) -> str:
+        """Last name."""
+        return posixpath.basename(self.inner)

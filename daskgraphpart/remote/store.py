@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import (
@@ -30,6 +31,9 @@ EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 """Extras of the package, by protocol."""
 
 _BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "az")
+_LISTINGS: ContextVar[dict[str, dict[str, dict[str, Any]] | None] | None] = ContextVar("listings", default=None)
+
+_REFUSED = "the store refuses access"
 _KEYS_HINT = "check the credentials: environment, configuration of fsspec, or storage_options"
 _AGAIN_HINT = "check the network and the address of the store, and run again"
 
@@ -82,9 +86,7 @@ def store_faults(url: StoredName) -> Iterator[None]:
         raise InputFileNotFoundError("no such file", file=str(url), found=_first_line(fault)) from fault
     except Exception as fault:
         if isinstance(fault, PermissionError) or "credentials" in str(fault).lower():
-            raise EnvironmentFaultError(
-                "the store refuses access", file=str(url), found=_first_line(fault), hint=_KEYS_HINT
-            ) from fault
+            raise EnvironmentFaultError(_REFUSED, file=str(url), found=_first_line(fault), hint=_KEYS_HINT) from fault
         raise EnvironmentFaultError(
             "the store failed", file=str(url), found=_first_line(fault), hint=_AGAIN_HINT
         ) from fault
@@ -102,15 +104,51 @@ def require_container(url: StoredName) -> None:
         return
     try:
         with store_faults(url):
-            filesystem(url).ls(url.container, detail=False)
+            filesystem(url).info(url.container)
+    except EnvironmentFaultError as fault:
+        if fault.what != _REFUSED:  # a key may be good for some names in a bucket, and not for the bucket
+            raise
     except InputFileNotFoundError as fault:
         raise InputFileNotFoundError(
             "no such bucket", file=str(url), place=url.container.inner, hint="check its name, or create it"
         ) from fault
 
 
+@contextmanager
+def remembered_listings() -> Iterator[None]:
+    """Ask for whole directories while this lasts, instead of for one file after another, and remember the answers.
+
+    For looking at all files of a graph: a store lists a thousand of them in the time it tells of one.
+    """
+    token = _LISTINGS.set({})
+    try:
+        yield
+    finally:
+        _LISTINGS.reset(token)
+
+
+def _listed(url: StoredName) -> dict[str, dict[str, Any]] | None:
+    """Entries of the directory of a file, if they are remembered; None where a store has to be asked for each."""
+    listings = _LISTINGS.get()
+    directory, _, _ = url.rpartition("/")
+    # the top of a bucket may hold anything
+    if listings is None or url.protocol not in _BUCKETS or directory in (url.container, f"{url.protocol}:/"):
+        return None
+    if directory not in listings:
+        try:
+            listings[directory] = _entries(type(url)(directory, url.options))
+        except EnvironmentFaultError as fault:
+            if fault.what != _REFUSED:
+                raise
+            listings[directory] = None  # a key that may read, and not list
+    return listings[directory]
+
+
 def info_of(url: StoredName) -> dict[str, Any] | None:
     """What the store tells of a file or directory; None if there is neither."""
+    listed = _listed(url)
+    if listed is not None:
+        return listed.get(url.name)
     fs = filesystem(url)
     try:
         with store_faults(url):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,14 +33,9 @@ class Url(StoredName):
     # ------------------------------------------------------------------------------------------------------ the name
 
     @property
-    def name(self) -> str:
-        """Last name."""
-        return posixpath.basename(self.inner)
-
-    @property
     def suffix(self) -> str:
         """Ending of the last name."""
-        return posixpath.splitext(self.name)[1]
+        return PurePosixPath(self.name).suffix
 
     @property
     def parent(self) -> Url:

@@ -206,7 +206,7 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
         If it is not an npy file, does not hold plain numbers in rows, or is shorter than its header says.
     """
     name = os.fspath(path)
-    if not is_file(name):
+    if not isinstance(name, Url) and not is_file(name):  # opening a remote file tells whether it is there
         raise InputFileNotFoundError("no such file", file=name)
     with naming(name), open_for_reading(name) as file:
         size = size_of_open(file)

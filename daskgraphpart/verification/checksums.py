@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.dgl_layout.manifest import find_manifest, read_manifest
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.remote.store import remembered_listings
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.verification.findings import Finding
 
@@ -43,6 +44,7 @@ def manifest_of(config: Location, graph_name: str | None) -> Manifest | None:
     return None if path is None else read_manifest(path)
 
 
+@remembered_listings()
 def size_findings(manifest: Manifest) -> list[Finding]:
     """Files that are missing, or of another size than the manifest says."""
     findings = []
@@ -77,9 +79,9 @@ def checksum_findings(manifest: Manifest, runner: Runner, *, quick: bool = False
         Whether large files are left out.
     """
     names, left = [], QUICK_NBYTES
+    sound = _sizes_agree(manifest)
     for name, expected in sorted((manifest.files or {}).items(), key=lambda item: item[1].nbytes):
-        path = manifest.path.parent / name
-        if not path.is_file() or path.stat().st_size != expected.nbytes:
+        if name not in sound:
             continue
         if quick and (expected.nbytes > QUICK_FILE_NBYTES or expected.nbytes > left):
             break
@@ -98,6 +100,14 @@ def checksum_findings(manifest: Manifest, runner: Runner, *, quick: bool = False
         if manifest.files and found.digest != manifest.files[name].digest
     ]  # fmt: skip
     return Checked(findings, len(names))
+
+
+@remembered_listings()
+def _sizes_agree(manifest: Manifest) -> set[str]:
+    """Files that are there and have the size they should have."""
+    paths = {name: manifest.path.parent / name for name in manifest.files or {}}
+    there = [name for name, path in paths.items() if path.is_file()]
+    return {name for name in there if manifest.files and paths[name].stat().st_size == manifest.files[name].nbytes}
 
 
 def option_findings(manifest: Manifest, config_hops: int, num_halo: list[int]) -> list[Finding]:

@@ -118,6 +118,27 @@ def test_a_row_is_read_without_the_rows_around_it(s3: S3, local: Path, monkeypat
     assert (array[[299, 7]].compute() == expected[[299, 7]]).all()
 
 
+def test_a_graph_of_many_files_is_opened_with_few_requests(
+    s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import s3fs
+
+    make_graph().write(tmp_path / "graph", edge_format="numpy", data_format="numpy", num_chunks=20)
+    copy_in(tmp_path / "graph", s3.files, URL_IN)
+    asked, ask = [], s3fs.S3FileSystem._call_s3
+
+    async def recorded(self: Any, method: str, *settings: Any, **what: Any) -> Any:
+        asked.append(method)
+        return await ask(self, method, *settings, **what)
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", recorded)
+    graph = read_chunked(URL_IN, storage_options=s3.options)
+    assert repr(read_chunked(tmp_path / "graph")) == repr(graph)
+    assert len(graph.files) == 120
+    assert asked.count("get_object") == 1 + len(graph.files)
+    assert asked.count("head_object") < 10
+
+
 def test_a_missing_bucket_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
     for attempt in (
         lambda: read_chunked("s3://nobody/graph", storage_options=s3.options),

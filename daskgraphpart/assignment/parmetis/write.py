@@ -11,6 +11,7 @@ from daskgraphpart.assignment.parmetis.write_edges import write_edges
 from daskgraphpart.assignment.parmetis.write_nodes import check_weights, weighted_types, write_nodes
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.remote.url import as_path
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.parmetis.sizes import ParmetisSizes
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.remote.url import Location
     from daskgraphpart.schema import GraphSchema
 
 
@@ -113,7 +115,7 @@ def id_ranges(schema: GraphSchema) -> dict[str, dict[str, list[int]]]:
     return ranges
 
 
-def claim_files(files: ParmetisFiles, graph: ChunkedGraph, metadata: Path, overwrite: bool) -> None:
+def claim_files(files: ParmetisFiles, graph: ChunkedGraph, metadata: Location, overwrite: bool) -> None:
     """Make the directory, and take away an earlier stats file, so that nothing looks whole until it is.
 
     Raises
@@ -121,7 +123,7 @@ def claim_files(files: ParmetisFiles, graph: ChunkedGraph, metadata: Path, overw
     OutputExistsError
         If a file is there already and may not be replaced, or belongs to the graph.
     """
-    inputs = {Path(file.path).resolve() for file in graph.files} | {metadata.resolve()}
+    inputs = {as_path(file.path).resolve() for file in graph.files} | {metadata.resolve()}
     for path in files.all:
         if path.resolve() in inputs:
             raise OutputExistsError("this file belongs to the graph", file=str(path), hint="give another directory")

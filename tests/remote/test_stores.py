@@ -1,0 +1,274 @@
+"""What holds in every store: names, rows by ranges, options that stay secret, errors before work starts."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from commands import call
+from hypothesis import given
+from hypothesis import strategies as st
+from remote_stores import contents_of, copy_in, local_contents, make_graph
+
+from daskgraphpart import detect_resources, load_partition, open_partitions, partition, partition_graph, read_chunked
+from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
+from daskgraphpart.partitioned.load import load_partition_book
+from daskgraphpart.remote.range_file import RangeFile
+from daskgraphpart.remote.rows import JoinedRows, RemoteRows
+from daskgraphpart.remote.url import Url, local_path, located
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.graph import ChunkedGraph
+
+NAMES = st.text(st.sampled_from("ab.-_ %"), min_size=1, max_size=5).filter(lambda name: name.strip(". "))
+SECRET = {"unused_secret_key": "hunter2"}
+RESOURCES = ("--memory", "200MB", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("local")
+    make_graph().write(root / "graph", edge_format="csv", data_format="parquet", num_chunks=2)
+    assert call("partition", root / "graph", root / "out", "--num-parts", "2", "--method", "random", *RESOURCES) == 0
+    return root
+
+
+# ---------------------------------------------------------------------------------------------------------------- names
+
+
+@given(st.lists(NAMES, min_size=1, max_size=5), NAMES)
+def test_a_url_has_the_names_of_a_path(names: list[str], more: str) -> None:
+    url, path = Url("s3://bucket/" + "/".join(names)), PurePosixPath("/bucket", *names)
+    for found, expected in ((url, path), (url / more, path / more), (url.with_name(more), path.with_name(more))):
+        assert found.name == expected.name and found.suffix == expected.suffix
+        assert f"s3:/{expected}" == found
+        assert f"s3:/{expected.parent}" == found.parent
+        assert [f"s3:/{parent}" for parent in expected.parents][:-1] == list(found.parents)
+
+
+@given(NAMES)
+def test_a_url_keeps_its_options_and_does_not_show_them(name: str) -> None:
+    url = Url(f"s3://bucket/{name}", SECRET)
+    for same in (str(url), url / "x", url.parent, url.container, pickle.loads(pickle.dumps(url)), located(url)):
+        assert same.options == SECRET
+        assert "hunter2" not in repr(same) + f"{same}"
+    assert url == f"s3://bucket/{name}" and {url: 1}[f"s3://bucket/{name}"] == 1
+
+
+def test_only_stores_of_the_same_kind_get_the_options() -> None:
+    url = Url("s3://bucket/graph", SECRET)
+    assert (url / "s3://other/file").options == SECRET
+    assert (url / "http://other/file").options == {}
+    assert isinstance(url / "/etc/passwd", Path)
+
+
+def test_urls_of_files_are_paths(local: Path) -> None:
+    assert located("file:///data/x") == Path("/data/x") == located("local:///data/x") == local_path("/data/x", "it")
+    assert repr(read_chunked(f"file://{local}/graph")) == repr(read_chunked(local / "graph"))
+    assert repr(open_partitions(f"file://{local}/out")) == repr(open_partitions(local / "out"))
+
+
+@pytest.mark.parametrize("name", ["s3://", "memory:///", "simplecache::s3://bucket/graph", "nix://bucket/graph"])
+def test_what_is_no_url_of_a_store_is_one_error(name: str) -> None:
+    with pytest.raises(OptionError):
+        read_chunked(name)
+
+
+# ----------------------------------------------------------------------------------------------------------------- rows
+
+
+@given(st.integers(0, 60), st.integers(1, 4), st.data())
+def test_remote_rows_are_taken_like_those_of_an_array(num_rows: int, width: int, data: Any) -> None:
+    import fsspec
+
+    rows = np.arange(num_rows * width, dtype="<i4").reshape(num_rows, width)
+    fsspec.filesystem("memory").pipe_file("/rows", b"12345" + rows.tobytes())
+    remote = RemoteRows(Url("memory://rows"), 5, rows.dtype, rows.shape)
+    joined = JoinedRows([remote, remote])
+    ids = np.array(data.draw(st.lists(st.integers(0, max(0, num_rows - 1)), max_size=9 if num_rows else 0)), np.int64)
+    start, stop = data.draw(st.tuples(st.integers(-70, 70), st.integers(-70, 70)))
+    both = np.concatenate([rows, rows])
+    for where in (ids, ids.reshape(-1, 1), slice(start, stop), slice(start, stop, 3), (slice(start, stop), 0)):
+        assert np.array_equal(rows[where], remote[where])
+        assert np.array_equal(both[where], joined[where])
+    mask = np.zeros(num_rows, bool)
+    mask[ids] = True
+    assert np.array_equal(rows[mask], remote[mask])
+    assert np.array_equal(rows, np.asarray(remote))
+
+
+def test_rows_far_from_each_other_are_asked_for_alone(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from daskgraphpart.remote import rows as module
+
+    monkeypatch.setattr(module, "GAP_NBYTES", 16)
+    monkeypatch.setattr(module, "PIECE_NBYTES", 64)
+    memory.pipe_file("/rows", np.arange(1000, dtype="<i8").tobytes())
+    spans, read = [], type(memory).cat_file
+
+    def recorded(self: Any, path: str, start: int, end: int) -> bytes:
+        spans.append((start // 8, end // 8))
+        found: bytes = read(self, path, start, end)
+        return found
+
+    monkeypatch.setattr(type(memory), "cat_file", recorded)
+    remote = RemoteRows(Url("memory://rows"), 0, np.dtype("<i8"), (1000,))
+    assert remote[np.array([900, 3, 1, 500])].tolist() == [900, 3, 1, 500]
+    assert spans == [(1, 4), (500, 501), (900, 901)]
+    spans.clear()
+    assert remote[np.arange(20)].tolist() == list(range(20))
+    assert max(stop - start for start, stop in spans) <= 8, "a request is bounded"
+
+
+def test_a_file_that_is_too_short_is_an_input_error(memory: Any) -> None:
+    memory.pipe_file("/rows", bytes(10))
+    with pytest.raises(InputFileError, match=r"memory://rows: file ends too early; .* 16 bytes, found 10"):
+        RemoteRows(Url("memory://rows"), 8, np.dtype("u1"), (8,)).read(0, 8)
+
+
+def test_a_remote_file_is_a_file_object(memory: Any) -> None:
+    content = bytes(range(200))
+    memory.pipe_file("/file", content)
+    with RangeFile(Url("memory://file")) as file:
+        assert content[:7] == file.read(7)
+        assert file.seek(-5, 2) == 195 and file.read(100) == content[195:]
+        assert file.seek(10) == 10 and file.read() == content[10:]
+
+
+# ---------------------------------------------------------------------------------------------------------------- whole
+
+
+def test_partitions_made_in_a_store_are_those_made_in_files(local: Path, memory: Any, tmp_path: Path) -> None:
+    copy_in(local / "graph", memory, "/graph")
+    more = ("--num-parts", "2", "--method", "random", "--workspace", tmp_path / "work", *RESOURCES)
+    assert call("partition", "memory://graph", "memory://out", *more) == 0
+    assert contents_of(memory, "/out") == local_contents(local / "out")
+    assert call("verify", "memory://graph", "memory://out", "--quiet") == 0
+    assert call("verify", "--checksums", "memory://out", "--quiet") == 0
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_damaged_file_in_a_store_is_found(local: Path, memory: Any) -> None:
+    copy_in(local / "out", memory, "/out")
+    content = memory.cat_file("/out/part1/node_feat.dgl")
+    memory.pipe_file("/out/part1/node_feat.dgl", content[:-8] + b"\xff" * 8)
+    assert call("verify", "--checksums", "memory://out", "--quiet") == 1
+    memory.rm_file("/out/part0/orig_nids.dgl")
+    assert call("verify", local / "graph", "memory://out", "--quiet") == 1
+
+
+def test_the_lazy_views_of_a_store_are_those_of_files(local: Path, memory: Any) -> None:
+    copy_in(local / "graph", memory, "/graph")
+    found: ChunkedGraph = read_chunked("memory://graph")
+    expected = read_chunked(local / "graph")
+    assert repr(expected) == repr(found)
+    for etype in expected.schema.etypes:
+        assert expected.edges[etype].compute().equals(found.edges[etype].compute())
+    copy_in(local / "out", memory, "/out")
+    there, here = open_partitions("memory://out"), open_partitions(local / "out")
+    for ntype, features in here.node_data.items():
+        for name, rows in features.items():
+            assert np.array_equal(rows.compute(), there.node_data[ntype][name].compute())
+    for key, ids in here.part(1).split_nids.items():
+        assert np.array_equal(ids, there.part(1).split_nids[key])
+    ids = np.array([3, 250, 0])
+    assert np.array_equal(here.nodes["user"].original_ids[ids], there.nodes["user"].original_ids[ids])
+
+
+def test_partitions_with_ids_that_were_kept_are_loaded_from_a_store(memory: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    ends = rng.integers(50, size=(2, 300))
+    partition_graph((ends[0], ends[1]), "kept", 2, tmp_path / "out", reshuffle=False)
+    copy_in(tmp_path / "out", memory, "/out")
+    found, expected = load_partition("memory://out", 1), load_partition(tmp_path / "out", 1)
+    assert (found[0].ndata["inner_node"] == expected[0].ndata["inner_node"]).all()
+    book = load_partition_book("memory://out", 0)[0]
+    assert book.nid2partid(np.arange(50)).tolist() == expected[3].nid2partid(np.arange(50)).tolist()
+    assert book.partid2nids(1).tolist() == expected[3].partid2nids(1).tolist()
+
+
+# --------------------------------------------------------------------------------------------------------------- errors
+
+
+def test_a_workspace_in_a_store_is_one_error() -> None:
+    with pytest.raises(OptionError, match=r"the workspace cannot be in a store.*whole files"):
+        detect_resources(workspace="s3://bucket/work")
+    assert detect_resources(workspace="file:///scratch").workspace == "/scratch"
+
+
+def test_an_output_in_a_store_without_a_workspace_is_one_error(local: Path, memory: Any) -> None:
+    with pytest.raises(OptionError, match=r"--workspace.*made in a workspace first"):
+        partition(local / "graph", "memory://out", 2, method="random")
+
+
+@pytest.mark.parametrize(("url", "extra"), [("gs://bucket/graph", "daskgraphpart[gcs]"), ("abfs://a/b", "fsspec")])
+def test_a_missing_package_is_one_error(url: str, extra: str) -> None:
+    with pytest.raises(MissingPackageError) as raised:
+        read_chunked(url)
+    assert extra in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("generate", "memory://x", "--nodes", "10", "--edges", "10"),
+        ("assign", "{graph}", "memory://x", "--num-parts", "2"),
+        ("dispatch", "{graph}", "memory://owners", "{graph}-out"),
+        ("parmetis", "write", "{graph}", "memory://x"),
+    ],
+)
+def test_what_takes_no_url_says_so(
+    command: tuple[str, ...], local: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert call(*(word.format(graph=local / "graph") for word in command)) == 2
+    assert "has to be in a file system" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_paths_of_a_file_system_in_the_metadata_of_a_store_are_one_error(memory: Any, tmp_path: Path) -> None:
+    make_graph().write(tmp_path / "graph")
+    text = (tmp_path / "graph/metadata.json").read_text()
+    first = next(word for word in text.split('"') if word.endswith(".csv"))
+    memory.pipe_file("/graph/metadata.json", text.replace(first, "/etc/passwd").encode())
+    with pytest.raises(MetadataError, match=r"a path of a file system.*/etc/passwd"):
+        read_chunked("memory://graph")
+
+
+def test_a_confined_graph_stays_below_its_url(memory: Any, tmp_path: Path) -> None:
+    make_graph().write(tmp_path / "graph")
+    copy_in(tmp_path / "graph", memory, "/deep/graph")
+    read_chunked("memory://deep/graph", confined=True)
+    text = memory.cat_file("/deep/graph/metadata.json").decode()
+    first = next(word for word in text.split('"') if word.endswith(".csv"))
+    memory.copy(f"/deep/graph/{first}", "/deep/outside.csv")
+    memory.pipe_file("/deep/graph/metadata.json", text.replace(first, "../outside.csv").encode())
+    read_chunked("memory://deep/graph")
+    with pytest.raises(MetadataError, match="leads out of the directory"):
+        read_chunked("memory://deep/graph", confined=True)
+
+
+def test_secrets_are_in_no_file_and_no_message(
+    local: Path, memory: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG, "daskgraphpart")
+    copy_in(local / "graph", memory, "/graph")
+
+    def failing(self: Any, path: str, value: bytes, *_: Any, **__: Any) -> None:
+        raise OSError("the store is full")
+
+    resources = detect_resources("200MB", workers=1, workspace=tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(memory), "pipe_file", failing)
+        with pytest.raises(EnvironmentFaultError, match="the store is full") as raised:
+            partition("memory://graph", "memory://out", 2, method="random", resources=resources, storage_options=SECRET)
+    journals = list(tmp_path.rglob("journal"))
+    assert len(journals) == 1
+    everything = b"".join(local_contents(tmp_path).values()).decode(errors="replace") + caplog.text + str(raised.value)
+    assert "memory://graph" in everything and "hunter2" not in everything
+    partition("memory://graph", "memory://out", 2, method="random", resources=resources, storage_options=SECRET)
+    assert contents_of(memory, "/out") == local_contents(local / "out")
