@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.planning.plan import Plan
+
+logger = logging.getLogger(__name__)
 
 
 @click.command("plan")
@@ -73,20 +76,20 @@ def foretell(
 ) -> Plan | None:
     """Show the plan of a run that is about to begin; None if it is to be quiet, or nothing can be planned.
 
-    What is wrong with the input is left to the run itself to say.
+    What is wrong with the input is left to the run itself to say, and no fault of a plan keeps it from running.
     """
     if values["quiet"]:
         return None
     from daskgraphpart.api.plan import plan
     from daskgraphpart.assignment.read_files import read_num_parts
-    from daskgraphpart.errors import GraphPartError
 
     try:
         num_parts = values["num_parts"] or read_num_parts(Path(method["method"]))
         if num_parts is None:
             return None
-        found = plan(graph, num_parts, out_dir=out_dir, **method, options=options, resources=resources_of({**values}))
-    except GraphPartError:
+        found = plan(graph, num_parts, out_dir=out_dir, **method, options=options, resources=resources_of(dict(values)))
+    except Exception:
+        logger.debug("no plan can be made", exc_info=True)
         return None
     click.echo(f"{found}\n")
     return found

@@ -15,7 +15,7 @@ from daskgraphpart.kernels.owner_sort import group_positions, group_starts
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILE_NBYTES = 32 << 20
+FILE_NBYTES, PIECES = 32 << 20, 8
 KERNEL_ROWS = 1 << 20
 KERNEL_SECONDS = 0.3
 REFERENCE_KERNEL = 0.0007
@@ -57,18 +57,20 @@ def calibrate(directory: Path) -> Calibration:
 
 def _disk(directory: Path) -> tuple[float, float, float]:
     """Rates of writing, reading, and writing to the cache; those of a usual disk where nothing may be written."""
-    content = np.random.default_rng(0).bytes(FILE_NBYTES)
+    content = np.random.default_rng(0).bytes(FILE_NBYTES // PIECES)
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             started = time.monotonic()
-            file.write(content)
+            for _ in range(PIECES):
+                file.write(content)
             file.flush()
             cached = time.monotonic() - started
             os.fsync(file.fileno())
             written = time.monotonic() - started
             file.seek(0)
             started = time.monotonic()
-            file.read()
+            while file.read(len(content)):
+                pass
             read = time.monotonic() - started
     except OSError:
         return 200e6, 1e9, 1e9

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.plan import Pass
     from daskgraphpart.planning.assumptions import Assumptions
 
+SHORTEST_LINE = 4  # bytes: two digits, a delimiter and a newline
+
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
@@ -82,12 +84,13 @@ class Expectations:
         return self._dealt(block.first_row, block.first_row + block.num_rows)
 
     def _lines(self, units: Any) -> list[int]:
-        """Lines of blocks of CSV: those that the metadata tell, in proportion to bytes."""
+        """Lines of blocks of CSV: those that the metadata tell, in proportion to bytes, and no more than fit."""
         lines, index = [], 0
         for etype, files in self.graph.edge_files.items():
             if not files or files[0].format != "csv":
                 continue
-            total, num_edges, done = sum(file.nbytes for file in files), self.graph.schema.edge_type(etype).num_edges, 0
+            total, done = sum(file.nbytes for file in files), 0
+            num_edges = min(self.graph.schema.edge_type(etype).num_edges, (total + len(files)) // SHORTEST_LINE)
             while done < total:
                 after = done + units[index].stop - units[index].start
                 lines.append(num_edges * after // total - num_edges * done // total)

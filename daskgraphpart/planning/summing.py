@@ -50,7 +50,7 @@ def sum_up(runner: Rehearsal, facts: Facts) -> Plan:
     seconds = [seconds_of(note, resources.workers, speed, written) for note in runner.notes]
     passes = _by_name(runner.notes, seconds)
     process = PROCESS_NBYTES + PARQUET_NBYTES * any(file.format == "parquet" for file in graph.files)
-    peak, worker = _memory(passes, resources, process)
+    peak, worker = _memory(runner.notes, resources, process)
     sizes = choose_sizes(resources)
     needs = {workspace: runner.disk.peak}
     needs[facts.out] = needs.get(facts.out, 0) + facts.output_nbytes
@@ -99,18 +99,21 @@ def _by_name(notes: Sequence[Note], seconds: Sequence[float]) -> tuple[PlannedPa
     return tuple(found.values())
 
 
-def _memory(passes: Sequence[PlannedPass], resources: Resources, process: int) -> tuple[int, int]:
+def _memory(notes: Sequence[Note], resources: Resources, process: int) -> tuple[int, int]:
     """Peak of all processes, and of one task.
 
-    What tasks have freed stays with the process for the most part, so that the largest pass of a process decides, also
-    while a library runs in another.
+    What tasks have freed stays with their process for the most part, so that the largest pass until then counts while
+    a library runs in a process of its own.
     """
-    workers = resources.workers
-    ours = [min(workers, of.num_units) * of.task_memory for of in passes if of.name != LIBRARY_PASS]
-    theirs = [of.task_memory * min(workers, of.num_units) for of in passes if of.name == LIBRARY_PASS]
-    processes = 1 if resources.cluster in ("threads", "sync") else 1 + workers
-    peak = processes * process + max(ours, default=0) + max(theirs, default=0)
-    return peak, max((of.task_memory for of in passes), default=0)
+    peak = largest = 0
+    for note in notes:
+        held = min(resources.workers, note.num_units) * note.task_memory
+        if note.name == LIBRARY_PASS:
+            peak = max(peak, largest + held)
+        else:
+            largest = max(largest, held)
+    processes = 1 if resources.cluster in ("threads", "sync") else 1 + resources.workers
+    return processes * process + max(peak, largest), max((note.task_memory for note in notes), default=0)
 
 
 def _memory_warnings(peak: int, resources: Resources) -> list[str]:

@@ -210,6 +210,18 @@ def test_impossible_plans_are_one_error(graph: Path) -> None:
         dgp.plan(graph, 2, resources=dgp.detect_resources("1MB"))
 
 
+def test_metadata_that_claim_more_lines_than_there_can_be_are_refused(tmp_path: Path) -> None:
+    schema = GraphSchema("g", (NodeType("n", 9),), (EdgeType("n", "e", "n", 20),))
+    Graph(schema, {"n:e:n": (np.arange(20) % 9, np.arange(20) % 7)}).write(tmp_path / "g", edge_format="csv")
+    metadata = tmp_path / "g" / "metadata.json"
+    content = json.loads(metadata.read_text())
+    content["num_edges_per_type"] = [10**15]
+    content.pop("num_edges_per_chunk", None)
+    metadata.write_text(json.dumps(content))
+    with pytest.raises(dgp.GraphPartError, match="another number of edges"):
+        dgp.plan(tmp_path / "g", 2, method="random", resources=resources())
+
+
 def test_a_plan_shows_itself_as_text_html_and_json(graph: Path) -> None:
     plan = dgp.plan(graph, 2, method="kaminpar", resources=resources())
     text, html, content = str(plan), plan._repr_html_(), json.loads(json.dumps(plan.to_dict()))
