@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import errno
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from daskgraphpart.generation.pipeline import generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def write_graph(directory: Path) -> Path:

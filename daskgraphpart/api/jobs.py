@@ -49,11 +49,14 @@ class Place:
         Makes it ready for a new job, or raises; is told whether what is there is left from an unfinished one.
     discard : callable
         Deletes what an unfinished job has written.
+    source : Path
+        Directory of the graph.
     """
 
     out: Path
     claim: Callable[[bool], None]
     discard: Callable[[], None]
+    source: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +116,8 @@ def open_job(place: Place, fingerprint: dict[str, Any], manner: Manner) -> Itera
     try:
         plan, usable = _shares(manner.resources, journal.header["plan"])
         with environment_faults(), open_runner(usable, manner.progress, journal, plan) as runner:
-            shared = [("output directory", place.out, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
-            runner.check_shared(shared)
+            directories = [("output directory", place.out, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
+            runner.check_shared([*directories, ("input directory", place.source, "")])
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:

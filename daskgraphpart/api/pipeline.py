@@ -134,7 +134,8 @@ def assign(
             return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
     out = Path(out_dir).absolute()
     check_assignment_directory(graph, out, overwrite=True)
-    place = Place(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)
+    source = Path(graph.directory).absolute()
+    place = Place(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None, source)
     chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
     manner = Manner(resources, progress, restart, keep_workspace)
     with environment_faults():

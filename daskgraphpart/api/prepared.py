@@ -90,6 +90,7 @@ def open_dispatch(
             out,
             lambda is_unfinished: claim_output(out, names, overwrite or is_unfinished),
             lambda: discard_output(out),
+            Path(graph.directory).absolute(),
         )
         identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
         with open_job(place, identity, manner) as (work, runner):

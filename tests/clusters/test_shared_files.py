@@ -57,7 +57,7 @@ def test_a_worker_that_does_not_share_a_directory_is_one_early_error(
     out = private / "out" if what == "output directory" else tmp_path / "out"
     workspace = private if what == "workspace" else tmp_path / "work"
     resources = dgp.detect_resources("256MB", address, 2, workspace=workspace)
-    with pytest.raises(EnvironmentFaultError, match=f"does not see the {what} of the client; give an") as caught:
+    with pytest.raises(EnvironmentFaultError, match=f"does not see the {what} of the client; keep") as caught:
         dgp.partition(graph, out, 4, method="random", resources=resources)
     assert str(private) in str(caught.value)
     assert list(out.iterdir()) == []

@@ -6,11 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
+import dask_jobqueue  # noqa: F401 - its defaults are registered when it is imported
 import pytest
 from cluster_tasks import Counter, Disturber, partition
 from distributed import Client, LocalCluster
@@ -23,6 +22,7 @@ from daskgraphpart.errors import EnvironmentFaultError, MissingPackageError, Opt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -107,7 +107,10 @@ def test_environment_variables_and_files_fill_in(tmp_path: Path) -> None:
 
 
 def test_the_configuration_reaches_a_local_cluster(tmp_path: Path) -> None:
-    with dask.config.set({"daskgraphpart.local": {"name": "of-mine", "processes": False}}), connect("local", 1) as made:
+    with (
+        dask.config.set({"daskgraphpart.local": {"name": "of-mine", "silence_logs": False}}),
+        connect("local", 1) as made,
+    ):
         assert made.cluster.name == "of-mine"
 
 
@@ -172,13 +175,15 @@ def test_a_job_queue_without_the_package_is_one_error(monkeypatch: pytest.Monkey
 def test_a_job_queue_that_is_not_here_is_one_error(
     monkeypatch: pytest.MonkeyPatch, graph: Path, tmp_path: Path
 ) -> None:
-    import dask_jobqueue  # noqa: F401 - its defaults are registered when it is imported
-
     monkeypatch.setenv("PATH", str(tmp_path))
     with (
         dask.config.set({"jobqueue.pbs.cores": 4, "jobqueue.pbs.memory": "8GB"}),
         pytest.raises(EnvironmentFaultError, match="there is no pbs here; found no command qsub"),
     ):
+        partition(graph, tmp_path / "out", "pbs")
+
+
+def test_a_job_is_what_is_left_open_about_a_job_queue() -> None:
+    with dask.config.set({"jobqueue.pbs.cores": 4, "jobqueue.pbs.memory": "8GB"}):
         resources = dgp.detect_resources(cluster="pbs")
-        assert (resources.workers, resources.memory) == (4, 4_000_000_000)
-        dgp.partition(graph, tmp_path / "out", 2, method="random", resources=replace(resources, workers=2))
+    assert (resources.workers, resources.memory) == (4, 4_000_000_000)
