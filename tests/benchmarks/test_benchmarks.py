@@ -85,3 +85,8 @@ def test_id_mapping(scripts: Path) -> None:
 def test_kill_and_resume(scripts: Path) -> None:
     table = run(scripts / "kill_and_resume.py", "--runs", "2", "--cases", "random,dispatch")
     assert table.splitlines()[-1].startswith("| all | 2 |")
+
+
+def test_clusters(scripts: Path, tmp_path: Path) -> None:
+    table = run(scripts / "clusters.py", *TOY, "--directory", str(tmp_path))
+    assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["threads", "cluster", "killed"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import dask
 import dask_jobqueue  # noqa: F401 - its defaults are registered when it is imported
 import pytest
+import yaml
 from graphs import file_hashes
 
 import daskgraphpart as dgp
@@ -120,6 +121,18 @@ def _ends() -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+def test_the_configuration_of_the_manual_is_one_of_dask_jobqueue() -> None:
+    page = (ROOT / "docs" / "howto" / "slurm.md").read_text()
+    block = next(block for block in page.split("```")[1::2] if block.startswith("yaml\n"))
+    manual = yaml.safe_load(block.removeprefix("yaml\n"))
+    known = dask.config.get("jobqueue.slurm")
+    assert set(manual["jobqueue"]["slurm"]) <= set(known)
+    with dask.config.set(manual):
+        found = dgp.detect_resources(cluster="slurm", workers=64)
+        assert found.memory == 4 * 64e9 // 2
+        assert dgp.detect_resources(cluster="slurm").workers == 16
 
 
 def test_a_job_that_is_refused_is_one_error(slurm: Path, graph: Path, tmp_path: Path) -> None:
