@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.remote.url import Location
 
 logger = logging.getLogger(__name__)
 
@@ -49,11 +50,14 @@ class Place:
         Makes it ready for a new job, or raises; is told whether what is there is left from an unfinished one.
     discard : callable
         Deletes what an unfinished job has written.
+    source : Path or Url
+        Directory of the graph.
     """
 
     out: Path
     claim: Callable[[bool], None]
     discard: Callable[[], None]
+    source: Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +121,9 @@ def open_job(place: Place, fingerprint: dict[str, Any], manner: Manner) -> Itera
     try:
         plan, usable = _shares(manner.resources, journal.header["plan"])
         with environment_faults(), open_runner(usable, manner.progress, journal, plan) as runner:
-            shared = [("output directory", place.out, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
-            runner.check_shared(shared)
+            directories = [("output directory", place.out, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
+            inputs = [("input directory", place.source, "")] if isinstance(place.source, Path) else []
+            runner.check_shared([*directories, *inputs])
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:

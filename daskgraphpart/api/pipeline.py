@@ -23,7 +23,7 @@ from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.remote.url import local_path, located
+from daskgraphpart.remote.url import as_path, local_path, located
 from daskgraphpart.storage.atomic import environment_faults, lasting_directory
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ def assign(
             return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
     out = local_path(out_dir, "an assignment").absolute()
     check_assignment_directory(graph, out, overwrite=True)
-    place = Place(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)
+    source = as_path(graph.directory).absolute()
+    place = Place(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None, source)
     chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
     manner = Manner(resources, progress, restart, keep_workspace)
     with environment_faults():

@@ -124,6 +124,7 @@ def _local_place(out: Path, inputs: Sequence[Location], names: Sequence[str], ov
         out,
         lambda is_unfinished: claim_output(out, names, overwrite or is_unfinished),
         lambda: discard_output(out),
+        inputs[0].absolute(),
     )
 
 
@@ -137,6 +138,7 @@ def _staged_place(
         staging,
         lambda is_unfinished: claim_remote_output(target, staging, names, overwrite or is_unfinished),
         lambda: discard_output(staging),
+        inputs[0].absolute(),
     )
 
 

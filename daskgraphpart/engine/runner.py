@@ -81,12 +81,13 @@ class Runner:
         return self._executor.calls_at_once
 
     def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
-        """Check that all workers see directories as this process does, and may write there.
+        """Check that all workers see directories as this process does, and may write where this one does.
 
         Parameters
         ----------
         directories : sequence of (str, Path, str)
-            What each is, its path, and a file in it that no other directory has like this.
+            What each is, its path, and a file in it that no other directory has like this; no file for what is only
+            read.
 
         Raises
         ------

@@ -80,7 +80,7 @@ class MeasuringProgress:
         """Wall time since this was made."""
         return time.monotonic() - self._first
 
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int) -> None:
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """Note the state before the pass."""
         self._current = self._passes.get(name, MeasuredPass(name))
         self._passes[name] = self._current
@@ -88,7 +88,7 @@ class MeasuringProgress:
         self._started = time.monotonic()
         self._shown.begin(name, num_units, nbytes, num_rows)
 
-    def advance(self, nbytes: int, num_rows: int) -> None:
+    def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """Count a unit."""
         assert self._current is not None, "a pass advances after it has begun"
         self._current = replace(

@@ -94,3 +94,8 @@ def test_plan(scripts: Path, tmp_path: Path) -> None:
     assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["rmat", "rmat", "mag", "mag"]
     kept = json.loads((scripts / "results" / "plan.jsonl").read_text())
     assert 0.9 < kept["results"]["mag, random"]["ratios"]["output_nbytes"] < 1.1
+
+
+def test_clusters(scripts: Path, tmp_path: Path) -> None:
+    table = run(scripts / "clusters.py", *TOY, "--directory", str(tmp_path))
+    assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["threads", "cluster", "killed"]

@@ -123,7 +123,7 @@ class ClusterExecutor:
         try:
             self._submit(itertools.islice(waiting, self._most_tasks()), under_way)
             finished = as_completed(list(under_way), loop=self._client.loop, with_results=True, raise_errors=False)
-            for future, result in finished:
+            for future, result in self._as_they_come(finished):
                 batch = under_way.pop(future)
                 if future.status == "finished":
                     for i, of_call in enumerate(result, batch.first):
@@ -142,6 +142,16 @@ class ClusterExecutor:
                 raise _deadly(name, fault) from fault
             raise
         return results
+
+    def _as_they_come(self, finished: as_completed) -> Iterator[tuple[Future, Any]]:
+        """Futures that are done, with their results; of those of a lost scheduler some would never be."""
+        while not finished.is_empty():
+            while not finished.has_ready():
+                if self._client.status != "running":
+                    raise CommClosedError("the connection was lost")
+                with finished.thread_condition:
+                    finished.thread_condition.wait(0.1)
+            yield next(finished)
 
     def _most_tasks(self) -> int:
         """Tasks to send at a time: no more than may run, if the cluster would run them all."""

@@ -91,8 +91,9 @@ def connect(cluster: Any, workers: int) -> Connection:
 def _start_local(workers: int) -> LocalCluster:
     # our own budget bounds the memory; distributed's limit would count the page cache of mapped files as well
     arguments: dict[str, Any] = {"memory_limit": 0, "dashboard_address": ":0", **arguments_setting("local")}
-    preload = [orphans.__name__, *arguments.pop("preload", ())]
-    return LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, preload=preload, **arguments)
+    arguments["preload"] = [orphans.__name__, *arguments.get("preload", ())]
+    # `Resources.workers` is how many tasks run at one time; tasks of one process would share its event loop
+    return LocalCluster(**{**arguments, "n_workers": workers, "threads_per_worker": 1, "processes": True})
 
 
 def _client(where: Any, name: str) -> Client:

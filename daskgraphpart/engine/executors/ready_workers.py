@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import WorkerPlugin
 
 from daskgraphpart.engine.cluster_config import seconds_setting
-from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 SECONDS_TO_SEE = 5.0
 """How long a network file system may take to show to one machine what another has written."""
 
+MOST_ATTEMPTS = 10
 PACKAGES = ("daskgraphpart", "pyarrow", "numba", "zarr")
 _numbers = itertools.count()
 
@@ -50,7 +51,8 @@ class SharedDirectory:
     path : str
         The directory.
     witness : str
-        Name of a file in it that no other directory has like this: it names the process that made it.
+        Name of a file in it that no other directory has like this: it names the process that made it. Empty for one
+        that is only read, which is believed if it is there.
     num_bytes : int
         Bytes of that file that will not change.
     digest : str
@@ -66,7 +68,7 @@ class SharedDirectory:
     @classmethod
     def seen_here(cls, what: str, path: Path, witness: str) -> SharedDirectory:
         """Describe a directory as this process sees it."""
-        content = (path / witness).read_bytes()
+        content = (path / witness).read_bytes() if witness else b""
         return cls(what, str(path), witness, len(content), hashlib.sha256(content).hexdigest())
 
     def check(self) -> None:
@@ -83,9 +85,11 @@ class SharedDirectory:
                 raise EnvironmentFaultError(
                     f"a worker on host {socket.gethostname()} does not see the {self.what} of the client",
                     file=self.path,
-                    hint="give an output and a --workspace on a file system that all workers share with the client",
+                    hint="keep input, output and --workspace on a file system that all workers share with the client",
                 )
             time.sleep(0.1)
+        if not self.witness:
+            return
         try:
             with tempfile.TemporaryFile(dir=self.path) as file:
                 file.write(b"probe")
@@ -99,6 +103,8 @@ class SharedDirectory:
             ) from fault
 
     def _is_seen(self) -> bool:
+        if not self.witness:
+            return os.path.isdir(self.path)
         with contextlib.suppress(OSError), open(Path(self.path, self.witness), "rb") as file:
             return hashlib.sha256(file.read(self.num_bytes)).hexdigest() == self.digest
         return False
@@ -154,7 +160,7 @@ class WorkerChecks:
         modules = [name for name in list(sys.modules) if name.partition(".")[0] in PACKAGES]
         started = time.monotonic()
         try:
-            client.register_plugin(_ReadyWorker(tuple(directories), modules), name=self._name)
+            self._add(_ReadyWorker(tuple(directories), modules))
         except ImportError as fault:
             self.remove()
             raise EnvironmentFaultError(
@@ -167,6 +173,22 @@ class WorkerChecks:
             self.remove()
             raise
         logger.info("the workers were ready after %.1f s", time.monotonic() - started)
+
+    def _add(self, plugin: _ReadyWorker) -> None:
+        """Add the plugin, again if a worker went away while it was being added to it."""
+        for attempt in range(1, MOST_ATTEMPTS + 1):
+            try:
+                self._client.register_plugin(plugin, name=self._name)
+            except GraphPartError:
+                raise
+            except OSError as fault:
+                if attempt == MOST_ATTEMPTS or self._client.status != "running":
+                    raise EnvironmentFaultError(
+                        "the workers of the cluster cannot be reached", place="--cluster", found=str(fault)
+                    ) from fault
+                time.sleep(0.2)
+            else:
+                return
 
     def remove(self) -> None:
         """Leave the workers as they were."""

@@ -1,0 +1,81 @@
+"""Tasks that workers of a cluster can import, a small graph, and who disturbs a job in the middle."""
+
+from __future__ import annotations
+
+import collections
+import errno
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+import daskgraphpart as dgp
+from daskgraphpart.engine.progress import SilentProgress
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.generation.pipeline import generate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def write_graph(directory: Path) -> Path:
+    """A graph whose passes have a dozen tasks each."""
+    with open_runner(dgp.Resources(1 << 30, "threads", 2)) as runner:
+        generate(directory, num_nodes=20_000, num_edges=200_000, num_chunks=12, labels=True, runner=runner)
+    return directory
+
+
+def partition(graph: Path, out: Path, cluster: Any, **how: Any) -> None:
+    """The job of these tests."""
+    resources = dgp.detect_resources("256MB", cluster, 2)
+    dgp.partition(graph, out, 4, method="random", resources=resources, **how)
+
+
+class Disturber(SilentProgress):
+    """Does something when so many units are done."""
+
+    def __init__(self, after: int, disturb: Callable[[], object]) -> None:
+        self.after, self.disturb, self.done = after, disturb, 0
+
+    def advance(self, nbytes: int) -> None:
+        self.done += 1
+        if self.done == self.after:
+            self.disturb()
+
+
+class Counter(SchedulerPlugin):
+    """Counts how often tasks of a scheduler in this process are sent to workers, by key."""
+
+    def __init__(self) -> None:
+        self.sent: collections.Counter[str] = collections.Counter()
+
+    def transition(self, key: str, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
+        if finish == "processing":
+            self.sent[key] += 1
+
+
+def eat_memory(megabytes: int, _: Any) -> int:
+    """Hold so much memory for a while."""
+    import time
+
+    eaten = np.ones(megabytes << 17)
+    time.sleep(3)
+    return int(eaten[0])
+
+
+def fail_once(flag: str, number: int) -> int:
+    """Fail with that error number, but not a second time."""
+    try:
+        os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return 7
+    raise OSError(number, os.strerror(number), flag)
+
+
+def always_fails(flag: str, _: Any) -> int:
+    """Count the attempts in a file."""
+    with open(flag, "a") as file:
+        file.write("x")
+    raise OSError(errno.EIO, os.strerror(errno.EIO), flag)

@@ -1,0 +1,189 @@
+"""Which cluster is used: the option, the active client, dask's configuration; and who is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import dask
+import dask_jobqueue  # noqa: F401 - its defaults are registered when it is imported
+import pytest
+from cluster_tasks import Counter, Disturber, partition
+from distributed import Client, LocalCluster
+from graphs import file_hashes
+
+import daskgraphpart as dgp
+from daskgraphpart.engine.cluster_config import setting
+from daskgraphpart.engine.executors.connect import connect
+from daskgraphpart.errors import EnvironmentFaultError, MissingPackageError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """Two workers with two threads and 600 MB each, in this process."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=2, processes=False, memory_limit=600_000_000, dashboard_address=":0"
+    ) as made:
+        yield made
+
+
+def test_without_a_client_it_is_threads() -> None:
+    assert dgp.detect_resources().cluster == dgp.Resources(1).cluster == "threads"
+
+
+def test_the_active_client_is_used(
+    cluster: LocalCluster, graph: Path, undisturbed: dict[str, str], tmp_path: Path
+) -> None:
+    counter = Counter()
+    cluster.scheduler.add_plugin(counter)
+    with Client(cluster) as client:
+        assert dgp.detect_resources().cluster is dgp.Resources(1).cluster is client
+        dgp.partition(graph, tmp_path / "out", 4, method="random")
+        assert client.status == "running"
+        assert any(key.startswith("bucket-edges") for key in counter.sent)
+        counter.sent.clear()
+        dgp.partition(graph, tmp_path / "here", 4, method="random", resources=dgp.detect_resources(cluster="threads"))
+        assert not counter.sent
+    assert dgp.detect_resources().cluster == "threads"
+    assert file_hashes(tmp_path / "out") == file_hashes(tmp_path / "here") == undisturbed
+
+
+@pytest.mark.parametrize("kind", ["client", "cluster", "address", "file"])
+def test_what_is_left_open_is_what_the_cluster_has(kind: str, cluster: LocalCluster, tmp_path: Path) -> None:
+    with Client(cluster, set_as_default=False) as client:
+        file = tmp_path / "scheduler.json"
+        client.write_scheduler_file(str(file))
+        given: Any = {"client": client, "cluster": cluster, "address": cluster.scheduler_address, "file": str(file)}
+        found = dgp.detect_resources(cluster=given[kind])
+        assert (found.workers, found.memory) == (4, 600_000_000)
+        found = dgp.detect_resources(cluster=given[kind], workers=2)
+        assert (found.workers, found.memory) == (2, 300_000_000)
+        assert dgp.detect_resources("1GB", given[kind]).workers == 4
+
+
+def test_no_more_tasks_run_than_workers_are_given(cluster: LocalCluster, graph: Path, tmp_path: Path) -> None:
+    most = 0
+
+    class Watcher(Disturber):
+        def advance(self, nbytes: int) -> None:
+            nonlocal most
+            most = max(most, sum(len(worker.processing) for worker in cluster.scheduler.workers.values()))
+
+    resources = dgp.detect_resources("64MB", cluster, 1)
+    dgp.partition(graph, tmp_path / "out", 4, method="random", resources=resources, progress=Watcher(0, lambda: None))
+    assert most <= 1
+
+
+def test_a_client_of_ours_is_not_the_one_of_the_user(cluster: LocalCluster) -> None:
+    with connect(cluster.scheduler_address, 1):
+        assert dgp.detect_resources().cluster == "threads"
+
+
+def test_the_configuration_of_dask_fills_in(tmp_path: Path) -> None:
+    values = {"cluster": "processes", "workers": 3, "memory": "77MB", "workspace": str(tmp_path)}
+    with dask.config.set({"daskgraphpart": values}):
+        found = dgp.detect_resources()
+        assert found == dgp.Resources(77_000_000, "processes", 3, workspace=str(tmp_path))
+        assert dgp.detect_resources("1GB", "sync", 1, workspace="x") == dgp.Resources(10**9, "sync", 1, workspace="x")
+    assert setting("connect-timeout") == "30s"
+
+
+def test_environment_variables_and_files_fill_in(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("daskgraphpart:\n  workers: 5\n  memory: 55MB\n")
+    program = "import daskgraphpart as d; r = d.detect_resources(); print(r.cluster, r.workers, r.memory)"
+    environment = {**os.environ, "DASK_CONFIG": str(tmp_path), "DASK_DASKGRAPHPART__CLUSTER": "sync"}
+    environment["DASK_DASKGRAPHPART__MEMORY"] = "66MB"
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["sync", "5", "66000000"]
+
+
+def test_the_configuration_reaches_a_local_cluster(tmp_path: Path) -> None:
+    with (
+        dask.config.set({"daskgraphpart.local": {"name": "of-mine", "silence_logs": False}}),
+        connect("local", 1) as made,
+    ):
+        assert made.cluster.name == "of-mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("workers", "many", "a whole number from 1 on"),
+        ("cluster", "cloud", "a scheduler file"),
+        ("memory", "much", "not a size"),
+    ],
+)
+def test_a_wrong_value_of_the_configuration_is_one_error(name: str, value: str, expected: str) -> None:
+    with dask.config.set({f"daskgraphpart.{name}": value}), pytest.raises(OptionError, match=expected):
+        dgp.detect_resources()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("local", 3, "daskgraphpart.local: .*a mapping of arguments, found 3"),
+        ("retries", -1, "daskgraphpart.retries: .*a whole number from 0 on, found -1"),
+    ],
+)
+def test_a_wrong_value_about_clusters_is_one_error(
+    name: str, value: Any, expected: str, graph: Path, tmp_path: Path
+) -> None:
+    with dask.config.set({f"daskgraphpart.{name}": value}), pytest.raises(OptionError, match=expected):
+        partition(graph, tmp_path / "out", "local")
+
+
+def test_what_is_no_cluster_is_refused() -> None:
+    for given in ("cloud", 3, object()):
+        with pytest.raises(OptionError, match="unknown cluster; expected auto, threads"):
+            dgp.Resources(1, given)  # type: ignore[arg-type]
+
+
+def test_an_asynchronous_cluster_is_refused() -> None:
+    import asyncio
+
+    async def main() -> None:
+        async with LocalCluster(n_workers=0, processes=False, asynchronous=True, dashboard_address=":0") as made:
+            with pytest.raises(OptionError, match="asynchronous"):
+                dgp.Resources(1, made)
+
+    asyncio.run(main())
+
+
+def test_a_scheduler_file_that_is_none_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"no such scheduler file"):
+        dgp.detect_resources(cluster=str(tmp_path / "none.json"))
+    (tmp_path / "x.json").write_text(json.dumps({"id": 3}))
+    with pytest.raises(OptionError, match=r"x\.json, --cluster: not a scheduler file"):
+        dgp.detect_resources(cluster=str(tmp_path / "x.json"))
+
+
+def test_a_job_queue_without_the_package_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'daskgraphpart\[jobqueue\]'"):
+        dgp.detect_resources(cluster="slurm")
+
+
+def test_a_job_queue_that_is_not_here_is_one_error(
+    monkeypatch: pytest.MonkeyPatch, graph: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with (
+        dask.config.set({"jobqueue.pbs.cores": 4, "jobqueue.pbs.memory": "8GB"}),
+        pytest.raises(EnvironmentFaultError, match="there is no pbs here; found no command qsub"),
+    ):
+        partition(graph, tmp_path / "out", "pbs")
+
+
+def test_a_job_is_what_is_left_open_about_a_job_queue() -> None:
+    with dask.config.set({"jobqueue.pbs.cores": 4, "jobqueue.pbs.memory": "8GB"}):
+        resources = dgp.detect_resources(cluster="pbs")
+    assert (resources.workers, resources.memory) == (4, 4_000_000_000)
