@@ -33,11 +33,11 @@ class Watch(SilentProgress):
         self.first: float | None = None
         self.units, self.kill_after = 0, kill_after
 
-    def begin(self, name: str, num_units: int, nbytes: int) -> None:
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """Note the time of the first."""
         self.first = self.first or time.monotonic()
 
-    def advance(self, nbytes: int) -> None:
+    def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """Count; kill a worker if it is time."""
         self.units += 1
         if self.units == self.kill_after:

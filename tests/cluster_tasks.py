@@ -39,7 +39,7 @@ class Disturber(SilentProgress):
     def __init__(self, after: int, disturb: Callable[[], object]) -> None:
         self.after, self.disturb, self.done = after, disturb, 0
 
-    def advance(self, nbytes: int) -> None:
+    def advance(self, nbytes: int, num_rows: int = 0) -> None:
         self.done += 1
         if self.done == self.after:
             self.disturb()

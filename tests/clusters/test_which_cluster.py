@@ -74,7 +74,7 @@ def test_no_more_tasks_run_than_workers_are_given(cluster: LocalCluster, graph: 
     most = 0
 
     class Watcher(Disturber):
-        def advance(self, nbytes: int) -> None:
+        def advance(self, nbytes: int, num_rows: int = 0) -> None:
             nonlocal most
             most = max(most, sum(len(worker.processing) for worker in cluster.scheduler.workers.values()))
 

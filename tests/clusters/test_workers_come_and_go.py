@@ -88,7 +88,7 @@ def test_a_cluster_that_shrinks_and_grows_goes_on(
     sizes = []
 
     class Scaler(Disturber):
-        def advance(self, nbytes: int) -> None:
+        def advance(self, nbytes: int, num_rows: int = 0) -> None:
             super().advance(nbytes)
             if self.done in (20, 50):
                 cluster.scale(1 if self.done == 20 else 3)
@@ -132,7 +132,7 @@ def test_a_fault_of_a_network_file_system_is_tried_again(cluster: LocalCluster, 
     with open_runner(dgp.Resources(1 << 28, cluster, 2)) as runner:
         flags = [str(tmp_path / str(i)) for i in range(5)]
         assert runner.run(Pass("fail", cluster_tasks.fail_once, flags, errno.ESTALE, [1] * 5)) == [7] * 5
-        with pytest.raises(EnvironmentFaultError, match="Operation not permitted; give a directory you may write to"):
+        with pytest.raises(EnvironmentFaultError, match="Operation not permitted"):
             runner.run(Pass("fail", cluster_tasks.fail_once, [str(tmp_path / "x")], errno.EPERM, [1]))
         with pytest.raises(EnvironmentFaultError, match="the disk or network file system failed"):
             runner.run(Pass("fail", cluster_tasks.always_fails, [str(tmp_path / "y")], None, [1]))
