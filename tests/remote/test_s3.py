@@ -169,6 +169,24 @@ def test_a_wrong_key_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "work").exists()
 
 
+def test_a_key_that_may_not_write_is_found_out_before_work_starts(
+    s3: S3, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import s3fs
+
+    ask = s3fs.S3FileSystem._call_s3
+
+    async def reading(self: Any, method: str, *settings: Any, **what: Any) -> Any:
+        if method in ("create_multipart_upload", "put_object"):
+            raise PermissionError("Access Denied")
+        return await ask(self, method, *settings, **what)
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", reading)
+    with pytest.raises(EnvironmentFaultError, match=r"deep/partitions: the store refuses access"):
+        run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
+    assert not (tmp_path / "work").exists()
+
+
 def test_a_server_that_is_not_there_is_one_error(s3: S3) -> None:
     options = {**s3.options, "endpoint_url": "http://127.0.0.1:9"}
     with pytest.raises(EnvironmentFaultError, match=r"the store failed.*run again"):
