@@ -38,6 +38,7 @@ def command(**values: Any) -> None:
     daskgraphpart partition graph partitions --num-parts 4
     daskgraphpart partition graph partitions --num-parts 8 --balance nodes,edges=0.05 --method kaminpar
     daskgraphpart partition graph partitions --num-parts 64 --method parts-of-nodes --memory 8GB --graph-formats coo,csc
+    daskgraphpart partition s3://bucket/graph s3://bucket/partitions --num-parts 8 --workspace /scratch
     """
     from daskgraphpart.api.pipeline import partition
 

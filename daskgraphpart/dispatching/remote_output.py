@@ -16,7 +16,7 @@ from daskgraphpart.dispatching.upload_files import NOTES
 from daskgraphpart.dispatching.workspace import EDGE_MAP, NODE_MAP, PART_FILES, WORKSPACE_NAME
 from daskgraphpart.errors import OptionError, OutputExistsError
 from daskgraphpart.remote.store import delete_file, list_directory, list_files, require_container
-from daskgraphpart.remote.upload import abort_noted
+from daskgraphpart.remote.upload import abort_noted, check_writable
 from daskgraphpart.remote.url import Url
 from daskgraphpart.storage.lock import LOCK_NAME
 
@@ -83,6 +83,7 @@ def check_remote_output(out: Url, inputs: Iterable[Location]) -> None:
             )
     if out.is_file():
         raise OutputExistsError("the output is a file", file=str(out), hint="give a directory")
+    check_writable(out)
 
 
 def claim_remote_output(out: Url, staging: Path, own_names: Iterable[str], overwrite: bool) -> None:

@@ -44,7 +44,7 @@ class Resources:
     staging : str
         How rows travel: ``"in-place"``, ``"zarr"`` or ``"auto"``.
     workspace : str or None
-        Directory for temporary files; None puts them beside the output.
+        Directory for temporary files; None puts them beside the output. Not in a store; needed if the output is in one.
     """
 
     memory: int

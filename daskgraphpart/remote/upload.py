@@ -29,6 +29,7 @@ WHOLE_NBYTES = 8 << 20
 """Largest file that is sent with one request; the smallest part of one that is not. S3 wants 5 MiB at least."""
 
 READ_NBYTES = 1 << 20
+PROBE_NAME = ".daskgraphpart-probe"
 MOST_PARTS = 9_000  # S3 takes 10,000
 
 
@@ -80,6 +81,23 @@ def upload_file(path: str, url: StoredName, note: str) -> int:
             found=f"{found:,}",
         )
     return nbytes
+
+
+def check_writable(url: StoredName) -> None:
+    """Find out before work starts whether a directory may be written to; of S3 only, where the question leaves nothing.
+
+    Raises
+    ------
+    EnvironmentFaultError
+        If the store refuses to begin an upload in parts, which is given up at once.
+    """
+    fs = filesystem(url)
+    if not hasattr(fs, "call_s3"):
+        return
+    with store_faults(url):
+        bucket, key, _ = fs.split_path(f"{url}/{PROBE_NAME}")
+        upload = fs.call_s3("create_multipart_upload", Bucket=bucket, Key=key)
+        fs.abort_mpu(bucket, key, upload["UploadId"])
 
 
 def _send_in_parts(fs: Any, file: BinaryIO, nbytes: int, url: StoredName, note: str) -> None:

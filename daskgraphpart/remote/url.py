@@ -59,7 +59,7 @@ class Url(StoredName):
             return located(text, known)
         if os.path.isabs(text):
             return Path(text)
-        # "." and ".." mean nothing in a store; as in a path, they may not lead above the bucket
+        # "." and ".." mean nothing to a store; here they mean what they do in a path
         joined = posixpath.normpath(f"/{self.inner.lstrip('/')}/{text}").lstrip("/")
         slashes = "/" * (len(self.inner) - len(self.inner.lstrip("/")))
         return Url(f"{self.protocol}://{slashes}{joined}", self.options)

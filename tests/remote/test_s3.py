@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -166,6 +169,20 @@ def test_a_wrong_key_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "work").exists()
 
 
+def test_a_key_that_may_not_write_is_found_out_before_work_starts(
+    s3: S3, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import s3fs
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise PermissionError("Access Denied")
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "call_s3", refused)
+    with pytest.raises(EnvironmentFaultError, match=r"deep/partitions: the store refuses access"):
+        run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
+    assert not (tmp_path / "work").exists()
+
+
 def test_a_server_that_is_not_there_is_one_error(s3: S3) -> None:
     options = {**s3.options, "endpoint_url": "http://127.0.0.1:9"}
     with pytest.raises(EnvironmentFaultError, match=r"the store failed.*run again"):
@@ -288,6 +305,37 @@ def test_an_upload_that_a_killed_process_left_is_given_up(s3: S3, tmp_path: Path
         uploading.upload_file(str(tmp_path / "large"), Url("s3://bucket/large", s3.options), str(note))
         assert s3.unfinished_uploads("bucket") == ["of somebody else"]
         assert not note.exists()
+
+
+KILLED = """
+import json, os, signal, sys
+import s3fs
+from daskgraphpart.remote.upload import upload_file
+from daskgraphpart.remote.url import Url
+
+send = s3fs.S3File._upload_chunk
+
+def dying(self, final=False):
+    if len(self.parts) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return send(self, final)
+
+s3fs.S3File._upload_chunk = dying
+upload_file(sys.argv[1], Url("s3://bucket/large", json.loads(sys.argv[3])), sys.argv[2])
+"""
+
+
+def test_a_process_that_is_killed_while_it_sends_leaves_what_the_next_one_removes(s3: S3, tmp_path: Path) -> None:
+    content, note = np.random.default_rng(0).bytes(3 * uploading.WHOLE_NBYTES), tmp_path / "note"
+    (tmp_path / "large").write_bytes(content)
+    arguments = (str(tmp_path / "large"), str(note))
+    died = subprocess.run([sys.executable, "-c", KILLED, *arguments, json.dumps(s3.options)], check=False, timeout=120)
+    assert died.returncode == -signal.SIGKILL
+    assert s3.unfinished_uploads("bucket") == ["large"] and note.exists()
+    assert s3.files.find("s3://bucket") == []
+    uploading.upload_file(arguments[0], Url("s3://bucket/large", s3.options), arguments[1])
+    assert s3.unfinished_uploads("bucket") == [] and not note.exists()
+    assert s3.files.cat_file("s3://bucket/large") == content
 
 
 def test_only_partitions_are_replaced(s3: S3, local: Path, tmp_path: Path) -> None:

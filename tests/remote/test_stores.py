@@ -252,6 +252,23 @@ def test_a_confined_graph_stays_below_its_url(memory: Any, tmp_path: Path) -> No
         read_chunked("memory://deep/graph", confined=True)
 
 
+@pytest.mark.parametrize("form", ["csv", "numpy", "parquet"])
+def test_a_store_that_fails_is_not_taken_for_a_damaged_file(
+    form: str, memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_graph().write(tmp_path / "graph", edge_format=form, data_format="parquet" if form == "parquet" else "numpy")
+    copy_in(tmp_path / "graph", memory, "/graph")
+    graph = read_chunked("memory://graph")
+
+    def failing(self: Any, path: str, start: int, end: int) -> bytes:
+        raise PermissionError("the key has expired")
+
+    monkeypatch.setattr(type(memory), "cat_file", failing)
+    for collection in (graph.edges["user:buys:item"], graph.node_data["user"]["feat"]):
+        with pytest.raises(EnvironmentFaultError, match=r"the store refuses access.*expired"):
+            collection.compute()
+
+
 def test_secrets_are_in_no_file_and_no_message(
     local: Path, memory: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
