@@ -212,6 +212,17 @@ def test_two_jobs_at_once(trial: Make) -> None:
     assert list((job.root / "the-workspace").iterdir()) == []
 
 
+def test_a_conversion_that_is_killed_starts_over(trial: Make) -> None:
+    job = trial("convert")
+    dead = {"pass": "build-graph", "place": "/the-output/", "kinds": ("write",), "how": "kill", "after": 9}
+    assert job.run(fault=dead)["code"] == -signal.SIGKILL
+    job.check_not_whole()
+    for path in (job.root / "the-workspace").iterdir():  # of the conversion proper, which has no journal
+        if path.name.startswith(".daskgraphpart-") and "work" not in path.name:
+            shutil.rmtree(path)
+    job.finish()
+
+
 def test_a_client_that_is_killed_leaves_workers_that_do_no_harm(trial: Make) -> None:
     """Those of distributed, which has processes of its own between client and workers."""
     job = trial("random")

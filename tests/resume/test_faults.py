@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import killing
 import pytest
-from faults.judge import expect_not_whole, expect_whole, judging
-from killing import CASES, Case, die_always, die_once, hashes, make_inputs
+from faults.judge import expect_not_whole, expect_one_error, expect_whole, judging, run_here
+from killing import CASES, Case, die_always, die_once, hashes, in_fork, make_inputs
 
 import daskgraphpart.assignment.methods.streaming as streaming
 import daskgraphpart.dispatching.features as features
@@ -174,6 +174,23 @@ def test_a_directory_that_cannot_be_written_is_one_error(inputs: Path, small_dis
     job = link_inputs(inputs, disk)
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     fails(BY_NAME["random"], job, r"Read-only file system; give a directory that is not read-only")
+
+
+def test_a_disk_too_small_for_verify_is_one_error(place: Path, small_disk: Callable[[str], Path]) -> None:
+    """Not the end of the process, which is what a full disk means to a file that is mapped and has holes."""
+    graph, out = place / "graph", place / "out"
+    assert run_here(["generate", str(graph), "--nodes", "50000", "--edges", "100", "--quiet"])[0] == 0
+    partition = ["partition", str(graph), str(out), "--num-parts", "2", "--method", "random", "--quiet"]
+    assert run_here([*partition, "--memory", "64MB"])[0] == 0
+    disk = small_disk("size=128k")
+
+    def verify() -> None:
+        code, message = run_here([*judging(graph, out, "partition"), "--workspace", str(disk)])
+        assert code == 3, (code, message)
+        expect_one_error(message, str(disk), "No space left on device")
+
+    assert in_fork(verify) == 0
+    expect_whole(judging(graph, out, "partition"))
 
 
 SLEEPING_JOB = """

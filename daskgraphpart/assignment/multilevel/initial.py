@@ -15,6 +15,7 @@ from daskgraphpart.assignment.multilevel.in_memory import Csr, refine
 from daskgraphpart.assignment.multilevel.level import Level, writable
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.moves import deal_out
+from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import Region, create_npy, save_npy
 from daskgraphpart.storage.runs import id_dtype
 
@@ -129,7 +130,9 @@ def number_nodes(_: None, config: tuple[Level, Region]) -> None:
 
 def take_parts(path: Path, parts: Region) -> None:
     """Copy parts from an npy file."""
-    parts.write(np.load(path, mmap_mode="r", allow_pickle=False), 0)
+    with naming(path):
+        best = np.load(path, mmap_mode="r", allow_pickle=False)
+    parts.write(best, 0)
 
 
 def _describe(
