@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import time
@@ -20,6 +21,8 @@ KERNEL_ROWS = 1 << 20
 KERNEL_SECONDS = 0.3
 REFERENCE_KERNEL = 0.0007
 """Seconds of the kernel on the machine where the speeds of passes were measured."""
+REFERENCE_LOAD = 4.5
+"""Load average of that machine then, for each of its processors: it was shared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Calibration:
     cached_rate : float
         Bytes per second of writing to the page cache, which takes what is small beside the memory.
     slowness : float
-        How many times longer a kernel takes than on the machine of reference.
+        How many times longer work takes than on the machine of reference: by a kernel, and by the load average.
     """
 
     write_rate: float
@@ -52,7 +55,16 @@ def calibrate(directory: Path) -> Calibration:
     """
     while not directory.is_dir():
         directory = directory.parent
-    return Calibration(*_disk(directory), _kernel() / REFERENCE_KERNEL)
+    return Calibration(*_disk(directory), _kernel() / REFERENCE_KERNEL * _crowding())
+
+
+def _crowding() -> float:
+    """How much longer work takes because others are at work.
+
+    The square root, because a load of the last minute is not that of the whole job.
+    """
+    load = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    return math.sqrt((1 + load) / (1 + REFERENCE_LOAD))
 
 
 def _disk(directory: Path) -> tuple[float, float, float]:
