@@ -107,7 +107,8 @@ def main() -> None:
             )
         )
     show(("way", "start", "work", "work, against threads"), rows)
-    setting = {"nodes": options.nodes, "edges": options.edges, "workers": WORKERS, "runs": options.runs}
+    setting: dict[str, Any] = {"nodes": options.nodes, "edges": options.edges, "workers": WORKERS, "runs": options.runs}
+    setting["load"] = os.getloadavg()[1]  # more processes than threads: a machine that others use is unfair to them
     keep_lines("clusters", setting, runs)
 
 

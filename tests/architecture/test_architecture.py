@@ -74,7 +74,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert "daskgraphpart/py.typed" in names
+    assert {"daskgraphpart/py.typed", "daskgraphpart/engine/defaults.yaml"} <= set(names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"daskgraphpart"}
     expected = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*.py")}
     assert expected == {name for name in names if name.endswith(".py")}
