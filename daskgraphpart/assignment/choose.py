@@ -16,6 +16,8 @@ from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_P
 from daskgraphpart.display.units import format_count, format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from daskgraphpart.assignment.multilevel.level import Level
     from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.engine.resources import Resources
@@ -25,6 +27,7 @@ SMALL_ARCS, MEDIUM_ARCS, LARGE_ARCS = 1_200_000, 6_000_000, 20_000_000
 KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
 METIS_PER_ARC, METIS_PER_NODE = 88, 60
 STREAMING_PER_NODE, MULTILEVEL_PER_NODE = 12, 32
+LOOSE = (0.5, 1.0, 0.2)  # tolerances of the constraints that METIS is not to mind
 BLOCK_NBYTES = 64 << 20  # one block of two million arcs with its weights, decoded
 
 
@@ -45,7 +48,7 @@ class Choice:
     Parameters
     ----------
     method : str
-        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"`` or ``"portfolio"``.
+        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"portfolio"`` or ``"skewed"``.
     candidates : tuple of Candidate
         Calls of libraries, of which the best is taken.
     cycles : int
@@ -128,12 +131,19 @@ def _portfolio(level: Level, num_parts: int, options: AssignOptions) -> list[Can
         return calls
     if len(level.weights) > 1:
         calls.append(Candidate("metis", seed, tightness=0.3))
+        calls += focused_calls(level, seed, LOOSE if arcs <= SMALL_ARCS else LOOSE[:2])
     calls.append(Candidate("kaminpar", seed + 1, "eco"))
     if arcs <= SMALL_ARCS:
         calls += [Candidate("kaminpar", seed + 2, "eco"), Candidate("metis", seed + 1, recursive=num_parts <= 8)]
     if arcs * num_parts <= 40 * SMALL_ARCS:
         calls.append(Candidate("kaminpar", seed, "strong"))
     return calls
+
+
+def focused_calls(level: Level, seed: int, looseness: Sequence[float]) -> list[Candidate]:
+    """METIS with the last constraint kept and the others loosened: a start from which all are approached together."""
+    last = len(level.weights) - 1
+    return [Candidate("metis", seed + i, focus=last, looseness=loose) for i, loose in enumerate(looseness)]
 
 
 def coarse_candidates(options: AssignOptions) -> tuple[Candidate, ...]:
@@ -155,9 +165,12 @@ def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: s
     compressed = need["kaminpar"] > resources.memory
     name = "kaminpar, compressed" if compressed else "kaminpar"
     threads = options.threads or (1 if level.adjacency.num_arcs <= LARGE_ARCS else resources.workers)
-    # hubs make the default context cut up to 10 % more than METIS; without them it is as good, and twice as fast
-    context = "eco" if options.method == "auto" and level.adjacency.is_skewed else "default"
-    call = Candidate("kaminpar", options.seed, context, threads, compressed)
     if threads > 1:
         why += f"; with {threads} threads the result varies from run to run, --threads 1 makes it repeatable"
-    return Choice("kaminpar", (call,), 0, need[name], why)
+    # hubs make the default context cut up to 10 % more than METIS; without them it is as good, and twice as fast
+    skewed = options.method == "auto" and level.adjacency.is_skewed
+    contexts = (
+        ("fast", "eco") if skewed and level.adjacency.num_arcs > LARGE_ARCS else ("eco" if skewed else "default",)
+    )
+    calls = tuple(Candidate("kaminpar", options.seed, context, threads, compressed) for context in contexts)
+    return Choice("skewed" if len(calls) > 1 else "kaminpar", calls, 0, need[name], why)

@@ -21,6 +21,8 @@ CLUSTER_SHARE = 0.02  # of a part's limit: the most a cluster may weigh
 SWEEPS = 4
 MOST_PASSES = 8  # of Fiduccia-Mattheyses on one level
 LEAST_SHRINKAGE = 0.9
+MOST_STAGES = 4  # in which limits that are far exceeded are approached
+LITTLE_EXCESS = 0.05  # over a limit: no stages
 ONE_SLAB = 62  # shift by which all nodes fall into one slab
 
 BYTES_PER_ARC = 4 + 8 + 40  # neighbour, weight; contraction: keys, weights, arcs before and after merging
@@ -86,8 +88,8 @@ def refine(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, cy
     -------
     int32 array (nodes,)
     """
-    best = parts
-    best_value = _value(graph, parts, num_parts, limits)
+    best = _approach(graph, parts, num_parts, limits, seed) if cycles else parts
+    best_value = _value(graph, best, num_parts, limits)
     for cycle in range(cycles):
         parts = _v_cycle(graph, best.copy(), num_parts, limits, (seed + 1) * 1_000_003 + 1009 * cycle)
         value = _value(graph, parts, num_parts, limits)
@@ -97,6 +99,19 @@ def refine(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, cy
         if small:
             break
     return best
+
+
+def _approach(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, seed: int) -> np.ndarray:
+    """Halve what several constraints are exceeded by, again and again, as each cut is repaired best in small steps."""
+    if limits.size == 1:
+        return parts
+    for stage in range(MOST_STAGES):
+        shares = graph.loads(parts, num_parts).max(axis=0) / np.maximum(limits, 1)
+        if shares.max() <= 1 + LITTLE_EXCESS:
+            break
+        relaxed = np.ceil(limits * np.maximum(1.0, (1 + shares) / 2)).astype(np.int64)
+        parts = _v_cycle(graph, parts.copy(), num_parts, relaxed, (seed + 1) * 1_000_003 - 1009 * (stage + 1))
+    return parts
 
 
 def _value(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray) -> tuple[float, int]:
