@@ -16,8 +16,6 @@ from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_P
 from daskgraphpart.display.units import format_count, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from daskgraphpart.assignment.multilevel.level import Level
     from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.engine.resources import Resources
@@ -27,7 +25,6 @@ SMALL_ARCS, MEDIUM_ARCS, LARGE_ARCS = 1_200_000, 6_000_000, 20_000_000
 KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
 METIS_PER_ARC, METIS_PER_NODE = 88, 60
 STREAMING_PER_NODE, MULTILEVEL_PER_NODE = 12, 32
-LOOSE = (0.5, 1.0, 0.2)  # tolerances of the constraints that METIS is not to mind
 BLOCK_NBYTES = 64 << 20  # one block of two million arcs with its weights, decoded
 
 
@@ -113,7 +110,8 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
     if few and side_by_side <= resources.memory and (has_library("kaminpar") or has_library("metis")):
         calls = tuple(c for c in _portfolio(level, num_parts, options) if has_library(c.library))
         why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are refined, and the best is taken"
-        return Choice("portfolio", calls, 3 if arcs <= MEDIUM_ARCS else 1, side_by_side, why)
+        cycles = 1 if arcs > MEDIUM_ARCS else 6 if arcs <= SMALL_ARCS and len(level.weights) > 1 else 3
+        return Choice("portfolio", calls, cycles, side_by_side, why)
     if has_library("kaminpar"):
         for compressed in (False, True):
             name = "kaminpar, compressed" if compressed else "kaminpar"
@@ -131,7 +129,7 @@ def _portfolio(level: Level, num_parts: int, options: AssignOptions) -> list[Can
         return calls
     if len(level.weights) > 1:
         calls.append(Candidate("metis", seed, tightness=0.3))
-        calls += focused_calls(level, seed, LOOSE if arcs <= SMALL_ARCS else LOOSE[:2])
+        calls += focused_calls(level, seed)[: 4 if arcs <= SMALL_ARCS else 2]
     calls.append(Candidate("kaminpar", seed + 1, "eco"))
     if arcs <= SMALL_ARCS:
         calls += [Candidate("kaminpar", seed + 2, "eco"), Candidate("metis", seed + 1, recursive=num_parts <= 8)]
@@ -140,10 +138,13 @@ def _portfolio(level: Level, num_parts: int, options: AssignOptions) -> list[Can
     return calls
 
 
-def focused_calls(level: Level, seed: int, looseness: Sequence[float]) -> list[Candidate]:
+def focused_calls(level: Level, seed: int) -> list[Candidate]:
     """METIS with the last constraint kept and the others loosened: a start from which all are approached together."""
     last = len(level.weights) - 1
-    return [Candidate("metis", seed + i, focus=last, looseness=loose) for i, loose in enumerate(looseness)]
+    return [
+        Candidate("metis", seed, tightness=tight, focus=last, looseness=loose)
+        for loose, tight in ((0.25, 0.5), (0.5, 1.0), (1.0, 1.0), (0.5, 0.3))
+    ]
 
 
 def coarse_candidates(options: AssignOptions) -> tuple[Candidate, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import limits_of, parse_balance
-from daskgraphpart.assignment.choose import LOOSE, Choice, choose, coarse_candidates, focused_calls, needs
+from daskgraphpart.assignment.choose import Choice, choose, coarse_candidates, focused_calls, needs
 from daskgraphpart.assignment.fill_parts import fill_parts
 from daskgraphpart.assignment.hierarchy import write_trainers
 from daskgraphpart.assignment.libraries.call import has_library
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-REFINE_CYCLES = 4  # V-cycles in memory that an assignment is refined by when that is asked for
+REFINE_CYCLES = 4  # V-cycles in memory at most, where an assignment is refined
 LITTLE_OVERLOAD = 0.01  # of its limit for each part on average: single nodes can mend it; beyond, clusters must move
 LITTLE_LOSS = 1.02  # of the cut, for balance restored by single moves
 MOST_ARCS_FOR_METIS = 30_000_000  # beyond, its time and memory are not worth it
@@ -321,13 +321,19 @@ def _other_method(task: Task, others: Region, runner: Runner) -> object:
     """Partition with all constraints known from the start: by METIS if the graph is not too large, or multilevel."""
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
     metis_fits = needs(level)["metis"] <= runner.resources.memory and has_library("metis")
-    if metis_fits and level.adjacency.num_arcs <= MOST_ARCS_FOR_METIS:
-        calls = focused_calls(level, options.seed, (LOOSE[0],))
-        other = partition_level(level, num_parts, limits, calls, (0, others), runner)
-        improve(level, others, num_parts, limits, (1, options.seed), runner)
-        return other
-    multilevel(level, num_parts, limits, coarse_candidates(options)[:2], (others, 1, options.seed), runner)
-    return "multilevel"
+    if not (metis_fits and level.adjacency.num_arcs <= MOST_ARCS_FOR_METIS):
+        multilevel(level, num_parts, limits, coarse_candidates(options)[:2], (others, 1, options.seed), runner)
+        return "multilevel"
+    values, calls = [], focused_calls(level, options.seed)[:2]
+    each = [create_parts(level, f"others-{i}.npy") for i in range(len(calls))]
+    for call, parts in zip(calls, each, strict=True):
+        partition_level(level, num_parts, limits, (call,), (0, parts), runner)
+        improve(level, parts, num_parts, limits, (REFINE_CYCLES, options.seed), runner)
+        left = overload_of(level, parts, num_parts, limits, runner)
+        values.append((left, measure_cut(level, parts, runner)[0]))
+    best = values.index(min(values))
+    Path(each[best].path).replace(others.path)
+    return calls[best]
 
 
 def _stream(task: Task, choice: Choice, parts: Region, runner: Runner) -> tuple[str, str, int]:

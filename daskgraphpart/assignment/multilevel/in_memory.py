@@ -21,7 +21,8 @@ CLUSTER_SHARE = 0.02  # of a part's limit: the most a cluster may weigh
 SWEEPS = 4
 MOST_PASSES = 8  # of Fiduccia-Mattheyses on one level
 LEAST_SHRINKAGE = 0.9
-MOST_STAGES = 4  # in which limits that are far exceeded are approached
+MOST_STAGES = 5  # in which limits that are exceeded are approached
+FIRST_ROOM = 0.17  # over a limit: at least, in the first of these stages
 LITTLE_EXCESS = 0.05  # over a limit: no stages
 ONE_SLAB = 62  # shift by which all nodes fall into one slab
 
@@ -102,15 +103,20 @@ def refine(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, cy
 
 
 def _approach(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, seed: int) -> np.ndarray:
-    """Halve what several constraints are exceeded by, again and again, as each cut is repaired best in small steps."""
-    if limits.size == 1:
+    """Come close to limits of several constraints in stages: with room to move, the cut falls while balance improves.
+
+    Limits that are exceeded are loosened to what there is, or a little more, and tightened by half in each stage.
+    """
+    shares = graph.loads(parts, num_parts).max(axis=0) / np.maximum(limits, 1)
+    if limits.size == 1 or shares.max() <= 1 + LITTLE_EXCESS:
         return parts
+    room = np.where(shares > 1 + LITTLE_EXCESS, np.maximum(shares - 1, FIRST_ROOM), 0.0)
     for stage in range(MOST_STAGES):
-        shares = graph.loads(parts, num_parts).max(axis=0) / np.maximum(limits, 1)
-        if shares.max() <= 1 + LITTLE_EXCESS:
+        if room.max() <= LITTLE_EXCESS:
             break
-        relaxed = np.ceil(limits * np.maximum(1.0, (1 + shares) / 2)).astype(np.int64)
+        relaxed = np.ceil(limits * (1 + room)).astype(np.int64)
         parts = _v_cycle(graph, parts.copy(), num_parts, relaxed, (seed + 1) * 1_000_003 - 1009 * (stage + 1))
+        room /= 2
     return parts
 
 
