@@ -89,7 +89,20 @@ def refine(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, cy
     -------
     int32 array (nodes,)
     """
-    best = _approach(graph, parts, num_parts, limits, seed) if cycles else parts
+    if not cycles:
+        return parts
+    starts = [parts]
+    if limits.size > 1:  # which of the two is better cannot be told beforehand
+        approached = _approach(graph, parts, num_parts, limits, seed)
+        starts += [approached] if approached is not parts else []
+    found = [_refine_from(graph, start, num_parts, limits, cycles, seed) for start in starts]
+    return min(found, key=lambda each: _value(graph, each, num_parts, limits))
+
+
+def _refine_from(
+    graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, cycles: int, seed: int
+) -> np.ndarray:
+    best = parts
     best_value = _value(graph, best, num_parts, limits)
     for cycle in range(cycles):
         parts = _v_cycle(graph, best.copy(), num_parts, limits, (seed + 1) * 1_000_003 + 1009 * cycle)
