@@ -45,7 +45,7 @@ class Choice:
     Parameters
     ----------
     method : str
-        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"`` or ``"portfolio"``.
+        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"portfolio"`` or ``"skewed"``.
     candidates : tuple of Candidate
         Calls of libraries, of which the best is taken.
     cycles : int
@@ -110,7 +110,8 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
     if few and side_by_side <= resources.memory and (has_library("kaminpar") or has_library("metis")):
         calls = tuple(c for c in _portfolio(level, num_parts, options) if has_library(c.library))
         why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are refined, and the best is taken"
-        return Choice("portfolio", calls, 3 if arcs <= MEDIUM_ARCS else 1, side_by_side, why)
+        cycles = 1 if arcs > MEDIUM_ARCS else 6 if arcs <= SMALL_ARCS and len(level.weights) > 1 else 3
+        return Choice("portfolio", calls, cycles, side_by_side, why)
     if has_library("kaminpar"):
         for compressed in (False, True):
             name = "kaminpar, compressed" if compressed else "kaminpar"
@@ -128,12 +129,22 @@ def _portfolio(level: Level, num_parts: int, options: AssignOptions) -> list[Can
         return calls
     if len(level.weights) > 1:
         calls.append(Candidate("metis", seed, tightness=0.3))
+        calls += focused_calls(level, seed)[: 4 if arcs <= SMALL_ARCS else 2]
     calls.append(Candidate("kaminpar", seed + 1, "eco"))
     if arcs <= SMALL_ARCS:
         calls += [Candidate("kaminpar", seed + 2, "eco"), Candidate("metis", seed + 1, recursive=num_parts <= 8)]
     if arcs * num_parts <= 40 * SMALL_ARCS:
         calls.append(Candidate("kaminpar", seed, "strong"))
     return calls
+
+
+def focused_calls(level: Level, seed: int) -> list[Candidate]:
+    """METIS with the last constraint kept and the others loosened: a start from which all are approached together."""
+    last = len(level.weights) - 1
+    return [
+        Candidate("metis", seed, tightness=tight, focus=last, looseness=loose)
+        for loose, tight in ((0.25, 0.5), (0.5, 1.0), (1.0, 1.0), (0.5, 0.3))
+    ]
 
 
 def coarse_candidates(options: AssignOptions) -> tuple[Candidate, ...]:
@@ -155,9 +166,12 @@ def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: s
     compressed = need["kaminpar"] > resources.memory
     name = "kaminpar, compressed" if compressed else "kaminpar"
     threads = options.threads or (1 if level.adjacency.num_arcs <= LARGE_ARCS else resources.workers)
-    # hubs make the default context cut up to 10 % more than METIS; without them it is as good, and twice as fast
-    context = "eco" if options.method == "auto" and level.adjacency.is_skewed else "default"
-    call = Candidate("kaminpar", options.seed, context, threads, compressed)
     if threads > 1:
         why += f"; with {threads} threads the result varies from run to run, --threads 1 makes it repeatable"
-    return Choice("kaminpar", (call,), 0, need[name], why)
+    # hubs make the default context cut up to 10 % more than METIS; without them it is as good, and twice as fast
+    skewed = options.method == "auto" and level.adjacency.is_skewed
+    contexts = (
+        ("fast", "eco") if skewed and level.adjacency.num_arcs > LARGE_ARCS else ("eco" if skewed else "default",)
+    )
+    calls = tuple(Candidate("kaminpar", options.seed, context, threads, compressed) for context in contexts)
+    return Choice("skewed" if len(calls) > 1 else "kaminpar", calls, 0, need[name], why)

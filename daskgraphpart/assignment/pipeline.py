@@ -15,9 +15,10 @@ import numpy as np
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import limits_of, parse_balance
-from daskgraphpart.assignment.choose import Choice, choose, coarse_candidates
+from daskgraphpart.assignment.choose import Choice, choose, coarse_candidates, focused_calls, needs
 from daskgraphpart.assignment.fill_parts import fill_parts
 from daskgraphpart.assignment.hierarchy import write_trainers
+from daskgraphpart.assignment.libraries.call import has_library
 from daskgraphpart.assignment.methods.random import assign_random_pass
 from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES, stream_level
 from daskgraphpart.assignment.multilevel.initial import partition_level
@@ -41,6 +42,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import read_owners, write_owners
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.report import AssignReport, Balance
+from daskgraphpart.assignment.skewed import partition_skewed
 from daskgraphpart.assignment.weigh_nodes import NodeWeights, weigh_nodes
 from daskgraphpart.display.units import format_size
 from daskgraphpart.errors import OptionError, PlanError
@@ -54,8 +56,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-REFINE_CYCLES = 4  # V-cycles in memory that an assignment is refined by when that is asked for
+REFINE_CYCLES = 4  # V-cycles in memory at most, where an assignment is refined
 LITTLE_OVERLOAD = 0.01  # of its limit for each part on average: single nodes can mend it; beyond, clusters must move
+LITTLE_LOSS = 1.02  # of the cut, for balance restored by single moves
+MOST_ARCS_FOR_METIS = 30_000_000  # beyond, its time and memory are not worth it
 MOST_ATTEMPTS = 4  # at balance, by V-cycles with other clusters
 TIGHTENING = 0.005  # of the limits, for each further attempt
 SOLVING = "solve-"  # begin of the name of a directory
@@ -264,11 +268,13 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
             improve(level, parts, num_parts, limits, (1, options.seed + 1 + cycle), runner)
         return f"multilevel, coarsest graph by {taken}", choice.why, choice.need
     if choice.candidates:
-        taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
+        if choice.method == "skewed":
+            quick, thorough = choice.candidates
+            taken = partition_skewed(level, limits, (quick, thorough), (num_parts, parts), runner)
+        else:
+            taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
         if overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts:
-            improve(level, parts, num_parts, limits, (1, options.seed), runner)
-            if options.method == "auto" and _multilevel_is_better(task, parts, runner):
-                taken = "multilevel"
+            taken = _repair(task, taken, parts, runner)
         elif len(limits) > 1 and options.method != "metis":
             refine_blocks(level, parts, num_parts, limits, runner)
         for attempt in range(MOST_ATTEMPTS):
@@ -281,26 +287,53 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
     return _stream(task, choice, parts, runner)
 
 
-def _multilevel_is_better(task: Task, parts: Region, runner: Runner) -> bool:
-    """Try the multilevel method, which knows all constraints from the start; keep the better of the two.
+def _repair(task: Task, taken: object, parts: Region, runner: Runner) -> object:
+    """Restore a balance that is far off; return what has given the parts that are left.
 
-    A library with one constraint that had to be repaired a lot may have given up more than it had won.
+    A library with one constraint gives up more for several than it has won if much must be moved. Single moves are
+    tried first: if they cost little, nothing else is.
     """
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
+    if options.method != "auto":
+        improve(level, parts, num_parts, limits, (1, options.seed), runner)
+        return taken
+    cut = measure_cut(level, parts, runner)[0]
+    left = balance(level, parts, num_parts, limits, runner)
+    if left == 0.0 and measure_cut(level, parts, runner)[0] <= LITTLE_LOSS * cut:
+        refine_blocks(level, parts, num_parts, limits, runner)
+        return taken
     others = create_parts(level, "others.npy")
-    how = (others, 1, options.seed)
-    multilevel(level, num_parts, limits, coarse_candidates(options)[:2], how, runner)
+    other = _other_method(task, others, runner)
     for each in (parts, others):
         balance(level, each, num_parts, limits, runner)
     values = [
         (overload_of(level, each, num_parts, limits, runner), measure_cut(level, each, runner)[0])
         for each in (parts, others)
     ]
-    better = values[1] < values[0]
-    if better:
+    if values[1] < values[0]:
         Path(others.path).replace(parts.path)
-        improve(level, parts, num_parts, limits, (1, options.seed + 1), runner)
-    return better
+        taken = other
+    improve(level, parts, num_parts, limits, (1, options.seed + 1), runner)
+    return taken
+
+
+def _other_method(task: Task, others: Region, runner: Runner) -> object:
+    """Partition with all constraints known from the start: by METIS if the graph is not too large, or multilevel."""
+    level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
+    metis_fits = needs(level)["metis"] <= runner.resources.memory and has_library("metis")
+    if not (metis_fits and level.adjacency.num_arcs <= MOST_ARCS_FOR_METIS):
+        multilevel(level, num_parts, limits, coarse_candidates(options)[:2], (others, 1, options.seed), runner)
+        return "multilevel"
+    values, calls = [], focused_calls(level, options.seed)[:2]
+    each = [create_parts(level, f"others-{i}.npy") for i in range(len(calls))]
+    for call, parts in zip(calls, each, strict=True):
+        partition_level(level, num_parts, limits, (call,), (0, parts), runner)
+        improve(level, parts, num_parts, limits, (REFINE_CYCLES, options.seed), runner)
+        left = overload_of(level, parts, num_parts, limits, runner)
+        values.append((left, measure_cut(level, parts, runner)[0]))
+    best = values.index(min(values))
+    Path(each[best].path).replace(others.path)
+    return calls[best]
 
 
 def _stream(task: Task, choice: Choice, parts: Region, runner: Runner) -> tuple[str, str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import json
 import subprocess
@@ -16,6 +17,7 @@ from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.atomic import naming
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 PACKAGES = {"metis": "pymetis", "kaminpar": "kaminpar"}
@@ -43,6 +45,10 @@ class Candidate:
         Of METIS: ``"cut"`` or ``"vol"``.
     tightness : float
         Of METIS: share of each tolerance that is used; it exceeds tolerances when there are several.
+    focus : int
+        Of METIS: the one constraint that is kept while the others are loosened; -1 for all.
+    looseness : float
+        Of METIS: tolerance of the constraints that are not in focus.
     """
 
     library: str
@@ -53,12 +59,24 @@ class Candidate:
     recursive: bool = False
     objtype: str = "cut"
     tightness: float = 1.0
+    focus: int = -1
+    looseness: float = 0.5
 
     def __str__(self) -> str:
         if self.library == "metis":
-            return f"metis ({'recursive' if self.recursive else 'k-way'}, {self.objtype}, seed {self.seed})"
+            loosened = f", loosened to {self.looseness:.0%}" if self.focus >= 0 else ""
+            return f"metis ({'recursive' if self.recursive else 'k-way'}, {self.objtype}, seed {self.seed}{loosened})"
         how = f"{self.context}{', compressed' if self.compress else ''}"
         return f"kaminpar ({how}, {self.threads} thread{'s' * (self.threads > 1)}, seed {self.seed})"
+
+    def tolerances(self, limits: Sequence[float]) -> list[float]:
+        """Tolerances for METIS, of limits over averages; of each constraint."""
+        return [
+            max(limit, 1 + self.looseness)
+            if self.focus not in (-1, i)
+            else 1.001 + max(0.0, (limit - 1.001) * self.tightness)
+            for i, limit in enumerate(limits)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +158,10 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
     """
     call_path, result = directory / f"{name}.json", directory / f"{name}.npy"
     call = {**asdict(exported), **asdict(candidate), "result": str(result)}
-    call["tolerances"] = [1.001 + max(0.0, (t - 1.001) * candidate.tightness) for t in exported.tolerances]
+    call["tolerances"] = candidate.tolerances(exported.tolerances)
     with naming(call_path):
         call_path.write_text(json.dumps(call), encoding="utf-8")
+    _give_memory_back()
     command = [sys.executable, "-m", "daskgraphpart.assignment.libraries.run", str(call_path)]
     done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603
     if done.returncode != 0 or not result.is_file():
@@ -166,3 +185,10 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
         )
     use_every_part(parts, exported.num_parts)
     return parts
+
+
+def _give_memory_back() -> None:
+    """Return what this process has freed to the system, which malloc keeps otherwise, for the library to have it."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:  # in glibc only
+        trim(0)

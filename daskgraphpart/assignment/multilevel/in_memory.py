@@ -21,6 +21,9 @@ CLUSTER_SHARE = 0.02  # of a part's limit: the most a cluster may weigh
 SWEEPS = 4
 MOST_PASSES = 8  # of Fiduccia-Mattheyses on one level
 LEAST_SHRINKAGE = 0.9
+MOST_STAGES = 5  # in which limits that are exceeded are approached
+FIRST_ROOM = 0.17  # over a limit: at least, in the first of these stages
+LITTLE_EXCESS = 0.05  # over a limit: no stages
 ONE_SLAB = 62  # shift by which all nodes fall into one slab
 
 BYTES_PER_ARC = 4 + 8 + 40  # neighbour, weight; contraction: keys, weights, arcs before and after merging
@@ -86,8 +89,21 @@ def refine(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, cy
     -------
     int32 array (nodes,)
     """
+    if not cycles:
+        return parts
+    starts = [parts]
+    if limits.size > 1:  # which of the two is better cannot be told beforehand
+        approached = _approach(graph, parts, num_parts, limits, seed)
+        starts += [approached] if approached is not parts else []
+    found = [_refine_from(graph, start, num_parts, limits, cycles, seed) for start in starts]
+    return min(found, key=lambda each: _value(graph, each, num_parts, limits))
+
+
+def _refine_from(
+    graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, cycles: int, seed: int
+) -> np.ndarray:
     best = parts
-    best_value = _value(graph, parts, num_parts, limits)
+    best_value = _value(graph, best, num_parts, limits)
     for cycle in range(cycles):
         parts = _v_cycle(graph, best.copy(), num_parts, limits, (seed + 1) * 1_000_003 + 1009 * cycle)
         value = _value(graph, parts, num_parts, limits)
@@ -97,6 +113,24 @@ def refine(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, cy
         if small:
             break
     return best
+
+
+def _approach(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, seed: int) -> np.ndarray:
+    """Come close to limits of several constraints in stages: with room to move, the cut falls while balance improves.
+
+    Limits that are exceeded are loosened to what there is, or a little more, and tightened by half in each stage.
+    """
+    shares = graph.loads(parts, num_parts).max(axis=0) / np.maximum(limits, 1)
+    if limits.size == 1 or shares.max() <= 1 + LITTLE_EXCESS:
+        return parts
+    room = np.where(shares > 1 + LITTLE_EXCESS, np.maximum(shares - 1, FIRST_ROOM), 0.0)
+    for stage in range(MOST_STAGES):
+        if room.max() <= LITTLE_EXCESS:
+            break
+        relaxed = np.ceil(limits * (1 + room)).astype(np.int64)
+        parts = _v_cycle(graph, parts.copy(), num_parts, relaxed, (seed + 1) * 1_000_003 - 1009 * (stage + 1))
+        room /= 2
+    return parts
 
 
 def _value(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray) -> tuple[float, int]:
