@@ -1,7 +1,8 @@
 """What does a cluster cost? The main job on threads and on a LocalCluster in turn; and with a worker killed half-way.
 
 The start of the workers (processes that import numba, pyarrow and dask) is counted apart: it is the same for any job.
-The work is what lies between the beginning of the first pass and the end of the function.
+The work is what lies between the beginning of the first pass and the end of the function. Numba sets itself up (half a
+second to one) at its first call: of threads that is in the work, of workers in the start.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from distributed import WorkerPlugin
 
 from daskgraphpart.engine.cluster_config import seconds_setting
@@ -36,6 +37,7 @@ SECONDS_TO_SEE = 5.0
 """How long a network file system may take to show to one machine what another has written."""
 
 MOST_ATTEMPTS = 10
+KERNELS = "daskgraphpart.kernels.owner_sort"
 PACKAGES = ("daskgraphpart", "pyarrow", "numba", "zarr")
 _numbers = itertools.count()
 
@@ -211,6 +213,15 @@ class _ReadyWorker(WorkerPlugin):  # type: ignore[misc]
         for module in self.modules:
             with contextlib.suppress(ImportError):  # whoever needs it will say so
                 importlib.import_module(module)
+        if KERNELS in self.modules:
+            _call_a_kernel()
 
     def teardown(self, worker: Any) -> None:
         del worker
+
+
+def _call_a_kernel() -> None:
+    """Have numba set itself up, which the first call of a process waits for: half a second."""
+    from daskgraphpart.kernels.owner_sort import count_owners
+
+    count_owners(np.zeros(1, np.uint8), 1, np.zeros(1, np.int64))
