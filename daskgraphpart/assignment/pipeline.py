@@ -42,7 +42,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import read_owners, write_owners
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.report import AssignReport, Balance
-from daskgraphpart.assignment.skewed import partition_skewed
+from daskgraphpart.assignment.skewed import BY_DEGREE, partition_skewed
 from daskgraphpart.assignment.weigh_nodes import NodeWeights, weigh_nodes
 from daskgraphpart.display.units import format_size
 from daskgraphpart.errors import OptionError, PlanError
@@ -61,6 +61,7 @@ LITTLE_OVERLOAD = 0.01  # of its limit for each part on average: single nodes ca
 LITTLE_LOSS = 1.02  # of the cut, for balance restored by single moves
 MOST_ARCS_FOR_METIS = 30_000_000  # beyond, its time and memory are not worth it
 MOST_ATTEMPTS = 4  # at balance, by V-cycles with other clusters
+HUBS = "most edges are among the nodes of highest degree, so that filling parts by degree cuts far less than KaMinPar"
 TIGHTENING = 0.005  # of the limits, for each further attempt
 SOLVING = "solve-"  # begin of the name of a directory
 MULTILEVEL_CYCLES = 2  # V-cycles on disk after the first
@@ -283,7 +284,8 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
             # tighter limits make the room that single moves did not find
             tighter = np.maximum(limits - (limits * TIGHTENING * (attempt + 1)).astype(np.int64), 1)
             improve(level, parts, num_parts, tighter, (1, options.seed + 1 + attempt), runner)
-        return (choice.method if options.method != "auto" else str(taken)), choice.why, choice.need
+        why = HUBS if taken == BY_DEGREE else choice.why
+        return (choice.method if options.method != "auto" else str(taken)), why, choice.need
     return _stream(task, choice, parts, runner)
 
 

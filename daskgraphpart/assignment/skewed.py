@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 CORE_GAIN = 0.8  # of the cut of `fast`: what the order of degree must come to
+BY_DEGREE = "by-degree"
 NOTHING_FOUND = 0.85  # of the cut of random owners: as good as nothing
 
 
@@ -62,7 +63,7 @@ def partition_skewed(
         overload = balance(level, filled, num_parts, limits, runner)
         if overload == 0.0 and _cut(level, filled, runner) <= CORE_GAIN * cut:
             Path(filled.path).replace(parts.path)
-            return "by-degree"
+            return BY_DEGREE
     if cut >= NOTHING_FOUND * (1 - 1 / num_parts) * level.adjacency.total_weight / 2:
         return quick
     return partition_level(level, num_parts, limits, (thorough,), (0, parts), runner)

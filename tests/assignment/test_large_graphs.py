@@ -1,0 +1,94 @@
+"""Large graphs with hubs: what a quick look at them decides. Small ones stand for them, with the sizes lowered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import daskgraphpart as dgp
+from daskgraphpart.adjacency import csr_blocks
+from daskgraphpart.assignment import choose, skewed
+from daskgraphpart.assignment.libraries.call import Candidate
+from daskgraphpart.assignment.multilevel.in_memory import Csr, refine
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.generation.pipeline import generate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.assignment.report import AssignReport
+
+
+@pytest.fixture(autouse=True)
+def every_graph_is_large_and_skewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "MEDIUM_ARCS", 0)
+    monkeypatch.setattr(choose, "LARGE_ARCS", 0)
+    monkeypatch.setattr(csr_blocks, "HUB_FACTOR", 0)
+
+
+def generated(directory: Path, kind: str, num_edges: int = 60_000) -> Path:
+    with open_runner(dgp.Resources(1 << 28)) as runner:
+        generate(directory, kind=kind, num_nodes=30_000, num_edges=num_edges, feature_width=0, runner=runner)
+    return directory
+
+
+def report_of(graph: Path, method: str, balance: str) -> AssignReport:
+    report = dgp.assign(graph, 8, method=method, balance=balance, threads=1).report
+    assert report is not None
+    assert all(each.is_kept for each in report.balances), report.balances
+    return report
+
+
+def test_hubs_that_know_one_another_are_kept_together(tmp_path: Path) -> None:
+    graph = generated(tmp_path / "rmat", "rmat")
+    found = report_of(graph, "auto", "nodes")
+    assert found.method == "by-degree"
+    assert found.cut_share < 0.7 * report_of(graph, "metis", "nodes").cut_share
+
+
+def test_a_graph_with_nothing_to_be_found_gets_the_quick_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(skewed, "NOTHING_FOUND", 0.5)  # in a small graph there is always something
+    assert "fast" in report_of(generated(tmp_path / "rmat", "rmat"), "auto", "nodes,edges").method
+
+
+def test_a_graph_with_communities_gets_the_thorough_context(tmp_path: Path) -> None:
+    graph = generated(tmp_path / "communities", "communities", 240_000)
+    found = report_of(graph, "auto", "nodes")
+    assert "eco" in found.method
+    assert found.cut_share <= report_of(graph, "metis", "nodes").cut_share
+
+
+def test_metis_keeps_the_constraint_in_focus_and_loosens_the_others() -> None:
+    assert Candidate("metis", focus=1, looseness=0.5).tolerances([1.03, 1.10]) == pytest.approx([1.5, 1.10])
+    assert Candidate("metis", focus=1, looseness=0.5, tightness=0.5).tolerances([1.8, 1.101]) == pytest.approx(
+        [1.8, 1.051]
+    )
+    assert Candidate("metis", tightness=0.0).tolerances([1.03, 1.10]) == pytest.approx([1.001, 1.001])
+
+
+def test_constraints_that_are_far_exceeded_are_restored() -> None:
+    side = 60
+    number = np.arange(side * side).reshape(side, side)
+    pairs = np.concatenate(
+        [
+            np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()]),
+            np.stack([number[:-1].ravel(), number[1:].ravel()]),
+        ],
+        axis=1,
+    )
+    src, dst = np.concatenate([pairs, pairs[::-1]], axis=1)
+    order = np.lexsort((dst, src))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(src, minlength=side * side))])
+    weights = np.stack([np.ones(side * side, np.int64), 1 + np.arange(side * side) // 400], axis=1)
+    graph = Csr(indptr, dst[order].astype(np.int32), np.ones(src.size, np.int64), weights)
+    lopsided = np.minimum(np.arange(side * side) // 1800, 2).astype(np.int32)  # the third and fourth part are empty
+    limits = np.ceil(1.05 * weights.sum(axis=0) / 4).astype(np.int64)
+    found = refine(graph, lopsided, 4, limits, 3, 0)
+    assert graph.overload(lopsided, limits, 4) > 1.5
+    assert graph.overload(found, limits, 4) < 0.01
+    assert np.array_equal(found, refine(graph, lopsided, 4, limits, 3, 0))
+    assert graph.cut(found) < 0.15 * pairs.shape[1]
