@@ -360,7 +360,21 @@ def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:
         body.append(cells)
     head = ["graph", "parts", "our cut", "nodes", "edges", "DGL, edges", "nodes", "edges", "kept", "ours / DGL's"]
     head += ["alike", "edges", "alike / DGL's", "DGL, both", "nodes", "edges", "ours / DGL's"]
-    return lines + table(head, body)
+    return lines + table(head, body) + [summary(rows), ""]
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """Where DGL's METIS keeps its balance, and where it still cuts less than we do."""
+    kept = [row for row in rows if row["dgl"] and row["dgl"]["edges"]["edges"] <= METIS_TOLERANCE]
+    words = [f"DGL's METIS keeps its balance in {len(kept)} of {sum(bool(row['dgl']) for row in rows)} cases."]
+    for column, name in (("both", "`auto` with both constraints"), ("edges", "`alike`")):
+        compared = [row for row in kept if row.get(column)]
+        worse = [row for row in compared if row[column]["cut"] > row["dgl"]["edges"]["cut"]]
+        names = [f"{row['graph']} {row['parts']} ({over(row[column], row['dgl']['edges'])})" for row in worse]
+        words.append(
+            f"Of {len(compared)} compared, {name} cuts more in {len(worse)}{': ' * bool(names)}{', '.join(names)}."
+        )
+    return " ".join(words)
 
 
 def over(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
