@@ -173,5 +173,6 @@ def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: s
     contexts = (
         ("fast", "eco") if skewed and level.adjacency.num_arcs > LARGE_ARCS else ("eco" if skewed else "default",)
     )
-    calls = tuple(Candidate("kaminpar", options.seed, context, threads, compressed) for context in contexts)
+    # with the fast context it is loading that takes the most memory, and compression takes a third off
+    calls = tuple(Candidate("kaminpar", options.seed, c, threads, compressed or c == "fast") for c in contexts)
     return Choice("skewed" if len(calls) > 1 else "kaminpar", calls, 0, need[name], why)
