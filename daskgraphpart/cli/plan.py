@@ -11,6 +11,7 @@ import click
 
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
+    DISPATCH_OPTION,
     JOB_OPTIONS,
     METHOD_OPTIONS,
     OUTPUT_OPTIONS,
@@ -45,7 +46,7 @@ logger = logging.getLogger(__name__)
     show_default=True,
     help="What the plan is shown as.",
 )
-@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
+@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, DISPATCH_OPTION, *JOB_OPTIONS))
 @CONFINED_OPTION
 def command(**values: Any) -> None:
     """Say what `partition` would do with the graph in IN_DIR, without reading the data.
