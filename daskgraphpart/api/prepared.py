@@ -169,7 +169,11 @@ def _machines_place(
         target.check_parts(num_parts)
     check_output(target.path, [path for path in inputs if isinstance(path, Path)])
     staging = target.staging_directory(resources.workspace)
-    place = Place(staging, lambda _: discard_output(staging), lambda: discard_output(staging), inputs[0].absolute())
+
+    def discard(_: bool = True) -> None:
+        discard_output(staging)
+
+    place = Place(staging, discard, discard, inputs[0].absolute(), "workspace")
     return MachineOutput(target, str(staging), *names, overwrite), place
 
 

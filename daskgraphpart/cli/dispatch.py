@@ -94,7 +94,7 @@ def command(**values: Any) -> None:
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
     options = dispatch_options_of(values, "metadata.json" if values["dgl_out_dir"] else None)
     graph, resources = graph_of(in_dir, values), resources_of(values)
-    dispatch_to = _machines_of(values, resources, Path(assign_dir), Path(out_dir))
+    values["dispatch_to"] = _machines_of(values, resources, Path(assign_dir), Path(out_dir))
     plan = foretell(graph, out_dir, values, {"method": assign_dir}, options)
     started = time.monotonic()
     with progress_of(values) as shown:
@@ -110,7 +110,7 @@ def command(**values: Any) -> None:
             restart=values["restart"],
             keep_workspace=values["keep_workspace"],
             progress=progress,
-            dispatch_to=dispatch_to,
+            dispatch_to=values["dispatch_to"],
         )
     retell(plan, progress)
     if not values["quiet"]:

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dispatching.output import check_empty, discard_output, is_config
+from daskgraphpart.dispatching.output import PART_DIRECTORY, check_empty, discard_output, is_config
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OutputExistsError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX, naming, whole_file
+from daskgraphpart.storage.checksums import hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,23 +94,19 @@ def check_machine(host: str, output: MachineOutput) -> int:
 def claim_machine(host: str, output: MachineOutput) -> int:
     """Task of the pass `claim-machines`: delete what may be replaced, and leave the mark.
 
-    What an earlier run has delivered of the same partitions stays. A fault here comes after all the work, so it is one
-    that the work survives, also if somebody has used the directory meanwhile.
+    What an earlier run has delivered of the same partitions stays: it has the mark, or the manifest where the mark has
+    gone already because that machine was ready. Each file is compared before it is believed. A fault here comes after
+    all the work, so it is one that the work survives, also if somebody has used the directory meanwhile.
     """
     out = output.path
     with on_machine(host):
         out.mkdir(parents=True, exist_ok=True)
-        mark = _read_mark(out)
-        if mark == _mark_of(output):
+        if _read_mark(out) == _mark_of(output):
             return 0
-        try:
-            _check_replaceable(output)
-        except OutputExistsError as fault:
-            raise EnvironmentFaultError(
-                fault.what, file=fault.file, found=fault.found, hint="empty it, and run again"
-            ) from fault
-        remove_unfinished(out)
-        discard_output(out)
+        if _holds_manifest(output):
+            (out / output.config_name).unlink(missing_ok=True)
+        else:
+            _clear(output)
         with whole_file(out / MARK) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(json.dumps(_mark_of(output)) + "\n")
     return 0
@@ -154,6 +151,24 @@ def on_machine(host: str) -> Iterator[None]:
         raise
 
 
+def _clear(output: MachineOutput) -> None:
+    """Delete what may be replaced."""
+    try:
+        _check_replaceable(output)
+    except OutputExistsError as fault:
+        raise EnvironmentFaultError(
+            fault.what, file=fault.file, found=fault.found, hint="empty it, and run again"
+        ) from fault
+    remove_unfinished(output.path)
+    discard_output(output.path)
+
+
+def _holds_manifest(output: MachineOutput) -> bool:
+    """Whether the manifest of these very partitions is there."""
+    path = output.path / output.manifest_name
+    return path.is_file() and hash_file(str(path)).digest == output.digest
+
+
 def _check_replaceable(output: MachineOutput) -> None:
     """Refuse a directory that holds something of others; what an earlier run of the same job has left may go."""
     out, mark = output.path, _read_mark(output.path)
@@ -162,6 +177,9 @@ def _check_replaceable(output: MachineOutput) -> None:
     for name in (output.config_name, output.manifest_name):
         if (out / name).exists() and not is_config(out / name):
             raise OutputExistsError("a file that is not of a partition is in the way", file=str(out / name))
+    for path in out.glob("part*"):
+        if PART_DIRECTORY.fullmatch(path.name) and not path.is_dir():
+            raise OutputExistsError("a file that is not of a partition is in the way", file=str(path))
 
 
 def _mark_of(output: MachineOutput) -> dict[str, Any]:

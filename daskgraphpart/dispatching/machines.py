@@ -1,4 +1,4 @@
-"""The machines that will serve the parts, from a file like DGL's `ip_config.txt`: part p is that of line p modulo lines."""
+"""The machines that will serve the parts, listed as DGL lists them: part p goes to that of line p modulo lines."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_PART_DIRECTORY = re.compile(r"part\d+")
+PART_DIRECTORY = re.compile(r"part\d+")
 
 
 def check_output(out: Path, inputs: Iterable[Path]) -> None:
@@ -96,7 +96,7 @@ def discard_output(out: Path) -> None:
         (out / name).unlink(missing_ok=True)
         (out / (name + TEMPORARY_SUFFIX)).unlink(missing_ok=True)
     for path in out.iterdir():
-        if path.is_dir() and _PART_DIRECTORY.fullmatch(path.name):
+        if path.is_dir() and PART_DIRECTORY.fullmatch(path.name):
             for name in PART_FILES:
                 (path / name).unlink(missing_ok=True)
                 (path / (name + TEMPORARY_SUFFIX)).unlink(missing_ok=True)
