@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from daskgraphpart.dgl_layout.manifest import read_manifest
 from daskgraphpart.dispatching.machine_output import MARK, check_mark, claim_machine, on_machine, remove_unfinished
@@ -22,7 +25,7 @@ from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.copy_file import copy_checked, is_copied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.machine_output import MachineOutput
@@ -103,10 +106,28 @@ def _deliver_all(files: Mapping[str, FileChecksum], output: MachineOutput, runne
         for host in _receivers(name, output.directory)
         if name != output.config_name
     ]
-    sizes, hosts = [parcel.checksum.nbytes for parcel in parcels], [parcel.host for parcel in parcels]
-    runner.run(Pass("deliver-parts", deliver, parcels, output, sizes, unit_hosts=hosts))
+    parcels = _in_turn(parcels)
+    runner.run(
+        Pass(
+            "deliver-parts",
+            deliver,
+            parcels,
+            output,
+            [p.checksum.nbytes for p in parcels],
+            unit_hosts=[p.host for p in parcels],
+        )
+    )
     _on_each("deliver-manifest", deliver_manifest, output, runner)
     _on_each("deliver-config", deliver_config, output, runner)
+
+
+def _in_turn(parcels: Sequence[Parcel]) -> list[Parcel]:
+    """Order files so that all machines have something to do from the beginning."""
+    places, seen = [], Counter[str]()
+    for parcel in parcels:
+        places.append(seen[parcel.host])
+        seen[parcel.host] += 1
+    return [parcels[i] for i in np.argsort(places, kind="stable")]
 
 
 def _on_each(name: str, task: Callable[[str, MachineOutput], int], output: MachineOutput, runner: Runner) -> None:
@@ -136,7 +157,8 @@ def deliver_manifest(host: str, output: MachineOutput) -> int:
         for name, checksum in (read_manifest(Path(source)).files or {}).items():
             if name != output.config_name and host in _receivers(name, output.directory):
                 _check_there(output.path / name, checksum)
-        remove_unfinished(output.path)
+                if _OF_PART.match(name):
+                    remove_unfinished((output.path / name).parent)
         with whole_file(output.path / output.manifest_name) as temporary:
             copy_checked(source, temporary, FileChecksum(os.stat(source).st_size, output.digest))
     return 0

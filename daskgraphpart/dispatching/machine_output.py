@@ -102,6 +102,7 @@ def claim_machine(host: str, output: MachineOutput) -> int:
     with on_machine(host):
         out.mkdir(parents=True, exist_ok=True)
         if _read_mark(out) == _mark_of(output):
+            remove_unfinished(out, *out.glob("part*"))
             return 0
         if _holds_manifest(output):
             (out / output.config_name).unlink(missing_ok=True)
@@ -128,12 +129,11 @@ def check_mark(output: MachineOutput) -> None:
         )
 
 
-def remove_unfinished(out: Path) -> None:
-    """Delete what workers that were killed have left half written, in an output directory that has the mark."""
-    if _read_mark(out) is None:
-        return
-    for pattern in (f"*{TEMPORARY_SUFFIX}", f"part*/*{TEMPORARY_SUFFIX}"):
-        for path in out.glob(pattern):
+def remove_unfinished(*directories: Path) -> None:
+    """Delete what workers that were killed have left half written, in directories that nobody else writes to now."""
+    for directory in directories:
+        # not the mark's, which another machine may be writing, if the directory is the same there after all
+        for path in directory.glob(f"[!.]*{TEMPORARY_SUFFIX}"):
             path.unlink(missing_ok=True)
 
 
@@ -144,7 +144,7 @@ def on_machine(host: str) -> Iterator[None]:
         yield
     except GraphPartError as fault:
         fields = {name: getattr(fault, name) for name in ("place", "expected", "found", "hint")}
-        raise type(fault)(fault.what, file=f"{host}:{fault.file}", **fields) from fault
+        raise type(fault)(fault.what, file=f"{host}:{fault.file or ''}", **fields) from fault
     except OSError as fault:
         if fault.filename is not None:
             fault.filename = f"{host}:{os.fsdecode(fault.filename)}"
@@ -159,7 +159,8 @@ def _clear(output: MachineOutput) -> None:
         raise EnvironmentFaultError(
             fault.what, file=fault.file, found=fault.found, hint="empty it, and run again"
         ) from fault
-    remove_unfinished(output.path)
+    if _read_mark(output.path) is not None:
+        remove_unfinished(output.path, *output.path.glob("part*"))
     discard_output(output.path)
 
 

@@ -27,10 +27,7 @@ from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionEr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [
-    pytest.mark.timeout(240),
-    pytest.mark.skipif(os.geteuid() != 0, reason="file systems cannot be mounted here"),
-]
+pytestmark = pytest.mark.timeout(240)
 HOSTS = ("127.0.0.1", "127.0.0.2")
 SMALL_NBYTES = 256 << 10
 
@@ -79,6 +76,8 @@ class Machines:
 
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    if os.geteuid() != 0:
+        pytest.skip("file systems cannot be mounted here")
     with LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
         made = Machines(tmp_path_factory.mktemp("machines"), cluster.scheduler_address)
         try:
@@ -160,9 +159,15 @@ def test_dgls_ip_config_means_the_same_on_a_cluster(machines: Machines, graph: P
 
 
 @pytest.mark.parametrize("cluster", ["threads", "processes", "sync", "local"])
-def test_without_a_cluster_there_are_no_machines(cluster: str, machines: Machines, graph: Path) -> None:
+def test_without_a_cluster_there_are_no_machines(cluster: str, graph: Path, tmp_path: Path) -> None:
+    ips, out, shared = tmp_path / "ips.txt", tmp_path / "out", tmp_path / "shared"
+    ips.write_text("127.0.0.1\n")
+    resources = dgp.detect_resources("256MB", cluster, 2, workspace=shared)
     with pytest.raises(OptionError, match=rf"--cluster: parts go to other machines .*found {cluster}"):
-        partition(machines, graph, machines.disk / "no", cluster=cluster)
+        dgp.partition(graph, out, 4, method="random", resources=resources, dispatch_to=ips)
+    assert not out.exists() and not shared.exists()
+    flags = ("--num-parts", "4", "--method", "random", "--cluster", cluster, "--memory", "256MB", "--dispatch", ips)
+    assert call("plan", graph, out, *flags) == 2
 
 
 def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Path, tmp_path: Path) -> None:
@@ -294,9 +299,12 @@ def test_one_directory_of_both_machines_gets_everything(
     machines: Machines, graph: Path, undisturbed: dict[str, str], tmp_path: Path
 ) -> None:
     ips = tmp_path / "ips.txt"
-    ips.write_text("127.0.0.1\n127.0.0.2\n127.0.0.1\n127.0.0.2\n")
+    ips.write_text("localhost\n127.0.0.2\n127.0.0.1\n127.0.0.2\n")
     outcome = partition(machines, graph, tmp_path / "out", ips=ips)
-    assert outcome.hosts == (*HOSTS, *HOSTS)
+    assert outcome.hosts == ("localhost", "127.0.0.2", "127.0.0.1", "127.0.0.2")
+    assert outcome.part_nbytes == tuple(
+        sum(path.stat().st_size for path in (tmp_path / "out" / f"part{part}").iterdir()) for part in range(4)
+    )
     assert file_hashes(tmp_path / "out") == undisturbed
 
 
