@@ -27,6 +27,7 @@ from daskgraphpart.dispatching.remote_output import (
 )
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.upload_files import upload_partitions
+from daskgraphpart.errors import OptionError
 from daskgraphpart.remote.url import Url, as_path, local_path, located
 from daskgraphpart.storage.atomic import environment_faults
 
@@ -115,8 +116,8 @@ def open_dispatch(
         if isinstance(target, Url):
             place = _staged_place(target, inputs, names, overwrite, manner.resources.workspace)
         elif isinstance(target, MachineDirectory):
-            num_parts = _num_parts(assignment)
-            target, place = _machines_place(target, inputs, names, overwrite, (manner.resources, num_parts))
+            _check_machines(target, options, _num_parts(assignment), manner.resources)
+            target, place = _machines_place(target, inputs, names, overwrite, manner.resources.workspace)
             chosen["dispatch"] = list(target.directory.hosts)
         else:
             place = _local_place(target, inputs, names, overwrite)
@@ -158,23 +159,32 @@ def _staged_place(
 
 
 def _machines_place(
-    target: MachineDirectory, inputs: Sequence[Location], names: tuple[str, str], overwrite: bool,
-    budget: tuple[Resources, int | None],
-) -> tuple[MachineOutput, Place]:  # fmt: skip
+    target: MachineDirectory, inputs: Sequence[Location], names: tuple[str, str], overwrite: bool, workspace: str | None
+) -> tuple[MachineOutput, Place]:
     """Staging directory of an output on the disks of machines; what is on these is asked when workers are there."""
-    resources, num_parts = budget
-    target.check_resources(resources)
-    assert resources.workspace is not None, "checked"
-    if num_parts is not None:
-        target.check_parts(num_parts)
     check_output(target.path, [path for path in inputs if isinstance(path, Path)])
-    staging = target.staging_directory(resources.workspace)
+    staging = target.staging_directory(workspace)
 
     def discard(_: bool = True) -> None:
         discard_output(staging)
 
     place = Place(staging, discard, discard, inputs[0].absolute(), "workspace")
     return MachineOutput(target, str(staging), *names, overwrite), place
+
+
+def _check_machines(
+    target: MachineDirectory, options: DispatchOptions, num_parts: int | None, resources: Resources
+) -> None:
+    """Check that parts can go to machines at all."""
+    if not options.reshuffle:
+        raise OptionError(
+            "partitions with original IDs name their maps of IDs by path, so they cannot go to machines",
+            place="reshuffle",
+            hint="leave out dispatch_to",
+        )
+    target.check_cluster(resources.cluster)
+    if num_parts is not None:
+        target.check_parts(num_parts)
 
 
 def _num_parts(assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int]) -> int | None:

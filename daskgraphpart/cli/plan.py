@@ -82,8 +82,8 @@ def _made_in(out_dir: str, values: Mapping[str, Any], num_parts: int, resources:
 
     machines = read_machines(values["dispatch_to"], Path(out_dir))
     machines.check_parts(num_parts)
-    machines.check_resources(resources)
-    return resources.workspace or out_dir
+    machines.check_cluster(resources.cluster)
+    return str(machines.staging_directory(resources.workspace))
 
 
 def foretell(

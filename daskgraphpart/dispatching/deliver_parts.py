@@ -100,13 +100,8 @@ def deliver_parts(outcome: Outcome, output: MachineOutput, runner: Runner) -> Ou
 def _deliver_all(files: Mapping[str, FileChecksum], output: MachineOutput, runner: Runner) -> None:
     runner.check_hosts(output.directory.machines, output.directory.file)
     _on_each("claim-machines", claim_machine, output, runner)
-    parcels = [
-        Parcel(host, name, checksum)
-        for name, checksum in files.items()
-        for host in _receivers(name, output.directory)
-        if name != output.config_name
-    ]
-    parcels = _in_turn(parcels)
+    of_parts = ((_host_of(name, output.directory), name, checksum) for name, checksum in files.items())
+    parcels = _in_turn([Parcel(host, name, checksum) for host, name, checksum in of_parts if host is not None])
     runner.run(
         Pass(
             "deliver-parts",
@@ -155,10 +150,9 @@ def deliver_manifest(host: str, output: MachineOutput) -> int:
     with on_machine(host):
         check_mark(output)
         for name, checksum in (read_manifest(Path(source)).files or {}).items():
-            if name != output.config_name and host in _receivers(name, output.directory):
+            if _host_of(name, output.directory) == host:
                 _check_there(output.path / name, checksum)
-                if _OF_PART.match(name):
-                    remove_unfinished((output.path / name).parent)
+                remove_unfinished((output.path / name).parent)
         with whole_file(output.path / output.manifest_name) as temporary:
             copy_checked(source, temporary, FileChecksum(os.stat(source).st_size, output.digest))
     return 0
@@ -178,10 +172,10 @@ def deliver_config(host: str, output: MachineOutput) -> int:
     return 0
 
 
-def _receivers(name: str, directory: MachineDirectory) -> tuple[str, ...]:
-    """Machines that a file goes to: that of its part, or all."""
+def _host_of(name: str, directory: MachineDirectory) -> str | None:
+    """Machine that a file goes to: that of its part; None for the config, which is of none."""
     part = _OF_PART.match(name)
-    return directory.machines if part is None else (directory.host_of(int(part[1])),)
+    return None if part is None else directory.host_of(int(part[1]))
 
 
 def _check_there(path: Path, checksum: FileChecksum) -> None:

@@ -6,14 +6,10 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from daskgraphpart.engine.cluster_names import is_on_this_machine, needs_cluster
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.storage.atomic import naming
-
-if TYPE_CHECKING:
-    from daskgraphpart.engine.resources import Resources
 
 STAGING_NAME = ".daskgraphpart-deliver"
 
@@ -61,17 +57,26 @@ class MachineDirectory:
                 found=len(self.hosts),
             )
 
-    def check_resources(self, resources: Resources) -> None:
-        """Check that there is a cluster, and a workspace which the partitions are made in.
+    def check_cluster(self, cluster: object) -> None:
+        """Check that tasks run on a cluster of several machines.
 
         Raises
         ------
         OptionError
-            If not.
+            If they run on this machine.
         """
-        if is_on_this_machine(resources.cluster):
-            raise needs_cluster(str(resources.cluster), self.file)
-        if resources.workspace is None:
+        if is_on_this_machine(cluster):
+            raise needs_cluster(str(cluster), self.file)
+
+    def staging_directory(self, workspace: str | None) -> Path:
+        """Name the directory in which partitions are made before they are delivered.
+
+        Raises
+        ------
+        OptionError
+            If no workspace is given.
+        """
+        if workspace is None:
             raise OptionError(
                 "partitions for the disks of machines are made in a workspace first",
                 file=str(self.path),
@@ -79,9 +84,6 @@ class MachineDirectory:
                 expected="a directory that all workers share with the client, with room for the partitions and for "
                 "temporary files",
             )
-
-    def staging_directory(self, workspace: str) -> Path:
-        """Name the directory in which partitions are made before they are delivered."""
         of_output = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]
         return Path(workspace).absolute() / f"{STAGING_NAME}-{of_output}"
 

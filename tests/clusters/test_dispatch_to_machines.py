@@ -187,6 +187,7 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
         workspace=machines.disk / "unshared",
     )
     shutil.rmtree(machines.disk / "unshared")
+    refused(OptionError, "partitions with original IDs", options=dgp.DispatchOptions(reshuffle=False))
     refused(OptionError, "expected a number of lines that divides 5, found 2", num_parts=5)
     ips.write_text("127.0.0.1\n127.0.0.8\n127.0.0.2\n127.0.0.9\n")
     refused(
