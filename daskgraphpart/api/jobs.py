@@ -52,12 +52,15 @@ class Place:
         Deletes what an unfinished job has written.
     source : Path or Url
         Directory of the graph.
+    what : str
+        What the directory is, for messages.
     """
 
     out: Path
     claim: Callable[[bool], None]
     discard: Callable[[], None]
     source: Location
+    what: str = "output directory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def open_job(place: Place, fingerprint: dict[str, Any], manner: Manner) -> Itera
     try:
         plan, usable = _shares(manner.resources, journal.header["plan"])
         with environment_faults(), open_runner(usable, manner.progress, journal, plan) as runner:
-            directories = [("output directory", place.out, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
+            directories = [(place.what, place.out, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
             inputs = [("input directory", place.source, "")] if isinstance(place.source, Path) else []
             runner.check_shared([*directories, *inputs])
             yield work, runner

@@ -18,6 +18,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_method
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
+from daskgraphpart.dispatching.machines import read_machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import smallest_task_memory
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.machines import MachineDirectory
     from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.remote.url import Location
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
@@ -168,6 +171,7 @@ def dispatch(
     keep_workspace: bool = False,
     progress: Progress | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    dispatch_to: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Bring every node, edge and feature to its owner, and write the partitions DGL loads.
 
@@ -196,6 +200,9 @@ def dispatch(
         Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
     storage_options : mapping of str to object, optional
         Of the stores, where URLs are given; as `fsspec.filesystem` takes them.
+    dispatch_to : path, optional
+        File of the machines that will serve the parts, as DGL's `ip_config.txt`. Part p goes to `out_dir` on the disk
+        of machine p modulo the number of lines, brought there by a worker of the cluster that runs on it.
 
     Returns
     -------
@@ -219,7 +226,7 @@ def dispatch(
         assignment if isinstance(assignment, Assignment) else (local_path(assignment, "an assignment"), num_parts)
     )
     manner = Manner(resources or detect_resources(), progress, restart, keep_workspace)
-    opened_graph, out = opened(graph, storage_options), located(out_dir, storage_options)
+    opened_graph, out = opened(graph, storage_options), _output(out_dir, dispatch_to, storage_options)
     with open_dispatch(opened_graph, out, options or DispatchOptions(), owned_by, (overwrite, manner)) as prepare:
         graph, work, runner = prepare.graph, prepare.work, prepare.runner
         if not isinstance(assignment, Assignment):
@@ -251,6 +258,7 @@ def partition(
     keep_workspace: bool = False,
     progress: Progress | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    dispatch_to: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
     how = AssignOptions(
@@ -259,7 +267,7 @@ def partition(
     )  # fmt: skip
     check_method(how)
     graph, options = opened(graph, storage_options), options or DispatchOptions()
-    resources, out = resources or detect_resources(), located(out_dir, storage_options)
+    resources, out = resources or detect_resources(), _output(out_dir, dispatch_to, storage_options)
     if how.needs_adjacency:
         both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options))
         resources = resources.limited(max(both))
@@ -267,6 +275,16 @@ def partition(
     with open_dispatch(graph, out, options, (how, num_parts), (overwrite, manner)) as prepare:
         assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
         return prepare.delivered(dispatch_graph(prepare.job(assignment)))
+
+
+def _output(
+    out_dir: str | os.PathLike[str],
+    dispatch_to: str | os.PathLike[str] | None,
+    storage_options: Mapping[str, Any] | None,
+) -> Location | MachineDirectory:
+    if dispatch_to is None:
+        return located(out_dir, storage_options)
+    return read_machines(dispatch_to, local_path(out_dir, "the output on machines", "leave out --dispatch"))
 
 
 def _lasting_owners(

@@ -13,7 +13,11 @@ from daskgraphpart.api.jobs import Manner, Place, open_job
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.hierarchy import with_trainers
 from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.read_files import read_num_parts
+from daskgraphpart.dispatching.deliver_parts import deliver_parts
 from daskgraphpart.dispatching.job import Job
+from daskgraphpart.dispatching.machine_output import MachineOutput, check_machines
+from daskgraphpart.dispatching.machines import MachineDirectory
 from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
 from daskgraphpart.dispatching.remote_output import (
     check_remote_output,
@@ -23,6 +27,7 @@ from daskgraphpart.dispatching.remote_output import (
 )
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.upload_files import upload_partitions
+from daskgraphpart.errors import OptionError
 from daskgraphpart.remote.url import Url, as_path, local_path, located
 from daskgraphpart.storage.atomic import environment_faults
 
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.remote.url import Location
 
@@ -42,8 +48,8 @@ class Prepared:
     """A job that lacks nothing but its assignment."""
 
     def __init__(
-        self, graph: ChunkedGraph, outputs: tuple[Path, Location], options: DispatchOptions, work: Workspace,
-        runner: Runner,
+        self, graph: ChunkedGraph, outputs: tuple[Path, Location | MachineOutput], options: DispatchOptions,
+        work: Workspace, runner: Runner,
     ) -> None:  # fmt: skip
         self.graph, self.work, self.runner = graph, work, runner
         self._out, self._target = outputs
@@ -58,7 +64,9 @@ class Prepared:
         return Job(graph, assignment, str(self._out), self._options, sizes, self.work, self.runner)
 
     def delivered(self, outcome: Outcome) -> Outcome:
-        """Send finished partitions to their store, unless they are where they belong."""
+        """Send finished partitions to their store or their machines, unless they are where they belong."""
+        if isinstance(self._target, MachineOutput):
+            return deliver_parts(outcome, self._target, self.runner)
         if not isinstance(self._target, Url):
             return outcome
         return upload_partitions(outcome, self.graph.schema.name, self._target, self.runner, self.work.root)
@@ -67,7 +75,7 @@ class Prepared:
 @contextmanager
 def open_dispatch(
     graph: ChunkedGraph,
-    out_dir: str | os.PathLike[str],
+    out_dir: str | os.PathLike[str] | MachineDirectory,
     options: DispatchOptions,
     assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
     how: tuple[bool, Manner],
@@ -78,7 +86,7 @@ def open_dispatch(
     ----------
     graph : ChunkedGraph
         The graph.
-    out_dir : path or URL
+    out_dir : path, URL or MachineDirectory
         Output directory.
     options : DispatchOptions
         What is written.
@@ -99,22 +107,30 @@ def open_dispatch(
     overwrite, manner = how
     options.check_fits(graph.schema)
     manner = replace(manner, resources=manner.resources.limited(smallest_task_memory(graph.schema, options)))
-    target = located(out_dir).absolute()
+    target: Location | MachineOutput | MachineDirectory
+    target = out_dir if isinstance(out_dir, MachineDirectory) else located(out_dir).absolute()
     with environment_faults():
         command, chosen, files = _identity(assignment)
         inputs = [as_path(graph.directory), *data_files(graph), *files]
         names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
         if isinstance(target, Url):
             place = _staged_place(target, inputs, names, overwrite, manner.resources.workspace)
-            manner = replace(manner, resources=replace(manner.resources, workspace=None))
+        elif isinstance(target, MachineDirectory):
+            _check_machines(target, options, _num_parts(assignment), manner.resources)
+            target, place = _machines_place(target, inputs, names, overwrite, manner.resources.workspace)
+            chosen["dispatch"] = list(target.directory.hosts)
         else:
             place = _local_place(target, inputs, names, overwrite)
+        if place.out != target:
+            manner = replace(manner, resources=replace(manner.resources, workspace=None))
         identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
         try:
             with open_job(place, identity, manner) as (work, runner):
+                if isinstance(target, MachineOutput):
+                    check_machines(target, runner)
                 yield Prepared(graph, (place.out, target), options, work, runner)
         finally:
-            if isinstance(target, Url):
+            if place.out != target:
                 remove_staging(place.out)
 
 
@@ -140,6 +156,43 @@ def _staged_place(
         lambda: discard_output(staging),
         inputs[0].absolute(),
     )
+
+
+def _machines_place(
+    target: MachineDirectory, inputs: Sequence[Location], names: tuple[str, str], overwrite: bool, workspace: str | None
+) -> tuple[MachineOutput, Place]:
+    """Staging directory of an output on the disks of machines; what is on these is asked when workers are there."""
+    check_output(target.path, [path for path in inputs if isinstance(path, Path)])
+    staging = target.staging_directory(workspace)
+
+    def discard(_: bool = True) -> None:
+        discard_output(staging)
+
+    place = Place(staging, discard, discard, inputs[0].absolute(), "workspace")
+    return MachineOutput(target, str(staging), *names, overwrite), place
+
+
+def _check_machines(
+    target: MachineDirectory, options: DispatchOptions, num_parts: int | None, resources: Resources
+) -> None:
+    """Check that parts can go to machines at all."""
+    if not options.reshuffle:
+        raise OptionError(
+            "partitions with original IDs name their maps of IDs by path, so they cannot go to machines",
+            place="reshuffle",
+            hint="leave out dispatch_to",
+        )
+    target.check_cluster(resources.cluster)
+    if num_parts is not None:
+        target.check_parts(num_parts)
+
+
+def _num_parts(assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int]) -> int | None:
+    """Number of parts, if it is known before the owners are read."""
+    if isinstance(assignment, Assignment):
+        return assignment.num_parts
+    what, num_parts = assignment
+    return read_num_parts(what) if num_parts is None and isinstance(what, Path) else num_parts
 
 
 def _identity(

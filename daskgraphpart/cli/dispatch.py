@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
+    DISPATCH_OPTION,
     JOB_OPTIONS,
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
@@ -25,6 +26,11 @@ from daskgraphpart.cli.options import (
 )
 from daskgraphpart.cli.plan import foretell, measuring, retell
 from daskgraphpart.cli.summary import show_outcome
+
+if TYPE_CHECKING:
+    from daskgraphpart.engine.resources import Resources
+
+logger = logging.getLogger(__name__)
 
 SCRIPT = "dispatch_data.py"
 DGL_OPTIONS = (
@@ -44,7 +50,8 @@ DGL_OPTIONS = (
         "--ip-config",
         type=click.Path(exists=True, dir_okay=False),
         script=SCRIPT,
-        meaning="a file whose lines must divide the parts evenly",
+        meaning="a file of machines, whose number must divide that of the parts; --dispatch, if --cluster is one of "
+        "several machines, else all parts are written to OUT_DIR here",
     ),
     unused_option("--save-orig-nids", script=SCRIPT, why="original IDs are always written", is_flag=True),
     unused_option("--save-orig-eids", script=SCRIPT, why="original IDs are always written", is_flag=True),
@@ -69,7 +76,7 @@ DGL_OPTIONS = (
 @click.option("--num-parts", type=int, help="Number of parts, if ASSIGN_DIR has no partition_meta.json.")
 @with_options(OUTPUT_OPTIONS)
 @with_options(DGL_OPTIONS)
-@with_options((*RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
+@with_options((*RESOURCE_OPTIONS, STAGING_OPTION, DISPATCH_OPTION, *JOB_OPTIONS))
 @CONFINED_OPTION
 def command(**values: Any) -> None:
     """Bring every node, edge and feature of the graph in IN_DIR to the parts given in ASSIGN_DIR, and write OUT_DIR.
@@ -85,10 +92,9 @@ def command(**values: Any) -> None:
         in_dir = Path(in_dir) / values["metadata_filename"]
     assign_dir = one_of(values["assign_dir"], values["dgl_partitions_dir"], name="ASSIGN_DIR")
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
-    if values["ip_config"]:
-        _check_ip_config(Path(values["ip_config"]), Path(assign_dir), values["num_parts"])
     options = dispatch_options_of(values, "metadata.json" if values["dgl_out_dir"] else None)
-    graph = graph_of(in_dir, values)
+    graph, resources = graph_of(in_dir, values), resources_of(values)
+    values["dispatch_to"] = _machines_of(values, resources, Path(assign_dir), Path(out_dir))
     plan = foretell(graph, out_dir, values, {"method": assign_dir}, options)
     started = time.monotonic()
     with progress_of(values) as shown:
@@ -99,28 +105,35 @@ def command(**values: Any) -> None:
             out_dir,
             num_parts=values["num_parts"],
             options=options,
-            resources=resources_of(values),
+            resources=resources,
             overwrite=values["overwrite"],
             restart=values["restart"],
             keep_workspace=values["keep_workspace"],
             progress=progress,
+            dispatch_to=values["dispatch_to"],
         )
     retell(plan, progress)
     if not values["quiet"]:
         show_outcome(outcome, time.monotonic() - started)
 
 
-def _check_ip_config(ip_config: Path, assign_dir: Path, num_parts: int | None) -> None:
-    """Refuse what DGL's dispatch refuses: machines that cannot share the parts evenly."""
+def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: Path, out_dir: Path) -> str | None:
+    """File of the machines that parts go to, by either name of the option; None if all parts are written here."""
     from daskgraphpart.assignment.read_files import read_num_parts
-    from daskgraphpart.errors import OptionError
+    from daskgraphpart.dispatching.machines import read_machines
+    from daskgraphpart.engine.cluster_names import is_on_this_machine
 
-    machines = sum(bool(line.strip()) for line in ip_config.read_bytes().splitlines())
-    parts = num_parts or read_num_parts(assign_dir)
-    if machines == 0 or (isinstance(parts, int) and parts % machines):
-        raise OptionError(
-            "the parts cannot be shared evenly by the machines",
-            file=str(ip_config),
-            expected=f"a number of lines that divides {parts}",
-            found=machines,
-        )
+    machines: str | None = values["dispatch_to"]
+    if not values["ip_config"]:
+        return machines
+    if machines is not None:
+        raise click.UsageError("Give only one of --dispatch and --ip-config.")
+    machines = str(values["ip_config"])
+    if not is_on_this_machine(resources.cluster):
+        return machines
+    num_parts = values["num_parts"] or read_num_parts(assign_dir)
+    found = read_machines(machines, out_dir)
+    if num_parts is not None:
+        found.check_parts(num_parts)
+    logger.info("--ip-config without a --cluster of these machines: all parts are written to OUT_DIR here")
+    return None

@@ -92,6 +92,15 @@ OUTPUT_OPTIONS = (
     click.option("--overwrite", is_flag=True, help="Replace partitions that are in OUT_DIR."),
 )
 
+DISPATCH_OPTION = click.option(
+    "--dispatch",
+    "dispatch_to",
+    metavar="IP_CONFIG",
+    type=click.Path(),
+    help="File of machines, one address per line: part p goes to OUT_DIR on the disk of machine p modulo lines. Needs "
+    "a --cluster with a worker on each, and a --workspace that all share.",
+)
+
 JOB_OPTIONS = (
     click.option("--restart", is_flag=True, help="Start over, where an unfinished run would be continued."),
     click.option("--keep-workspace", is_flag=True, help="Keep the temporary files when all is done."),

@@ -9,6 +9,7 @@ import click
 
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
+    DISPATCH_OPTION,
     JOB_OPTIONS,
     METHOD_OPTIONS,
     OUTPUT_OPTIONS,
@@ -29,7 +30,7 @@ from daskgraphpart.cli.summary import show_outcome
 @click.argument("in_dir", type=click.Path())
 @click.argument("out_dir", type=click.Path())
 @click.option("--num-parts", type=int, required=True, help="Number of parts.")
-@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
+@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, DISPATCH_OPTION, *JOB_OPTIONS))
 @CONFINED_OPTION
 def command(**values: Any) -> None:
     """Partition the graph in IN_DIR (metadata.json and data files) and write what DGL loads to OUT_DIR.
@@ -39,6 +40,8 @@ def command(**values: Any) -> None:
     daskgraphpart partition graph partitions --num-parts 8 --balance nodes,edges=0.05 --method kaminpar
     daskgraphpart partition graph partitions --num-parts 64 --method parts-of-nodes --memory 8GB --graph-formats coo,csc
     daskgraphpart partition s3://bucket/graph s3://bucket/partitions --num-parts 8 --workspace /scratch
+    daskgraphpart partition graph /disk/partitions --num-parts 8 --cluster scheduler.json --workspace /shared \
+        --dispatch ip_config.txt
     """
     from daskgraphpart.api.pipeline import partition
 
@@ -58,6 +61,7 @@ def command(**values: Any) -> None:
             restart=values["restart"],
             keep_workspace=values["keep_workspace"],
             progress=progress,
+            dispatch_to=values["dispatch_to"],
         )
     retell(plan, progress)
     if not values["quiet"]:

@@ -11,6 +11,7 @@ import click
 
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
+    DISPATCH_OPTION,
     JOB_OPTIONS,
     METHOD_OPTIONS,
     OUTPUT_OPTIONS,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.planning.plan import Plan
 
 logger = logging.getLogger(__name__)
@@ -45,7 +47,7 @@ logger = logging.getLogger(__name__)
     show_default=True,
     help="What the plan is shown as.",
 )
-@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS))
+@with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, DISPATCH_OPTION, *JOB_OPTIONS))
 @CONFINED_OPTION
 def command(**values: Any) -> None:
     """Say what `partition` would do with the graph in IN_DIR, without reading the data.
@@ -60,15 +62,28 @@ def command(**values: Any) -> None:
     """
     from daskgraphpart.api.plan import plan
 
+    resources = resources_of(values)
     found = plan(
         graph_of(values["in_dir"], values),
         values["num_parts"],
-        out_dir=values["out_dir"],
+        out_dir=_made_in(values["out_dir"], values, values["num_parts"], resources),
         **method_of(values),
         options=dispatch_options_of(values),
-        resources=resources_of(values),
+        resources=resources,
     )
     click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))
+
+
+def _made_in(out_dir: str, values: Mapping[str, Any], num_parts: int, resources: Resources) -> str:
+    """Directory whose disk the partitions are made on: the workspace, if they go to machines from there."""
+    if values["dispatch_to"] is None:
+        return out_dir
+    from daskgraphpart.dispatching.machines import read_machines
+
+    machines = read_machines(values["dispatch_to"], Path(out_dir))
+    machines.check_parts(num_parts)
+    machines.check_cluster(resources.cluster)
+    return str(machines.staging_directory(resources.workspace))
 
 
 def foretell(
@@ -87,7 +102,9 @@ def foretell(
         num_parts = values["num_parts"] or read_num_parts(Path(method["method"]))
         if num_parts is None:
             return None
-        found = plan(graph, num_parts, out_dir=out_dir, **method, options=options, resources=resources_of(dict(values)))
+        resources = resources_of(dict(values))
+        out_dir = _made_in(out_dir, values, num_parts, resources)
+        found = plan(graph, num_parts, out_dir=out_dir, **method, options=options, resources=resources)
     except Exception:
         logger.debug("no plan can be made", exc_info=True)
         return None

@@ -21,22 +21,25 @@ MOST_PARTS_SHOWN = 16
 
 def show_outcome(outcome: Outcome, seconds: float) -> None:
     """Print what each part holds, and the quality of the whole."""
-    quality, root = outcome.quality, outcome.config_path.parent
-    rows = []
+    quality, root, rows = outcome.quality, outcome.config_path.parent, []
     columns = (quality.num_inner_nodes, quality.num_halo_nodes, quality.num_owned_edges)
     for part, (inner, halo, edges) in enumerate(zip(*columns, strict=True)):
         if part == MOST_PARTS_SHOWN:
-            rows.append(["...", "", "", "", ""])
+            rows.append(["...", "", "", "", "", ""])
             break
-        size = sum(file_sizes_in(root / f"part{part}").values())
-        rows.append([str(part), format_count(inner), format_count(halo), format_count(edges), format_size(size)])
-    click.echo(text_table(["part", "inner nodes", "HALO nodes", "owned edges", "on disk"], rows, align=">>>>>"))
+        sizes = outcome.part_nbytes or {part: sum(file_sizes_in(root / f"part{part}").values())}
+        cells = [str(part), format_count(inner), format_count(halo), format_count(edges), format_size(sizes[part])]
+        rows.append([*cells, outcome.hosts[part] if outcome.hosts else ""])
+    headings = ["part", "inner nodes", "HALO nodes", "owned edges", "on disk", "machine"]
+    shown = slice(None if outcome.hosts else -1)
+    click.echo(text_table(headings[shown], [row[shown] for row in rows], align=">>>>><"[shown]))
     click.echo("")
     click.echo(f"edge cut            {quality.cut_share:.2%} ({format_count(quality.num_cut_edges)} edges)")
     click.echo(f"replication factor  {quality.replication_factor:.2f}")
     click.echo(f"imbalance           nodes {quality.node_imbalance:.1%}, edges {quality.edge_imbalance:.1%}")
     click.echo(f"time                {format_seconds(seconds)}")
-    click.echo(f"config              {outcome.config_path}")
+    where = " on each machine" if outcome.hosts else ""
+    click.echo(f"config              {outcome.config_path}{where}")
 
 
 def show_assignment(assignment: Assignment, seconds: float, directory: str) -> None:

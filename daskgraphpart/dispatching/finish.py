@@ -43,16 +43,22 @@ class Outcome:
     Parameters
     ----------
     config_path : Path or Url
-        The partition config, which DGL is given.
+        The partition config, which DGL is given; on each machine, if the parts went to several.
     book : PartitionBook
         Ranges of new IDs.
     quality : Quality
         Edge cut, balance, replication.
+    hosts : tuple of str, optional
+        Machine of each part, if they went to the disks of several.
+    part_nbytes : tuple of int, optional
+        Bytes of the files of each part, likewise.
     """
 
     config_path: Location
     book: PartitionBook
     quality: Quality
+    hosts: tuple[str, ...] | None = None
+    part_nbytes: tuple[int, ...] | None = None
 
 
 def finish(

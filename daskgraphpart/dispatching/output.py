@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_PART_DIRECTORY = re.compile(r"part\d+")
+PART_DIRECTORY = re.compile(r"part\d+")
 
 
 def check_output(out: Path, inputs: Iterable[Path]) -> None:
@@ -88,7 +88,7 @@ def claim_output(out: Path, own_names: Iterable[str], overwrite: bool) -> None:
 def discard_output(out: Path) -> None:
     """Delete partitions, finished or not, and nothing else: configs first, so that nothing ever looks whole."""
     for path in out.glob("*.json"):
-        if _is_config(path):
+        if is_config(path):
             path.unlink()
     for path in out.glob("*.json" + TEMPORARY_SUFFIX):
         path.unlink()
@@ -96,7 +96,7 @@ def discard_output(out: Path) -> None:
         (out / name).unlink(missing_ok=True)
         (out / (name + TEMPORARY_SUFFIX)).unlink(missing_ok=True)
     for path in out.iterdir():
-        if path.is_dir() and _PART_DIRECTORY.fullmatch(path.name):
+        if path.is_dir() and PART_DIRECTORY.fullmatch(path.name):
             for name in PART_FILES:
                 (path / name).unlink(missing_ok=True)
                 (path / (name + TEMPORARY_SUFFIX)).unlink(missing_ok=True)
@@ -104,7 +104,8 @@ def discard_output(out: Path) -> None:
                 path.rmdir()
 
 
-def _is_config(path: Path) -> bool:
+def is_config(path: Path) -> bool:
+    """Whether a file is a partition config, or a manifest of ours."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError):

@@ -34,6 +34,9 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
     is_repeatable : bool
         Whether a task may run again after it was killed half way. One that changes in place what it reads may not: it
         belongs inside a `Runner.step`, and no scheduler may give it to a second worker.
+    unit_hosts : sequence of str, optional
+        Machine on which each unit has to run, by name or address; for tasks that use its own disk. Only a cluster of
+        distributed can do that, and `Runner.check_hosts` has to come before.
     """
 
     name: str
@@ -43,9 +46,13 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
     unit_nbytes: Sequence[int]
     result_types: tuple[type, ...] = ()
     is_repeatable: bool = True
+    unit_hosts: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         assert len(self.units) == len(self.unit_nbytes), f"{self.name}: one size per unit"
+        if self.unit_hosts is not None:
+            assert len(self.units) == len(self.unit_hosts), f"{self.name}: one machine per unit"
+            assert self.is_repeatable, f"{self.name}: a machine may lose its worker"
 
     @property
     def unit_num_rows(self) -> list[int]:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
         def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
             """Check that workers see directories as this process does."""
 
+        def check_hosts(self, hosts: Sequence[str], file: str) -> None:
+            """Check that each machine has a worker."""
+
         def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
             """Make all calls; `on_done` is told the index and the result of each that has ended."""
 
@@ -95,6 +98,25 @@ class Runner:
             If a worker of a cluster does not.
         """
         self._executor.check_shared(directories)
+
+    def check_hosts(self, hosts: Sequence[str], file: str) -> None:
+        """Check that each machine has a worker, for passes with `unit_hosts`.
+
+        Parameters
+        ----------
+        hosts : sequence of str
+            Names or addresses of machines.
+        file : str
+            Where they are listed, for the message.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If one has none.
+        OptionError
+            If tasks do not run on a cluster at all.
+        """
+        self._executor.check_hosts(hosts, file)
 
     def note(self, text: str) -> None:
         """Tell the user something while the job runs."""
@@ -197,7 +219,8 @@ class Runner:
             self._progress.advance(pass_.unit_nbytes[which[place]], num_rows[which[place]])
 
         assert pass_.is_repeatable or self._journal is None, f"{pass_.name} has to be part of a step"
-        calls = [_Call(pass_.task, pass_.units[i], pass_.config, int(pass_.unit_nbytes[i])) for i in which]
+        hosts = pass_.unit_hosts or [""] * len(pass_.units)
+        calls = [_Call(pass_.task, pass_.units[i], pass_.config, int(pass_.unit_nbytes[i]), hosts[i]) for i in which]
         if pass_.is_repeatable or not self._executor.repeats_tasks:
             return self._executor.map(pass_.name, calls, done)
         with tempfile.TemporaryDirectory(prefix="begun-", dir=self.scratch) as begun:
@@ -208,11 +231,11 @@ class Runner:
 class _Call:
     """A task bound to its unit; unlike a partial it is opaque to dask, which would search the arguments for graphs."""
 
-    __slots__ = ("config", "nbytes", "task", "unit")
+    __slots__ = ("config", "host", "nbytes", "task", "unit")
     is_repeatable = True
 
-    def __init__(self, task: Callable[[Any, Any], Any], unit: Any, config: Any, nbytes: int) -> None:
-        self.task, self.unit, self.config, self.nbytes = task, unit, config, nbytes
+    def __init__(self, task: Callable[[Any, Any], Any], unit: Any, config: Any, nbytes: int, host: str = "") -> None:
+        self.task, self.unit, self.config, self.nbytes, self.host = task, unit, config, nbytes, host
 
     def __call__(self) -> Any:
         return self.task(self.unit, self.config)

@@ -161,6 +161,9 @@ class _Nobody:
     def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
         """Do nothing: nothing is written."""
 
+    def check_hosts(self, hosts: Sequence[str], file: str) -> None:
+        """Do nothing: no machine is asked."""
+
     def map(self, name: str, calls: Sequence[Any], on_done: Callable[[int, Any], None]) -> list[Any]:
         """Fail: nothing is run in a rehearsal."""
         raise AssertionError(f"{name} was run in a rehearsal, with {len(calls)} calls for {on_done}")

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 from distributed import CancelledError, KilledWorker, as_completed
 from distributed.comm import CommClosedError
 
-from daskgraphpart.engine.cluster_config import count_setting
+from daskgraphpart.engine.cluster_config import count_setting, seconds_setting
 from daskgraphpart.engine.executors.connect import connect
 from daskgraphpart.engine.executors.ready_workers import SharedDirectory, WorkerChecks, wait_for_worker
+from daskgraphpart.engine.executors.worker_hosts import WorkerHosts
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from distributed import Future
@@ -78,6 +79,7 @@ class ClusterExecutor:
         self._connection = connect(cluster, workers)
         self._client = self._connection.client
         self._checks: WorkerChecks | None = None
+        self._hosts = WorkerHosts(self._client)
         try:
             wait_for_worker(self._client)
         except BaseException:
@@ -104,6 +106,28 @@ class ClusterExecutor:
         """
         self._checks = WorkerChecks(self._client, [SharedDirectory.seen_here(*directory) for directory in directories])
 
+    def check_hosts(self, hosts: Sequence[str], file: str) -> None:
+        """Check that each machine has a worker; those that were started just now may still be on their way.
+
+        Parameters
+        ----------
+        hosts : sequence of str
+            Names or addresses of machines.
+        file : str
+            Where they are listed.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If one has none, after `daskgraphpart.worker-timeout` where workers were asked for here (jobs stand in a
+            queue), else after `daskgraphpart.connect-timeout`.
+        """
+        patience = "connect-timeout" if self._connection.cluster is None else "worker-timeout"
+        try:
+            self._hosts.wait(hosts, file, seconds_setting(patience))
+        except CommClosedError as fault:
+            raise EnvironmentFaultError(SCHEDULER_IS_GONE, place="--cluster", found=str(fault)) from fault
+
     def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
         """Make all calls; the results come in the order of the calls.
 
@@ -123,7 +147,7 @@ class ClusterExecutor:
         try:
             self._submit(itertools.islice(waiting, self._most_tasks()), under_way)
             finished = as_completed(list(under_way), loop=self._client.loop, with_results=True, raise_errors=False)
-            for future, result in self._as_they_come(finished):
+            for future, result in self._as_they_come(finished, under_way):
                 batch = under_way.pop(future)
                 if future.status == "finished":
                     for i, of_call in enumerate(result, batch.first):
@@ -143,12 +167,13 @@ class ClusterExecutor:
             raise
         return results
 
-    def _as_they_come(self, finished: as_completed) -> Iterator[tuple[Future, Any]]:
-        """Futures that are done, with their results; of those of a lost scheduler some would never be."""
+    def _as_they_come(self, finished: as_completed, under_way: Mapping[Future, _Batch]) -> Iterator[tuple[Future, Any]]:
+        """Futures that are done, with their results; of those of a lost scheduler or machine some would never be."""
         while not finished.is_empty():
             while not finished.has_ready():
                 if self._client.status != "running":
                     raise CommClosedError("the connection was lost")
+                self._hosts.check_still_there({batch.host for batch in under_way.values() if batch.host})
                 with finished.thread_condition:
                     finished.thread_condition.wait(0.1)
             yield next(finished)
@@ -161,7 +186,11 @@ class ClusterExecutor:
         return self._workers if threads > self._workers else IN_RESERVE * self._workers
 
     def _submit(self, batches: Iterator[_Batch] | list[_Batch], under_way: dict[Future, _Batch]) -> list[Future]:
-        sent = {self._client.submit(batch, key=batch.key, pure=False): batch for batch in batches}
+        sent = {}
+        for batch in batches:
+            # a worker that comes later may run it as well, if it is on that machine; none elsewhere may
+            where = {"workers": self._hosts.spellings(batch.host), "allow_other_workers": False} if batch.host else {}
+            sent[self._client.submit(batch, key=batch.key, pure=False, **where)] = batch
         under_way.update(sent)
         return list(sent)
 
@@ -207,6 +236,11 @@ class _Batch:
     attempt: int = 1
 
     @property
+    def host(self) -> str:
+        """Machine they have to run on, the same for all; empty if any may."""
+        return _host_of(self.calls[0])
+
+    @property
     def is_repeatable(self) -> bool:
         """Whether the calls may be made again."""
         return all(getattr(call, "is_repeatable", True) for call in self.calls)
@@ -221,12 +255,17 @@ def _batches(calls: Sequence[Callable[[], Any]], workers: int) -> Iterator[tuple
     first, nbytes = 0, 0
     for i, call in enumerate(calls):
         size = getattr(call, "nbytes", SMALL_NBYTES) if getattr(call, "is_repeatable", True) else SMALL_NBYTES
-        if i > first and (i - first >= most or nbytes + size > SMALL_NBYTES):
+        is_elsewhere = _host_of(call) != _host_of(calls[first])
+        if i > first and (is_elsewhere or i - first >= most or nbytes + size > SMALL_NBYTES):
             yield first, calls[first:i]
             first, nbytes = i, 0
         nbytes += size
     if calls:
         yield first, calls[first:]
+
+
+def _host_of(call: Callable[[], Any]) -> str:
+    return str(getattr(call, "host", ""))
 
 
 def _deadly(name: str, fault: KilledWorker) -> EnvironmentFaultError:

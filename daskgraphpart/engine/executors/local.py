@@ -11,6 +11,7 @@ import dask
 from dask.base import named_schedulers
 from dask.callbacks import Callback
 
+from daskgraphpart.engine.cluster_names import needs_cluster
 from daskgraphpart.engine.executors.orphans import die_with
 from daskgraphpart.errors import EnvironmentFaultError
 
@@ -47,6 +48,16 @@ class LocalExecutor:
     def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
         """Do nothing: the workers are on this machine."""
 
+    def check_hosts(self, hosts: Sequence[str], file: str) -> None:
+        """Refuse: there is no machine but this one.
+
+        Raises
+        ------
+        OptionError
+            Always.
+        """
+        raise needs_cluster(self._scheduler, file)
+
     def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
         """Make all calls; the results come in the order of the calls.
 
@@ -55,6 +66,7 @@ class LocalExecutor:
         EnvironmentFaultError
             If a worker process dies.
         """
+        assert not any(getattr(call, "host", "") for call in calls), f"{name} needs workers on certain machines"
         keys = [f"{name}-{i:06d}" for i in range(len(calls))]
         index = {key: i for i, key in enumerate(keys)}
         tasks = [

@@ -1,0 +1,341 @@
+"""Parts go to the disks of the machines that will serve them; machines are workers with mounts of their own here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dask
+import pytest
+from cluster_tasks import Disturber
+from commands import call
+from distributed import Client, LocalCluster
+from graphs import file_hashes
+
+import daskgraphpart as dgp
+from daskgraphpart.dispatching.machine_output import MARK
+from daskgraphpart.dispatching.machines import read_machines
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError, OutputExistsError, ResumeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.timeout(240)
+HOSTS = ("127.0.0.1", "127.0.0.2")
+SMALL_NBYTES = 256 << 10
+
+
+class Machines:
+    """A scheduler, and a worker on each of two "machines": `disk` and `small` are another directory on each."""
+
+    def __init__(self, root: Path, scheduler: str) -> None:
+        self.root, self.scheduler = root, scheduler
+        self.disk, self.small, self.shared = root / "disk", root / "small", root / "shared"
+        self.workers: dict[str, subprocess.Popen[bytes]] = {}
+        for directory in (self.disk, self.small, self.shared):
+            directory.mkdir()
+        self.ip_config = root / "ip_config.txt"
+        self.ip_config.write_text("127.0.0.1 30050\n\n127.0.0.2\n")
+
+    def start(self, host: str) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment["DASK_DISTRIBUTED__WORKER__DAEMON"] = "True"
+        dask_worker = f"{sys.executable} -m dask worker {self.scheduler} --host {host} --nthreads 1 --memory-limit 0"
+        mount = (
+            f"mount -t tmpfs tmpfs {self.disk} && mount -t tmpfs -o size={SMALL_NBYTES} tmpfs {self.small} "
+            f"&& exec {dask_worker} --no-nanny --no-dashboard"
+        )
+        self.workers[host] = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-c", mount], env=environment, cwd=self.root, stderr=subprocess.DEVNULL
+        )
+
+    def stop(self, host: str) -> None:
+        process = self.workers.pop(host)
+        process.kill()
+        process.wait(60)
+
+    def seen_by(self, host: str, path: Path) -> Path:
+        """A path as the worker on that machine sees it."""
+        return Path(f"/proc/{self.workers[host].pid}/root{path}")
+
+    def wait(self, client: Client, count: int) -> None:
+        deadline = time.monotonic() + 90
+        while len(client.nthreads()) != count:
+            if any(process.poll() is not None for process in self.workers.values()):
+                pytest.skip("file systems cannot be mounted here")
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    if os.geteuid() != 0:
+        pytest.skip("file systems cannot be mounted here")
+    with LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
+        made = Machines(tmp_path_factory.mktemp("machines"), cluster.scheduler_address)
+        try:
+            for host in HOSTS:
+                made.start(host)
+            with Client(cluster, set_as_default=False) as client:
+                made.wait(client, 2)
+            yield made
+        finally:
+            for host in tuple(made.workers):
+                made.stop(host)
+
+
+@pytest.fixture(autouse=True)
+def impatient() -> Iterator[None]:
+    with dask.config.set({"daskgraphpart.connect-timeout": "2s", "daskgraphpart.worker-timeout": "2s"}):
+        yield
+
+
+def partition(machines: Machines, graph: Path, out: Path, **how: Any) -> dgp.Outcome:
+    resources = dgp.detect_resources(
+        "256MB", how.pop("cluster", machines.scheduler), 2, workspace=how.pop("workspace", machines.shared)
+    )
+    ips = how.pop("ips", machines.ip_config)
+    return dgp.partition(
+        graph, out, how.pop("num_parts", 4), method="random", resources=resources, dispatch_to=ips, **how
+    )
+
+
+def of_machine(hashes: dict[str, str], index: int) -> dict[str, str]:
+    return {name: digest for name, digest in hashes.items() if not name.startswith("part") or int(name[4]) % 2 == index}
+
+
+def assert_delivered(machines: Machines, out: Path, undisturbed: dict[str, str]) -> None:
+    for index, host in enumerate(HOSTS):
+        assert file_hashes(machines.seen_by(host, out)) == of_machine(undisturbed, index)
+    assert list(machines.shared.iterdir()) == []
+
+
+def configs(out: Path) -> list[Path]:
+    return [path for path in out.glob("*.json") if not path.name.endswith(".manifest.json")]
+
+
+def assert_no_config(machines: Machines, out: Path) -> None:
+    for host in HOSTS:
+        assert (machines.seen_by(host, out) / MARK).is_file()
+        assert not configs(machines.seen_by(host, out))
+
+
+def test_each_machine_gets_its_parts_and_the_config_and_nothing_else(
+    machines: Machines, graph: Path, undisturbed: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = machines.disk / "whole"
+    flags = ("--num-parts", "4", "--method", "random", "--memory", "256MB", "--workers", "2")
+    more = ("--cluster", machines.scheduler, "--workspace", machines.shared, "--dispatch", machines.ip_config)
+    assert call("partition", graph, out, *flags, *more) == 0
+    shown = capsys.readouterr().out
+    assert [line.split()[-1] for line in shown.splitlines() if "127.0.0." in line] == [*HOSTS, *HOSTS]
+    assert f"config              {out}/" in shown
+    assert_delivered(machines, out, undisturbed)
+    assert not out.exists()
+    for host in HOSTS:
+        shutil.copytree(machines.seen_by(host, out), tmp_path / "union", dirs_exist_ok=True)
+    assert call("verify", graph, tmp_path / "union", "--quiet") == 0
+    assert call("verify", "--checksums", tmp_path / "union", "--quiet") == 0
+
+
+def test_dgls_ip_config_means_the_same_on_a_cluster(machines: Machines, graph: Path, tmp_path: Path) -> None:
+    owners, out = tmp_path / "owners", machines.disk / "dgl"
+    dgp.assign(graph, 4, out_dir=owners, method="random")
+    flags = ("--in-dir", graph, "--partitions-dir", owners, "--out-dir", out, "--ip-config", machines.ip_config)
+    more = ("--cluster", machines.scheduler, "--workspace", machines.shared, "--memory", "256MB", "--quiet")
+    assert call("dispatch", *flags, *more) == 0
+    for index, host in enumerate(HOSTS):
+        names = {path.name for path in machines.seen_by(host, out).iterdir()}
+        assert {name for name in names if name.startswith("part")} == {f"part{index}", f"part{index + 2}"}
+        assert "metadata.json" in names
+    assert call("dispatch", *flags, *more, "--dispatch", machines.ip_config) == 2
+
+
+@pytest.mark.parametrize("cluster", ["threads", "processes", "sync", "local"])
+def test_without_a_cluster_there_are_no_machines(cluster: str, graph: Path, tmp_path: Path) -> None:
+    ips, out, shared = tmp_path / "ips.txt", tmp_path / "out", tmp_path / "shared"
+    ips.write_text("127.0.0.1\n")
+    resources = dgp.detect_resources("256MB", cluster, 2, workspace=shared)
+    with pytest.raises(OptionError, match=rf"--cluster: parts go to other machines .*found {cluster}"):
+        dgp.partition(graph, out, 4, method="random", resources=resources, dispatch_to=ips)
+    assert not out.exists() and not shared.exists()
+    flags = ("--num-parts", "4", "--method", "random", "--cluster", cluster, "--memory", "256MB", "--dispatch", ips)
+    assert call("plan", graph, out, *flags) == 2
+
+
+def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Path, tmp_path: Path) -> None:
+    out, ips = machines.disk / "mistakes", tmp_path / "ips.txt"
+    begun = Disturber(0, lambda: None)
+
+    def refused(error: type[GraphPartError], match: str, **how: Any) -> None:
+        with pytest.raises(error, match=match):
+            partition(machines, graph, how.pop("out", out), progress=begun, **how)
+        assert begun.done == 0
+        assert list(machines.shared.iterdir()) == []
+
+    refused(OptionError, "--workspace: partitions for the disks of machines are made in a workspace", workspace=None)
+    refused(
+        EnvironmentFaultError,
+        "does not see the workspace of the client; keep",
+        workspace=machines.disk / "unshared",
+    )
+    shutil.rmtree(machines.disk / "unshared")
+    refused(OptionError, "partitions with original IDs", options=dgp.DispatchOptions(reshuffle=False))
+    refused(OptionError, "expected a number of lines that divides 5, found 2", num_parts=5)
+    ips.write_text("127.0.0.1\n127.0.0.8\n127.0.0.2\n127.0.0.9\n")
+    refused(
+        EnvironmentFaultError,
+        "the cluster has no worker on 127.0.0.8, 127.0.0.9; .* found workers on 127.0.0.1, 127.0.0.2",
+        ips=ips,
+    )
+    refused(GraphPartError, "there is no such file of machines", ips=tmp_path / "none")
+    refused(OptionError, "the output on machines has to be in a file system", out="s3://bucket/out")
+    for text, match in [("\n", "without any"), ("127.0.0.1 port\n", "line 1: not a line"), ("1 2 3 4", "line 1")]:
+        ips.write_text(text)
+        refused(OptionError, match, ips=ips)
+
+
+def test_a_directory_that_holds_something_is_refused_on_every_machine(
+    machines: Machines, graph: Path, undisturbed: dict[str, str]
+) -> None:
+    out = machines.disk / "taken"
+    there = machines.seen_by(HOSTS[1], out)
+    (there / "part1").mkdir(parents=True)
+    (there / "part1" / "graph.dgl").touch()
+    with pytest.raises(OutputExistsError, match=rf"^127.0.0.2:{out}: the output directory is not empty; found part1"):
+        partition(machines, graph, out)
+    assert list(machines.shared.iterdir()) == []
+    partition(machines, graph, out, overwrite=True)
+    assert_delivered(machines, out, undisturbed)
+    (there / "mine.txt").touch()
+    partition(machines, graph, out, overwrite=True)
+    assert (there / "mine.txt").is_file()
+    (there / "part7").touch()
+    with pytest.raises(OutputExistsError, match=rf"127.0.0.2:{out}/part7: a file that is not of a partition is in the"):
+        partition(machines, graph, out, overwrite=True)
+    assert configs(there)
+
+
+def test_a_full_disk_leaves_no_config_and_the_same_command_continues(
+    machines: Machines, graph: Path, undisturbed: dict[str, str]
+) -> None:
+    out = machines.small / "out"
+    with pytest.raises(
+        EnvironmentFaultError, match=rf"{out}/part\d/.*No space left.*run the same command again"
+    ) as full:
+        partition(machines, graph, out)
+    assert str(full.value).startswith("127.0.0.")
+    assert full.value.exit_code == 3
+    assert_no_config(machines, out)
+    for host in HOSTS:
+        pid = machines.workers[host].pid
+        subprocess.run(
+            ["nsenter", "--mount", "-t", str(pid), "mount", "-o", "remount,size=64m", machines.small], check=True
+        )
+    ips = machines.root / "others.txt"
+    ips.write_text("127.0.0.2\n127.0.0.1\n")
+    with pytest.raises(ResumeError, match="--dispatch"):
+        partition(machines, graph, out, ips=ips)
+    again = Disturber(0, lambda: None)
+    partition(machines, graph, out, progress=again)
+    # four parts of at most six files, and three times one task for each machine
+    assert again.done <= 4 * 6 + 3 * 2
+    assert_delivered(machines, out, undisturbed)
+
+
+@pytest.mark.parametrize("when", ["deliver-manifest", "deliver-config"])
+def test_a_machine_that_is_lost_is_one_error_and_may_come_back_with_another_disk(
+    when: str, machines: Machines, graph: Path, undisturbed: dict[str, str]
+) -> None:
+    out = machines.disk / "lost" / when
+
+    class Killer(Disturber):
+        """Ends the worker of the second machine when some files are there."""
+
+        def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
+            if name == when:
+                machines.stop(HOSTS[1])
+
+    with pytest.raises(EnvironmentFaultError, match=r"the last worker on 127.0.0.2 is gone; found no other after 2 s"):
+        partition(machines, graph, out, progress=Killer(0, lambda: None))
+    # where all files are, the config may be
+    assert bool(configs(machines.seen_by(HOSTS[0], out))) == (when == "deliver-config")
+    machines.start(HOSTS[1])
+    with Client(machines.scheduler, set_as_default=False) as client:
+        machines.wait(client, 2)
+    partition(machines, graph, out)
+    assert_delivered(machines, out, undisturbed)
+
+
+def test_files_are_sent_again_that_are_gone_or_others(
+    machines: Machines, graph: Path, undisturbed: dict[str, str]
+) -> None:
+    out = machines.disk / "changed"
+
+    class Changer(Disturber):
+        def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
+            if name == "deliver-manifest":
+                (machines.seen_by(HOSTS[0], out) / "part2" / "graph.dgl").unlink()
+                damaged = machines.seen_by(HOSTS[1], out) / "part3" / "graph.dgl"
+                damaged.write_bytes(bytes(damaged.stat().st_size))
+                (damaged.parent / "node_feat.dgl.0123456789ab.unfinished").touch()
+
+    with pytest.raises(
+        EnvironmentFaultError, match=rf"127.0.0.1:{out}/part2/graph.dgl: a file that was delivered is gone"
+    ):
+        partition(machines, graph, out, progress=Changer(0, lambda: None))
+    assert_no_config(machines, out)
+    partition(machines, graph, out)
+    assert_delivered(machines, out, undisturbed)
+
+
+def test_one_directory_of_both_machines_gets_everything(
+    machines: Machines, graph: Path, undisturbed: dict[str, str], tmp_path: Path
+) -> None:
+    ips = tmp_path / "ips.txt"
+    ips.write_text("localhost\n127.0.0.2\n127.0.0.1\n127.0.0.2\n")
+    outcome = partition(machines, graph, tmp_path / "out", ips=ips)
+    assert outcome.hosts == ("localhost", "127.0.0.2", "127.0.0.1", "127.0.0.2")
+    assert outcome.part_nbytes == tuple(
+        sum(path.stat().st_size for path in (tmp_path / "out" / f"part{part}").iterdir()) for part in range(4)
+    )
+    assert file_hashes(tmp_path / "out") == undisturbed
+
+
+def where_am_i(unit: int, _: None) -> str:
+    from distributed import get_worker
+
+    return str(get_worker().address)
+
+
+def test_units_run_on_their_machines_and_small_ones_do_not_travel_together(machines: Machines) -> None:
+    hosts = [HOSTS[i % 3 == 0] for i in range(200)]
+    with open_runner(dgp.Resources(1 << 28, machines.scheduler, 1)) as runner:
+        runner.check_hosts(HOSTS, "ips")
+        found = runner.run(Pass("where", where_am_i, range(200), None, [1] * 200, unit_hosts=hosts))
+    assert [address.split("/")[2].split(":")[0] for address in found] == hosts
+    with open_runner(dgp.Resources(1 << 28, "threads", 1)) as runner:
+        with pytest.raises(OptionError, match="parts go to other machines"):
+            runner.check_hosts(HOSTS, "ips")
+        with pytest.raises(AssertionError):
+            runner.run(Pass("where", where_am_i, range(200), None, [1] * 200, unit_hosts=hosts))
+
+
+def test_a_file_of_machines_is_read_as_dgl_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "ips").write_text("10.0.0.1 30050\n\n  node2\t\n10.0.0.1\n")
+    found = read_machines(tmp_path / "ips", tmp_path)
+    assert found.hosts == ("10.0.0.1", "node2", "10.0.0.1")
+    assert found.machines == ("10.0.0.1", "node2")
+    assert [found.host_of(part) for part in range(4)] == ["10.0.0.1", "node2", "10.0.0.1", "10.0.0.1"]
+    (tmp_path / "ips").write_bytes(b"\xff\x00")
+    with pytest.raises(OptionError, match="not a file of machines"):
+        read_machines(tmp_path / "ips", tmp_path)
+    with pytest.raises(OptionError, match="not a file of machines"):
+        read_machines(tmp_path, tmp_path)
