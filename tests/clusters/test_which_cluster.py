@@ -29,9 +29,9 @@ pytestmark = pytest.mark.timeout(240)
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    """Two workers with two threads and 600 MB each, in this process."""
+    """Two workers with two threads and 8 GB each, in this process, whose memory is what they take for theirs."""
     with LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=False, memory_limit=600_000_000, dashboard_address=":0"
+        n_workers=2, threads_per_worker=2, processes=False, memory_limit=8_000_000_000, dashboard_address=":0"
     ) as made:
         yield made
 
@@ -64,9 +64,9 @@ def test_what_is_left_open_is_what_the_cluster_has(kind: str, cluster: LocalClus
         client.write_scheduler_file(str(file))
         given: Any = {"client": client, "cluster": cluster, "address": cluster.scheduler_address, "file": str(file)}
         found = dgp.detect_resources(cluster=given[kind])
-        assert (found.workers, found.memory) == (4, 600_000_000)
+        assert (found.workers, found.memory) == (4, 8_000_000_000)
         found = dgp.detect_resources(cluster=given[kind], workers=2)
-        assert (found.workers, found.memory) == (2, 300_000_000)
+        assert (found.workers, found.memory) == (2, 4_000_000_000)
         assert dgp.detect_resources("1GB", given[kind]).workers == 4
 
 

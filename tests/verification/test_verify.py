@@ -270,7 +270,7 @@ def test_the_command_ends_with_1_where_something_is_wrong(
         (("in", "--checksums"), "no partition config"),
         (("in", "out", "out"), "Give IN_DIR and OUT_DIR"),
         (("in", "out", "--sample", "2"), "not a share"),
-        ((), "Missing argument"),
+        ((), "Missing OUT_DIR"),
     ],
 )
 def test_the_command_ends_with_2_where_it_cannot_be_meant(

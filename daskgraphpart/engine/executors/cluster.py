@@ -198,6 +198,8 @@ class ClusterExecutor:
         """Return a failed task under another key, if its fault may pass; raise what it raised if not."""
         if isinstance(result, BaseException):  # the scheduler, or somebody else, has cancelled it
             raise result
+        if future.cancelled():  # with the connection, after its result had come
+            raise CancelledError(future.key)
         _, fault, traceback = result
         may_pass = (
             isinstance(fault, OSError) and not isinstance(fault, GraphPartError) and fault.errno in PASSING_FAULTS
