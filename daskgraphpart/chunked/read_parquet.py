@@ -68,6 +68,10 @@ class ParquetHeader:
             if self._has_shape():
                 return dtype, self._row_shape(path)
             if pa.types.is_fixed_size_list(fields[0].type):
+                if fields[0].type.list_size < 0:
+                    raise InputFileError(
+                        "impossible length of the lists of a parquet file", file=path, found=fields[0].type.list_size
+                    )
                 return dtype, (fields[0].type.list_size,)
             return dtype, (_list_width(path),) if self.num_rows else None
         dtype = _common_dtype([_numpy_dtype(field.type, path, field.name) for field in fields], path)

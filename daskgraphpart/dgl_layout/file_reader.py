@@ -128,10 +128,10 @@ class FileReader:
         """Read the header of an array and skip its elements."""
         self.magic(MAGIC_ARRAY, "array")
         _, device, _, num_axes, code, bits, lanes = self.unpack("QiiiBBH")
-        if device != CPU or lanes != 1 or not 0 <= num_axes <= MOST_AXES:
+        if device != CPU or lanes != 1 or not 1 <= num_axes <= MOST_AXES:
             raise self.fault(
                 "not an array DGL writes",
-                expected="CPU, 1 lane, at most 32 axes",
+                expected="CPU, 1 lane, 1 to 32 axes",
                 found=f"device {device}, {lanes} lanes, {num_axes} axes",
             )
         shape = self.unpack(f"{num_axes}q")

@@ -122,6 +122,7 @@ GRAPHS = [
         ("several lanes", in_array(GRAPH, b"_ID", 30, "H", 2), ("2 lanes",)),
         ("on a GPU", in_array(GRAPH, b"_ID", 16, "i", 2), ("device 2",)),
         ("10**9 axes", in_array(GRAPH, b"_ID", 24, "i", 10**9), ("1000000000 axes",)),
+        ("no axes", in_array(GRAPH, b"_ID", 24, "i", 0), ("0 axes",)),
         ("-1 axes", in_array(GRAPH, b"_ID", 24, "i", -1), ("-1 axes",)),
         ("negative length", in_array(GRAPH, b"_ID", 32, "q", -1), ("impossible shape",)),
         ("2**62 rows", in_array(GRAPH, b"_ID", 32, "qq", 2**62, 2**62), ("impossible shape",)),

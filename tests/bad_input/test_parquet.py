@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import os
 import struct
@@ -46,6 +47,16 @@ def vectors(row: int, value: Any) -> pa.Array:
     lists: list[Any] = [[1.0, 2.0, 3.0]] * 10
     lists[row] = value
     return pa.array(lists, pa.list_(pa.float32()))
+
+
+def negative_lists(graph: Path) -> None:
+    """Lists of -5 numbers, said by the Arrow schema in the footer: a flatbuffer in base64."""
+    width = 77_777
+    rows(pa.array([[1.0] * width] * 10, pa.list_(pa.float32(), width)))(graph)
+    content = (graph / ROWS).read_bytes()
+    schema = (parquet.read_metadata(graph / ROWS).metadata or {})[b"ARROW:schema"]
+    damaged = base64.b64decode(schema).replace(struct.pack("<i", width), struct.pack("<i", -5))
+    (graph / ROWS).write_bytes(content.replace(schema, base64.b64encode(damaged)))
 
 
 def with_metadata(entries: dict[bytes, bytes]) -> pa.Table:
@@ -118,6 +129,7 @@ FEATURES = [
         (ROWS, "does not hold numbers"),
     ),
     Case("lists of doubles", rows(pa.array([[1.0] * 3] * 10)), (ROWS, "float32", "found float64")),
+    Case("fixed lists of a negative width", negative_lists, (ROWS, "impossible length", "-5")),
     Case("all of another width", rows(pa.array([[1.0] * 2] * 10, pa.list_(pa.float32()))), (ROWS, "(3,)", "(2,)")),
     Case("fixed lists of another width", rows(pa.array([[1.0] * 2] * 10, pa.list_(pa.float32(), 2))), (ROWS, "(2,)")),
     Case("scalars among vectors", rows(pa.array([1.0] * 10, pa.float32())), (ROWS, "(3,)", "()")),

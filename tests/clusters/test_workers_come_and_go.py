@@ -185,7 +185,7 @@ def test_after_a_restart_of_the_scheduler_the_same_command_continues(
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "5s")
     out, begun = tmp_path / "out", Disturber(40, servers.kill_scheduler)
     with pytest.raises(
-        EnvironmentFaultError, match=r"the dask scheduler is gone.*run the same command again to continue"
+        EnvironmentFaultError, match=r"(?s)the dask scheduler is gone.*run the same command again to continue"
     ) as caught:
         partition(graph, out, str(servers.file), progress=begun)
     assert caught.value.exit_code == 3
