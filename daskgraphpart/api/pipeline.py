@@ -18,7 +18,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_method
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
-from daskgraphpart.dispatching.machines import read_machines
+from daskgraphpart.delivery.machines import read_machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import smallest_task_memory
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.delivery.machines import MachineDirectory
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.dispatching.machines import MachineDirectory
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.remote.url import Location
     from daskgraphpart.schema import GraphSchema

@@ -14,19 +14,19 @@ from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.hierarchy import with_trainers
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.read_files import read_num_parts
-from daskgraphpart.dispatching.deliver_parts import deliver_parts
-from daskgraphpart.dispatching.job import Job
-from daskgraphpart.dispatching.machine_output import MachineOutput, check_machines
-from daskgraphpart.dispatching.machines import MachineDirectory
-from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
-from daskgraphpart.dispatching.remote_output import (
+from daskgraphpart.delivery.deliver_parts import deliver_parts
+from daskgraphpart.delivery.machine_output import MachineOutput, check_machines
+from daskgraphpart.delivery.machines import MachineDirectory
+from daskgraphpart.delivery.remote_output import (
     check_remote_output,
     claim_remote_output,
     remove_staging,
     staging_directory,
 )
+from daskgraphpart.delivery.upload_files import upload_partitions
+from daskgraphpart.dispatching.job import Job
+from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
-from daskgraphpart.dispatching.upload_files import upload_partitions
 from daskgraphpart.errors import OptionError
 from daskgraphpart.remote.url import Url, as_path, local_path, located
 from daskgraphpart.storage.atomic import environment_faults

@@ -78,7 +78,7 @@ def _made_in(out_dir: str, values: Mapping[str, Any], num_parts: int, resources:
     """Directory whose disk the partitions are made on: the workspace, if they go to machines from there."""
     if values["dispatch_to"] is None:
         return out_dir
-    from daskgraphpart.dispatching.machines import read_machines
+    from daskgraphpart.delivery.machines import read_machines
 
     machines = read_machines(values["dispatch_to"], Path(out_dir))
     machines.check_parts(num_parts)

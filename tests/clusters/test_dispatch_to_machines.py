@@ -18,8 +18,8 @@ from distributed import Client, LocalCluster
 from graphs import file_hashes
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.machine_output import MARK
-from daskgraphpart.dispatching.machines import read_machines
+from daskgraphpart.delivery.machine_output import MARK
+from daskgraphpart.delivery.machines import read_machines
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError, OutputExistsError, ResumeError

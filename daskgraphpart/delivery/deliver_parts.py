@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.delivery.machine_output import MARK, check_mark, claim_machine, on_machine, remove_unfinished
 from daskgraphpart.dgl_layout.manifest import read_manifest
-from daskgraphpart.dispatching.machine_output import MARK, check_mark, claim_machine, on_machine, remove_unfinished
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.storage.atomic import whole_file
@@ -27,9 +27,9 @@ from daskgraphpart.storage.copy_file import copy_checked, is_copied
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from daskgraphpart.delivery.machine_output import MachineOutput
+    from daskgraphpart.delivery.machines import MachineDirectory
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.dispatching.machine_output import MachineOutput
-    from daskgraphpart.dispatching.machines import MachineDirectory
     from daskgraphpart.engine.runner import Runner
 
 _OF_PART = re.compile(r"part(\d+)/")

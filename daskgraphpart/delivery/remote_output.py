@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.delivery.upload_files import NOTES
 from daskgraphpart.dgl_layout.manifest import FORMAT as MANIFEST_FORMAT
 from daskgraphpart.dispatching.output import discard_output
-from daskgraphpart.dispatching.upload_files import NOTES
 from daskgraphpart.dispatching.workspace import EDGE_MAP, NODE_MAP, PART_FILES, WORKSPACE_NAME
 from daskgraphpart.errors import OptionError, OutputExistsError
 from daskgraphpart.remote.store import delete_file, list_directory, list_files, require_container

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from daskgraphpart.dispatching.machines import MachineDirectory
+    from daskgraphpart.delivery.machines import MachineDirectory
     from daskgraphpart.engine.runner import Runner
 
 MARK = ".daskgraphpart-delivery"
