@@ -38,7 +38,7 @@ class Job:
     judge : tuple of str
         The command that says whether what was written is whole.
     sizes : dict of str to int
-        How the work is cut, where not as in `killing.TINY`.
+        How the work is cut, where not as in `killing.TINY`; `most_arcs` that the multilevel method solves in memory.
     out : str
         What in the directory of the output is given as ``{out}``.
     """
@@ -76,6 +76,7 @@ JOBS = {
         partition("zarr", "parquet", "random", "--staging", "zarr", *ALL),
         partition("fennel", "heterogeneous", "fennel", "--num-trainers-per-machine", "2", "--fill-parts"),
         partition("multilevel", "homogeneous", "multilevel", "--refine"),
+        partition("on-disk", "homogeneous", "multilevel", most_arcs=500),
         partition("by-range", "heterogeneous", "random", map_bytes=0),
         Job(
             "dispatch",

@@ -34,6 +34,10 @@ WALKS: dict[str, tuple[str, ...]] = {
         "compress-graph", "stage-rows", "gather-rows",
     ),
     "multilevel": ("export-graph", "export-weights", "partition-graph", "take-parts", "refine-in-memory"),
+    "on-disk": (
+        "weigh-clusters", "cluster-nodes", "settle-clusters", "number-clusters", "contract", "restrict-parts",
+        "project-parts", "refine-cut", "settle-moves",
+    ),
     "metis": ("number-nodes", "write-assignment", "copy-trainers"),
     "random": ("bucket-edges", "place-rows"),
     "by-range": ("split-ends", "create-ends", "resolve-ends", "merge-ends"),
