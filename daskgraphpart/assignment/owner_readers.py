@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.parquet_pages import check_page_sizes
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import open_npy
@@ -60,7 +59,6 @@ def read_parquet(path: str) -> Iterator[np.ndarray]:
             schema = file.schema_arrow
             if len(schema) != 1 or not pa.types.is_integer(schema.field(0).type):
                 raise AssignmentError("not one column of integers", file=path, found=f"columns {schema.names}")
-            check_page_sizes(path, file.metadata, range(file.num_row_groups), None)
             for batch in file.iter_batches(ROWS_PER_BATCH, use_threads=False):
                 if batch.column(0).null_count:
                     raise AssignmentError("owners are missing", file=path, found=f"{batch.column(0).null_count} nulls")

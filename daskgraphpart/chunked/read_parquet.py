@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.parquet_pages import check_page_sizes
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.files import parquet_source
@@ -170,7 +169,6 @@ def read_parquet_batches(block: Block, columns: list[str] | None, width: int) ->
                 groups.append(number)
             start = stop
         position = first or 0
-        check_page_sizes(block.path, file.metadata, groups, columns)
         for batch in file.iter_batches(at_once, row_groups=groups, columns=columns, use_threads=False):
             low, high = max(block.start, position), min(block.stop, position + batch.num_rows)
             if low < high:
@@ -275,7 +273,6 @@ def _common_dtype(dtypes: list[np.dtype], path: str) -> np.dtype:
 def _list_width(path: str) -> int:
     """Length of the first list; that all have it is checked when they are read."""
     with opened_parquet(path) as file:
-        check_page_sizes(path, file.metadata, range(min(1, file.num_row_groups)), None)
         for batch in file.iter_batches(1, use_threads=False):
             first = batch.column(0)[0]
             if not first.is_valid:

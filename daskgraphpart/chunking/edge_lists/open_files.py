@@ -95,12 +95,8 @@ def _open_parquet(path: str, wanted: Sequence[str], num_default: int) -> TableFi
             raise InputFileError(f"several columns are named {column.name!r}", file=path, hint="rename them")
     with opened_parquet(path) as file:
         groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
-        nbytes = sum(
-            group.column(i).total_uncompressed_size
-            for group in groups
-            for i in range(group.num_columns)
-            if group.column(i).path_in_schema.split(".")[0] in {column.name for column in columns}
-        )
+        # not of the columns: pyarrow ends the process where the footer names a codec that does not exist
+        nbytes = sum(group.total_byte_size for group in groups)
     # a column that hardly takes room in the file still takes some in memory
     nbytes = max(nbytes, header.num_rows * 8 * len(columns))
     ends = tuple(accumulate(group.num_rows for group in groups))
