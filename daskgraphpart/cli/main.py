@@ -135,11 +135,6 @@ def _configure(ctx: click.Context, path: Path, name: str) -> None:
         logger.info("options of %s: %s", path, ", ".join(key.replace("_", "-") for key in values))
 
 
-def _is_for_users(record: logging.LogRecord) -> bool:
-    """Leave out what distributed, which sets the level of its own loggers, tells of its connections."""
-    return record.levelno >= logging.WARNING or not record.name.startswith("distributed")
-
-
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; ends the process with an exit code."""
     session = Session()

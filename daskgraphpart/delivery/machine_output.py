@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dispatching.output import PART_DIRECTORY, check_empty, discard_output, is_config
+from daskgraphpart.dispatching.output import PART_DIRECTORY, check_empty, discard_output, is_config, is_in_the_way
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OutputExistsError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX, naming, whole_file
@@ -177,10 +177,10 @@ def _check_replaceable(output: MachineOutput) -> None:
     check_empty(out, output.overwrite or is_ours)
     for name in (output.config_name, output.manifest_name):
         if (out / name).exists() and not is_config(out / name):
-            raise OutputExistsError("a file that is not of a partition is in the way", file=str(out / name))
+            raise is_in_the_way(out / name)
     for path in out.glob("part*"):
         if PART_DIRECTORY.fullmatch(path.name) and not path.is_dir():
-            raise OutputExistsError("a file that is not of a partition is in the way", file=str(path))
+            raise is_in_the_way(path)
 
 
 def _mark_of(output: MachineOutput) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.delivery.upload_files import NOTES
 from daskgraphpart.dgl_layout.manifest import FORMAT as MANIFEST_FORMAT
-from daskgraphpart.dispatching.output import discard_output
+from daskgraphpart.dispatching.output import discard_output, holds_input, is_a_file, is_in_the_way, is_not_empty
 from daskgraphpart.dispatching.workspace import EDGE_MAP, NODE_MAP, PART_FILES, WORKSPACE_NAME
-from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.errors import OptionError
 from daskgraphpart.remote.store import delete_file, list_directory, list_files, require_container
 from daskgraphpart.remote.upload import abort_noted, check_writable
 from daskgraphpart.remote.url import Url
@@ -75,14 +75,9 @@ def check_remote_output(out: Url, inputs: Iterable[Location]) -> None:
     require_container(out)
     for path in inputs:
         if isinstance(path, Url) and (path == out or out in path.parents):
-            raise OutputExistsError(
-                "the output directory holds the input",
-                file=str(out),
-                found=str(path),
-                hint="give a directory of its own for the output",
-            )
+            raise holds_input(out, path)
     if out.is_file():
-        raise OutputExistsError("the output is a file", file=str(out), hint="give a directory")
+        raise is_a_file(out)
     check_writable(out)
 
 
@@ -111,17 +106,12 @@ def claim_remote_output(out: Url, staging: Path, own_names: Iterable[str], overw
     discard_output(staging)
     found = list_directory(out)
     if found and not overwrite:
-        raise OutputExistsError(
-            "the output directory is not empty",
-            file=str(out),
-            found=", ".join(found[:5]) + (" ..." if len(found) > 5 else ""),
-            hint="give another directory, or --overwrite to replace partitions in it",
-        )
+        raise is_not_empty(out, found)
     if found:
         discard_remote_output(out)
         foreign = sorted(set(own_names) & set(list_directory(out)))
         if foreign:
-            raise OutputExistsError("a file that is not of a partition is in the way", file=f"{out}/{foreign[0]}")
+            raise is_in_the_way(f"{out}/{foreign[0]}")
 
 
 def discard_remote_output(out: Url) -> None:

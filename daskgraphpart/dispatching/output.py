@@ -13,8 +13,10 @@ from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from daskgraphpart.remote.url import Location
 
 PART_DIRECTORY = re.compile(r"part\d+")
 
@@ -38,26 +40,16 @@ def check_output(out: Path, inputs: Iterable[Path]) -> None:
     for path in inputs:
         source = path.resolve()
         if source == target or target in source.parents:
-            raise OutputExistsError(
-                "the output directory holds the input",
-                file=str(out),
-                found=str(path),
-                hint="give a directory of its own for the output",
-            )
+            raise holds_input(out, path)
     if out.exists() and not out.is_dir():
-        raise OutputExistsError("the output is a file", file=str(out), hint="give a directory")
+        raise is_a_file(out)
 
 
 def check_empty(out: Path, overwrite: bool) -> None:
     """Refuse a directory that holds something, unless it may be overwritten; raises as `claim_output`."""
     found = sorted(path.name for path in out.iterdir() if path.name not in (WORKSPACE_NAME, LOCK_NAME))
     if found and not overwrite:
-        raise OutputExistsError(
-            "the output directory is not empty",
-            file=str(out),
-            found=", ".join(found[:5]) + (" ..." if len(found) > 5 else ""),
-            hint="give another directory, or --overwrite to replace partitions in it",
-        )
+        raise is_not_empty(out, found)
 
 
 def claim_output(out: Path, own_names: Iterable[str], overwrite: bool) -> None:
@@ -82,7 +74,7 @@ def claim_output(out: Path, own_names: Iterable[str], overwrite: bool) -> None:
     discard_output(out)
     foreign = [name for name in own_names if (out / name).exists()]
     if foreign:
-        raise OutputExistsError("a file that is not of a partition is in the way", file=str(out / foreign[0]))
+        raise is_in_the_way(out / foreign[0])
 
 
 def discard_output(out: Path) -> None:
@@ -111,3 +103,36 @@ def is_config(path: Path) -> bool:
     except (ValueError, OSError):
         return False
     return isinstance(content, dict) and ("part-0" in content or content.get("format") == MANIFEST_FORMAT)
+
+
+# the same for outputs of all kinds: directories here, on other machines, in stores
+
+
+def holds_input(out: Location, path: Location) -> OutputExistsError:
+    """Describe an output directory that an input lies in."""
+    return OutputExistsError(
+        "the output directory holds the input",
+        file=str(out),
+        found=str(path),
+        hint="give a directory of its own for the output",
+    )
+
+
+def is_a_file(out: Location) -> OutputExistsError:
+    """Describe an output that is no directory."""
+    return OutputExistsError("the output is a file", file=str(out), hint="give a directory")
+
+
+def is_not_empty(out: Location, found: Sequence[str]) -> OutputExistsError:
+    """Describe an output directory in which something was found."""
+    return OutputExistsError(
+        "the output directory is not empty",
+        file=str(out),
+        found=", ".join(found[:5]) + (" ..." if len(found) > 5 else ""),
+        hint="give another directory, or --overwrite to replace partitions in it",
+    )
+
+
+def is_in_the_way(path: Location | str) -> OutputExistsError:
+    """Describe somebody else's file under a name that will be written."""
+    return OutputExistsError("a file that is not of a partition is in the way", file=str(path))
