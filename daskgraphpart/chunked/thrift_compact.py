@@ -101,25 +101,49 @@ class CompactReader:
         return self.fields()
 
     def skip(self, kind: int) -> None:
-        """Pass over a field."""
-        if kind == BINARY:
+        """Pass over a field, of which only the length matters."""
+        if kind in _BITS:
+            self._number(_BITS[kind])
+        elif kind == BINARY:
             length = self._length(1, "string")  # first, since it moves `at` itself
             self.at += length
-        elif kind in _BITS:
-            self._number(_BITS[kind])
-        elif kind == STRUCT:
-            for _, inner in self.fields():
-                self.skip(inner)
-        elif kind in (LIST, SET):
-            self._enter()
-            self._skip_items(*self._head(1))
-            self._levels -= 1
-        elif kind == MAP:
-            self._enter()
-            self._skip_map()
-            self._levels -= 1
         elif kind in (BYTE, DOUBLE):
             self._pass(_NBYTES[kind])
+        elif kind > DOUBLE:
+            self._enter()
+            if kind == STRUCT:
+                self._skip_fields()
+            elif kind == MAP:
+                self._skip_map()
+            else:
+                self._skip_items(*self._head(1))
+            self._levels -= 1
+
+    def _skip_fields(self) -> None:
+        """Pass over the fields of a struct; they are most of a footer, hence one loop for the frequent kinds."""
+        content, at, end = self._content, self.at, len(self._content)
+        while at < end:
+            head = content[at]
+            kind = head & 15
+            at += 1
+            if not head:
+                self.at = at
+                return
+            if not 0 < kind <= STRUCT:
+                raise ThriftError(f"field of kind {kind}", at)
+            if head < 16:  # the number of the field follows
+                while at < end and content[at] > 127:
+                    at += 1
+                at += 1
+            if I16 <= kind <= I64:
+                while at < end and content[at] > 127:
+                    at += 1
+                at += 1
+            elif kind > FALSE:
+                self.at = at
+                self.skip(kind)
+                at = self.at
+        raise ThriftEndError("struct without end", end)
 
     def _skip_items(self, count: int, kind: int) -> None:
         if kind in _NBYTES:
@@ -169,18 +193,19 @@ class CompactReader:
     def _number(self, bits: int) -> int:
         """Read an unsigned number of so many bits."""
         content, at = self._content, self.at
+        if at < len(content) and content[at] < 128:  # most are of one byte
+            self.at = at + 1
+            return content[at]
         number = shift = 0
         while at < len(content):
             byte = content[at]
             at += 1
             number |= (byte & 127) << shift
-            if byte < 128:
-                if number >> bits:
-                    raise ThriftError(f"number of more than {bits} bits", self.at)
+            shift += 7
+            if byte < 128 and not number >> bits:
                 self.at = at
                 return number
-            shift += 7
-            if shift >= bits:
+            if byte < 128 or shift >= bits:
                 raise ThriftError(f"number of more than {bits} bits", self.at)
         raise ThriftEndError("number without end", self.at)
 
