@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from daskgraphpart.chunked.thrift_compact import CompactReader, ThriftError
+from daskgraphpart.chunked.thrift_compact import I32, I64, CompactReader, ThriftError
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -34,8 +34,10 @@ DICTIONARY_HEADER_NBYTES = 100
 """Bytes by which chunks may be longer than they say: parquet-mr before 1.2.9 left out the header of the dictionary."""
 _LEAST_ELEMENT, _LEAST_GROUP, _LEAST_CHUNK = 4, 7, 16  # bytes of a struct in Thrift with all fields that it must have
 
-NUM_VALUES, UNCOMPRESSED_NBYTES, NBYTES, START, DICTIONARY, CODEC = range(6)
-"""Columns of `Footer.chunks`."""
+_DICTIONARY_OFFSET = 11
+_CHUNK_FIELDS = {4: I32, 5: I64, 6: I64, 7: I64, 9: I64, _DICTIONARY_OFFSET: I64}
+CODEC, NUM_VALUES, UNCOMPRESSED_NBYTES, NBYTES, START, DICTIONARY = range(6)
+"""Columns of `Footer.chunks`, from these fields of `ColumnMetaData`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,18 +251,11 @@ class _FooterReader:
             raise self._fault("a column without metadata")
 
     def _read_chunk_metadata(self, kind: int) -> None:
-        reader, found = self._reader, [-1, -1, -1, -1, 0, -1]
-        for number, inner in reader.struct(kind):
-            if number in _CHUNK_FIELDS:
-                found[_CHUNK_FIELDS[number]] = reader.i64(inner)
-            elif number == 4:
-                found[CODEC] = reader.i32(inner)
-            else:
-                reader.skip(inner)
-        self.chunks.extend(found)
-
-
-_CHUNK_FIELDS = {5: NUM_VALUES, 6: UNCOMPRESSED_NBYTES, 7: NBYTES, 9: START, 11: DICTIONARY}
+        found = self._reader.integers(kind, _CHUNK_FIELDS)
+        missing = _CHUNK_FIELDS.keys() - {_DICTIONARY_OFFSET} - found.keys()
+        if missing:
+            raise self._fault(f"a column without field {min(missing)}")
+        self.chunks.extend([found.get(number, 0) for number in _CHUNK_FIELDS])
 
 
 def _checked(path: str, nbytes: int, reader: _FooterReader) -> Footer:

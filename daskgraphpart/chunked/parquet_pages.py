@@ -24,7 +24,7 @@ from daskgraphpart.chunked.parquet_footer import (
     Leaf,
     unreadable,
 )
-from daskgraphpart.chunked.thrift_compact import CompactReader, ThriftEndError, ThriftError
+from daskgraphpart.chunked.thrift_compact import I32, CompactReader, ThriftEndError, ThriftError
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ HEADER_NBYTES = (1 << 7, 1 << 12, 1 << 16, 1 << 20, 1 << 24)
 
 DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3
 _STRUCTS = {5: DATA_PAGE, 7: DICTIONARY_PAGE, 8: DATA_PAGE_V2}
+_WANTED = {DATA_PAGE: {1: I32}, DICTIONARY_PAGE: {1: I32}, DATA_PAGE_V2: {1: I32, 5: I32, 6: I32}}
+"""Number of values; bytes of levels in pages of version 2."""
 
 
 class Page(NamedTuple):
@@ -150,35 +152,22 @@ def read_page_header(fd: int, position: int, stop: int) -> Page:
 
 
 def _parse(reader: CompactReader) -> Page:
-    kind = uncompressed = compressed = -1
-    structs: dict[int, tuple[int, int]] = {}
-    for number, field_kind in reader.fields():
-        if number == 1:
-            kind = reader.i32(field_kind)
-        elif number == 2:
-            uncompressed = reader.i32(field_kind)
-        elif number == 3:
-            compressed = reader.i32(field_kind)
+    sizes = {1: -1, 2: -1, 3: -1}
+    structs: dict[int, dict[int, int]] = {}
+    for number, kind in reader.fields():
+        if number in sizes:
+            sizes[number] = reader.i32(kind)
         elif number in _STRUCTS:
-            structs[_STRUCTS[number]] = _parse_values(reader, field_kind, _STRUCTS[number] == DATA_PAGE_V2)
+            structs[_STRUCTS[number]] = reader.integers(kind, _WANTED[_STRUCTS[number]])
         else:
-            reader.skip(field_kind)
-    if kind in _STRUCTS.values() and kind not in structs:
-        raise ThriftError(f"no header for pages of kind {kind}", reader.at)
-    return Page(kind, uncompressed, compressed, *structs.get(kind, (0, 0)), reader.at)
-
-
-def _parse_values(reader: CompactReader, kind: int, has_levels: bool) -> tuple[int, int]:
-    """Number of values, and bytes of levels; negative if any of them is."""
-    num_values, levels = -1, [0, 0]
-    for number, inner in reader.struct(kind):
-        if number == 1:
-            num_values = reader.i32(inner)
-        elif has_levels and number in (5, 6):
-            levels[number - 5] = reader.i32(inner)
-        else:
-            reader.skip(inner)
-    return num_values, sum(levels) if min(levels) >= 0 else -1
+            reader.skip(kind)
+    page_kind = sizes[1]
+    values = structs.get(page_kind, {})
+    if page_kind in _STRUCTS.values() and 1 not in values:
+        raise ThriftError(f"no number of values, in a page of kind {page_kind}", reader.at)
+    levels = values.get(5, 0), values.get(6, 0)
+    levels_nbytes = sum(levels) if min(levels) >= 0 else -1
+    return Page(page_kind, sizes[2], sizes[3], values.get(1, 0), levels_nbytes, reader.at)
 
 
 def _fault(page: Page, room: int, codec: str, leaf: Leaf, num_values: int) -> str | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 _NAMES = ("stop", "true", "false", "i8", "i16", "i32", "i64", "double", "binary", "list", "set", "map", "struct")
@@ -100,10 +100,58 @@ class CompactReader:
         self._expect(kind, STRUCT)
         return self.fields()
 
+    def integers(self, kind: int, wanted: Mapping[int, int]) -> dict[int, int]:
+        """Integers of a struct that is a field, by the numbers of their fields.
+
+        Parameters
+        ----------
+        kind : int
+            That of the field.
+        wanted : mapping of int to int
+            Kinds by the numbers of fields: `I32` or `I64`; other fields are passed over.
+        """
+        self._expect(kind, STRUCT)
+        self._enter()
+        found = self._integers(wanted)
+        self._levels -= 1
+        return found
+
+    def _integers(self, wanted: Mapping[int, int]) -> dict[int, int]:
+        """Do so to the end of the struct; most of a footer is passed over here, hence one loop for frequent kinds."""
+        content, at, end = self._content, self.at, len(self._content)
+        field = 0
+        found: dict[int, int] = {}
+        while at < end:
+            head = content[at]
+            kind = head & 15
+            at += 1
+            if not head:
+                self.at = at
+                return found
+            self.at = at
+            field = field + (head >> 4) if head > 15 else self._signed(16)
+            at = self.at
+            if not (0 < kind <= STRUCT and 0 < field <= MOST_FIELD) or field in found:
+                raise ThriftError(f"field {field} twice" if field in found else f"field {field} of kind {kind}", at)
+            if field in wanted:
+                self._expect(kind, wanted[field])
+                found[field] = self._signed(_BITS[kind])
+                at = self.at
+            elif I16 <= kind <= I64:
+                while at < end and content[at] > 127:
+                    at += 1
+                at += 1
+            elif kind == BINARY and at < end and content[at] < 128:
+                at += content[at] + 1
+            elif kind > FALSE:
+                self.skip(kind)
+                at = self.at
+        raise ThriftEndError("struct without end", end)
+
     def skip(self, kind: int) -> None:
         """Pass over a field, of which only the length matters."""
         if kind in _BITS:
-            self._number(_BITS[kind])
+            self._number(64)  # readers may cut what is not used
         elif kind == BINARY:
             length = self._length(1, "string")  # first, since it moves `at` itself
             self.at += length
@@ -112,38 +160,12 @@ class CompactReader:
         elif kind > DOUBLE:
             self._enter()
             if kind == STRUCT:
-                self._skip_fields()
+                self._integers({})
             elif kind == MAP:
                 self._skip_map()
             else:
                 self._skip_items(*self._head(1))
             self._levels -= 1
-
-    def _skip_fields(self) -> None:
-        """Pass over the fields of a struct; they are most of a footer, hence one loop for the frequent kinds."""
-        content, at, end = self._content, self.at, len(self._content)
-        while at < end:
-            head = content[at]
-            kind = head & 15
-            at += 1
-            if not head:
-                self.at = at
-                return
-            if not 0 < kind <= STRUCT:
-                raise ThriftError(f"field of kind {kind}", at)
-            if head < 16:  # the number of the field follows
-                while at < end and content[at] > 127:
-                    at += 1
-                at += 1
-            if I16 <= kind <= I64:
-                while at < end and content[at] > 127:
-                    at += 1
-                at += 1
-            elif kind > FALSE:
-                self.at = at
-                self.skip(kind)
-                at = self.at
-        raise ThriftEndError("struct without end", end)
 
     def _skip_items(self, count: int, kind: int) -> None:
         if kind in _NBYTES:

@@ -155,6 +155,39 @@ def test_values_of_another_kind_are_refused() -> None:
         reader.skip(kind)
 
 
+@given(STRUCTS, st.sets(st.integers(1, 20), max_size=4))
+def test_integers_of_a_struct_are_those_of_its_fields(struct: surgery.Struct, numbers: set[int]) -> None:
+    content = surgery.encode_struct(struct)
+    wanted = {number: struct[number][0] if number in struct else I64 for number in numbers}
+    reader = CompactReader(content)
+    if all(kind in (I32, I64) for kind in wanted.values()):
+        expected = {number: struct[number][1] for number in numbers if number in struct}
+        assert expected == reader.integers(STRUCT, wanted)
+        assert reader.at == len(content)
+    else:
+        with pytest.raises(ThriftError, match="is expected"):
+            reader.integers(STRUCT, dict.fromkeys(wanted, I32))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\x15\x02\x05\x02\x02\0", "field 1 twice"),
+        (b"\x05" + surgery.zigzag(2**15 - 1) + b"\x02\x25\x02\0", "field 32769"),  # -32767 where it is cut to 16 bits
+        (b"\x05" + surgery.zigzag(-1) + b"\x02\x25\x02\0", "field -1"),
+        (b"\x05" + surgery.zigzag(2**16 + 1) + b"\x02\0", "more than 16 bits"),
+        (I32_OF_2_TO_40, "more than 32 bits"),
+        (b"\x16\x02\0", "i64 where i32 is expected"),
+        (b"\x1d\0", "kind 13"),
+        (b"\x25\x80\x80", "without end"),
+        (b"\x28\x05abc", "without end"),
+    ],
+)
+def test_integers_that_readers_take_differently_are_refused(content: bytes, words: str) -> None:
+    with pytest.raises(ThriftError, match=words):
+        CompactReader(content).integers(STRUCT, {1: I32})
+
+
 def test_so_many_levels_are_read() -> None:
     reader = CompactReader(b"\x1c" * (MOST_LEVELS - 1) + bytes(MOST_LEVELS))
     reader.skip(STRUCT)
