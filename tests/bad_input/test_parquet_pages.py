@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import parquet_surgery as surgery
-from bad_input.judge import Case, Server, cases, expect_refusal, write_graph
+import pyarrow as pa
+import pytest
+from bad_input.judge import NUM_NODES, Case, Server, cases, expect_refusal, judge, write_graph
 from bad_input.test_parquet import EDGES, GOOD, NO_PARQUET, change, edges
 from parquet_surgery import BINARY, I32, I64, LIST, STRUCT
 from pyarrow import parquet
+
+import daskgraphpart as dgp
+from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,3 +227,38 @@ def test_a_claim_that_cannot_be_is_one_error(case: Case, tmp_path: Path, server:
     graph = write_graph(tmp_path / "in", "parquet")
     case.damage(graph)
     expect_refusal(server, graph, case)
+
+
+def claiming(path: Path, columns: dict[str, Any], kind: str, codec: str) -> None:
+    """Write a file whose first page claims 2 GiB."""
+    parquet.write_table(pa.table(columns), path, compression=codec, **WAYS[kind])
+    path.write_bytes(surgery.change_page(path.read_bytes(), field(2, 2 * GIB - 1)))
+
+
+@pytest.mark.parametrize("kind", WAYS)
+@pytest.mark.parametrize("codec", ["brotli", "zstd"])
+def test_edge_lists_go_through_the_same_door(kind: str, codec: str, tmp_path: Path, server: Server) -> None:
+    names = [f"node {i}" for i in range(20)]
+    claiming(tmp_path / "e.parquet", {"src": names, "dst": names}, kind, codec)
+    found = server.run("chunk", tmp_path / "out", "--edges", tmp_path / "e.parquet", "--map-ids", "--quiet")
+    judge(found, Case("", print, ("e.parquet", "row group 0, column 'src'", PAGE)))
+
+
+@pytest.mark.parametrize("kind", WAYS)
+@pytest.mark.parametrize("codec", ["brotli", "zstd"])
+def test_owners_go_through_the_same_door(kind: str, codec: str, tmp_path: Path, server: Server) -> None:
+    graph, owners = write_graph(tmp_path / "in", "parquet"), tmp_path / "owners"
+    owners.mkdir()
+    claiming(owners / "n.parquet", {"owner": [0, 1] * (NUM_NODES // 2)}, kind, codec)
+    found = server.run("dispatch", graph, owners, tmp_path / "out", "--num-parts", "2", "--quiet")
+    judge(found, Case("", print, ("n.parquet", "row group 0, column 'owner'", PAGE)))
+
+
+def test_maps_of_ids_go_through_the_same_door(tmp_path: Path) -> None:
+    names = np.array([f"node {i}" for i in range(20)])
+    np.savez(tmp_path / "e.npz", src=names, dst=names)
+    dgp.chunk_edge_lists(tmp_path / "out", {"n:e:n": str(tmp_path / "e.npz")}, map_ids=True)
+    path = next((tmp_path / "out" / "id_map").iterdir())
+    path.write_bytes(surgery.change_page(path.read_bytes(), field(2, 2 * GIB - 1)))
+    with pytest.raises(InputFileError, match=PAGE):
+        dgp.read_id_map(tmp_path / "out", "n").compute(scheduler="sync")
