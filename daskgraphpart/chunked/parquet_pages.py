@@ -142,13 +142,21 @@ def read_page_header(fd: int, position: int, stop: int) -> Page:
         If there is none.
     """
     for nbytes in HEADER_NBYTES:
-        content = os.pread(fd, min(nbytes, stop - position), position)
+        content = _read(fd, min(nbytes, stop - position), position)
         try:
             return _parse(CompactReader(content))
         except ThriftEndError:
             if len(content) < nbytes:
                 raise
     raise ThriftError(f"a header of more than {HEADER_NBYTES[-1]:,} bytes", 0)
+
+
+def _read(fd: int, nbytes: int, position: int) -> bytes:
+    """Read so many bytes; fewer only where the file ends, though the system may give fewer at once."""
+    content = os.pread(fd, nbytes, position)
+    while len(content) < nbytes and (more := os.pread(fd, nbytes - len(content), position + len(content))):
+        content += more
+    return content
 
 
 def _parse(reader: CompactReader) -> Page:
