@@ -2,7 +2,7 @@
 
 An interpreter that imports numba, pyarrow and distributed takes more than a second, and each worker would; a fork of
 one that has takes milliseconds, and shares its memory. Fork is safe only where there is one thread, so the client,
-which has several, cannot do it itself. The server is begun before the client imports distributed; both import at a time.
+which has several, cannot do it itself. The server is begun before the client imports distributed: both import at once.
 
 What goes over sockets is little. To the server, one byte with one end of a new socket pair for each worker, its
 channel; what the worker is to be it reads from there. The kernel closes the sockets of a process that is killed, so
@@ -75,7 +75,7 @@ class ForkServer:
     def __init__(self, modules: Sequence[str]) -> None:
         self._control, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603
                 _call_in_python("serve", theirs.fileno(), os.getpid(), [*ALWAYS_IMPORTED, *modules]),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -125,9 +125,8 @@ def serve(control: int, client: int, modules: Sequence[str]) -> None:
                 return
             if len(os.listdir("/proc/self/task")) > 1:
                 # the user's environment lets libraries have threads, which a fork would lose with their locks held
-                spawned.append(
-                    subprocess.Popen(_call_in_python("be_worker", channels[0], os.getpid()), pass_fds=channels)
-                )
+                command = _call_in_python("be_worker", channels[0], os.getpid())
+                spawned.append(subprocess.Popen(command, pass_fds=channels))  # noqa: S603
             elif os.fork() == 0:
                 requests.close()
                 be_worker(channels[0], os.getppid())
