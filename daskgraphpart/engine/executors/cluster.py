@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SMALL_NBYTES = 32 << 20
-"""Bytes that tasks travelling together move at most: some ten milliseconds of work, a few times what a journey takes."""
+"""Bytes that tasks travelling together move at most: some ten milliseconds of work, several times a journey."""
 
 MOST_TOGETHER = 8
 IN_RESERVE = 2
