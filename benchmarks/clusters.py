@@ -1,16 +1,16 @@
 """What does a cluster cost? The same job on threads, and on two worker processes of one machine, in turn.
 
-Ways, each in a fresh process, which does the job twice:
+Ways, each in a fresh process:
 
 - threads;
-- local, where each call starts a cluster of its own and ends it, as ``--cluster local`` does;
+- local, where a cluster is started for the job and ended with it, as ``--cluster local`` does;
 - client, where a `distributed.Client` of a `LocalCluster` of the user's is open before;
-- killed, as local, with one worker killed half-way through the only job.
+- killed, as local, with one worker killed half-way.
 
-The process is all from its start to its end, without the second job: what a command takes. A call is one call of
-`partition`; its passes are what lies between the beginning of the first and the end of the last. What counts is the
-ratio to threads of the same round. At last the default job, ``--method auto``, on threads and local; it is run once, as
-it takes longer, and as its result varies.
+A command is a process of the command line from its start to its end. A call is one of `partition` in Python, which
+starts and ends the cluster; its passes are what lies between the beginning of the first and the end of the last. What
+counts is the ratio to threads of the same round. At last the default job, ``--method auto``, on threads and local; it is
+run once, as it takes longer, and as its result varies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import generate_once, keep_lines, show, touch_memory
+from harness import generate_once, keep_lines, our_command, show, touch_memory
 
 from daskgraphpart.engine.progress import SilentProgress
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 WAYS = ("threads", "local", "client", "killed")
-MEASURES = ("process", "call", "passes", "second call")
+MEASURES = ("command", "call", "passes", "second call")
 WORKERS = 2
 
 
@@ -70,7 +70,7 @@ def run_job(options: argparse.Namespace, cluster: Any, watch: Watch) -> dict[str
     shutil.rmtree(options.directory / "out", ignore_errors=True)
     started = time.monotonic()
     dgp.partition(
-        graph_of(options), options.directory / "out", 4, method=options.method, progress=watch,
+        graph_of(options), options.directory / "out", 4, method="random", progress=watch,
         resources=dgp.detect_resources(options.memory, cluster, WORKERS),
     )  # fmt: skip
     ended = time.monotonic()
@@ -125,24 +125,40 @@ def run_way(options: argparse.Namespace) -> None:
         return
     with cluster_of(options.one) as cluster:
         found = run_job(options, cluster, Watch())
-        if options.method == "random":
-            found["second call"] = run_job(options, cluster, Watch())["call"]
+        found["second call"] = run_job(options, cluster, Watch())["call"]
     print(json.dumps(found))
 
 
 def measure(options: argparse.Namespace, way: str, method: str, kill_after: int = 0) -> dict[str, Any]:
-    """One way, in a fresh process."""
-    touch_memory(4e9)
+    """One way, in fresh processes: the command, if there is one for it, and the calls from Python."""
+    command = {} if way in ("client", "killed") else {"command": seconds_of_command(options, way, method)}
+    if method == "auto":
+        return command
     arguments = {"directory": options.directory, "nodes": options.nodes, "edges": options.edges, "one": way}
-    arguments |= {"method": method, "kill-after": kill_after, "memory": options.memory}
-    command = [sys.executable, __file__, *(f"--{name}={value}" for name, value in arguments.items())]
+    arguments |= {"kill-after": kill_after, "memory": options.memory}
+    touch_memory(2e9)
+    done = run([sys.executable, __file__, *(f"--{name}={value}" for name, value in arguments.items())])
+    found: dict[str, Any] = json.loads(done.splitlines()[-1])
+    return {**command, **found}
+
+
+def seconds_of_command(options: argparse.Namespace, way: str, method: str) -> float:
+    """Run the command line."""
+    out = options.directory / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    touch_memory(2e9)
     started = time.monotonic()
+    what = ("partition", str(graph_of(options)), str(out), "--num-parts", "4", "--method", method, "--quiet")
+    run(our_command(*what, "--cluster", way, "--workers", str(WORKERS), "--memory", options.memory))
+    return time.monotonic() - started
+
+
+def run(command: list[str]) -> str:
+    """Run a command, and return what it prints."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    seconds = time.monotonic() - started
     if done.returncode:
         raise SystemExit(done.stderr[-3000:])
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return {"process": seconds - found.get("second call", 0.0), **found}
+    return done.stdout
 
 
 def in_rounds(options: argparse.Namespace, method: str, ways: tuple[str, ...], runs: int) -> dict[str, list[Any]]:
@@ -162,7 +178,7 @@ def in_rounds(options: argparse.Namespace, method: str, ways: tuple[str, ...], r
 def cell(found: dict[str, list[Any]], way: str, name: str) -> str:
     """Median, and the median of the ratios to threads with the smallest and the largest."""
     runs, threads = found[way], found["threads"]
-    if name not in runs[0] or (way == "client" and name == "process"):  # whose start is the user's
+    if name not in runs[0]:
         return ""
     against = [run[name] / other[name] for run, other in zip(runs, threads, strict=True)]
     median = f"{statistics.median(run[name] for run in runs):.2f} s"
@@ -186,7 +202,6 @@ def main() -> None:
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--directory", type=Path, default=Path("benchmark-data"))
     parser.add_argument("--one", choices=WAYS, help=argparse.SUPPRESS)
-    parser.add_argument("--method", default="random", help=argparse.SUPPRESS)
     parser.add_argument("--kill-after", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FORKED = "daskgraphpart.engine.executors.forked_process"
-ALWAYS_IMPORTED = (FORKED, "daskgraphpart.engine.executors.ready_workers", "pyarrow", "pyarrow.parquet")
+ALWAYS_IMPORTED = (FORKED, "daskgraphpart.engine.executors.cluster", "pyarrow.parquet", "distributed.http.worker")
 SECONDS_BETWEEN_LOOKS = 1.0
 
 ONE_THREAD = {
@@ -109,11 +109,13 @@ def serve(control: int, client: int, modules: Sequence[str]) -> None:
         What is imported at first.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal interrupts all; the client decides
+    gc.disable()  # a fifth of the time of these imports would be collections that find nothing
     for module in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
     importlib.import_module(FORKED).load_numba()
     gc.freeze()  # what a collection does not touch stays shared
+    gc.enable()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks the server how workers ended
     spawned = []
     with socket.socket(fileno=control) as requests:
