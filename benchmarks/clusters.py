@@ -9,8 +9,8 @@ Ways, each in a fresh process:
 
 A command is a process of the command line from its start to its end. A call is one of `partition` in Python, which
 starts and ends the cluster; its passes are what lies between the beginning of the first and the end of the last. What
-counts is the ratio to threads of the same round. At last the default job, ``--method auto``, on threads and local; it is
-run once, as it takes longer, and as its result varies.
+counts is the ratio to threads of the same round. At last the default job, ``--method auto``, on threads and local; it
+is run once, as it takes longer, and as its result varies.
 """
 
 from __future__ import annotations
