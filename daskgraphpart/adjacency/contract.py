@@ -42,11 +42,14 @@ class ContractConfig:
         Coarse node of each node; -1 leaves a node out.
     num_clusters : int
         Number of coarse nodes.
+    weight_dtype : numpy.dtype
+        In which the weights of the finer graph's arcs fit.
     """
 
     directory: str
     clusters: Region
     num_clusters: int
+    weight_dtype: np.dtype
 
 
 def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Path, runner: Runner) -> Adjacency:
@@ -71,10 +74,12 @@ def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Pa
     """
     directory.mkdir(parents=True, exist_ok=True)
     units = [ContractUnit(i, block) for i, block in enumerate(fine.blocks)]
-    config = ContractConfig(str(directory), clusters, num_clusters)
+    wide = any(block.weight_dtype == np.int64 for block in fine.blocks)
+    weight_dtype = np.dtype(np.int64 if wide else np.int32)
+    config = ContractConfig(str(directory), clusters, num_clusters, weight_dtype)
     counts = runner.run(Pass("contract", contract_block, units, config, [unit.block.nbytes for unit in units]))
     table = np.array(counts, np.int64).reshape(len(units), num_slabs(num_clusters))
-    runs = ArcRuns(str(directory), num_clusters, id_dtype(num_clusters), True, table)
+    runs = ArcRuns(str(directory), num_clusters, id_dtype(num_clusters), weight_dtype, table)
     return merge_runs(runs, directory, None, runner)
 
 
@@ -87,7 +92,7 @@ def contract_block(unit: ContractUnit, config: ContractConfig) -> np.ndarray:
     count_coarse_arcs(indptr, indices, unit.block.start, clusters, shift, counts)
     starts = group_starts(counts)
     arcs = np.empty((2, starts[-1]), id_dtype(config.num_clusters))
-    arc_weights = np.empty(starts[-1], np.int64)
+    arc_weights = np.empty(starts[-1], config.weight_dtype)
     cursors = starts[:-1].copy()
     scatter_coarse_arcs(indptr, indices, weights, unit.block.start, clusters, shift, cursors, arcs, arc_weights)
     write_run(config.directory, unit.index, arcs, arc_weights)

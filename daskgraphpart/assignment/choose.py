@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
-SMALL_ARCS, MEDIUM_ARCS, LARGE_ARCS = 1_200_000, 6_000_000, 20_000_000
+SMALL_ARCS, MEDIUM_ARCS, LARGE_ARCS, COARSENED_ARCS = 1_200_000, 6_000_000, 20_000_000, 30_000_000
 KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
 METIS_PER_ARC, METIS_PER_NODE = 88, 60
 STREAMING_PER_NODE, MULTILEVEL_PER_NODE = 12, 32
@@ -45,7 +45,8 @@ class Choice:
     Parameters
     ----------
     method : str
-        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"portfolio"`` or ``"skewed"``.
+        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"portfolio"``, ``"skewed"`` or
+        ``"coarsened"``.
     candidates : tuple of Candidate
         Calls of libraries, of which the best is taken.
     cycles : int
@@ -173,6 +174,9 @@ def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: s
     contexts = (
         ("fast", "eco") if skewed and level.adjacency.num_arcs > LARGE_ARCS else ("eco" if skewed else "default",)
     )
-    # with the fast context it is loading that takes the most memory, and compression takes a third off
-    calls = tuple(Candidate("kaminpar", options.seed, c, threads, compressed or c == "fast") for c in contexts)
-    return Choice("skewed" if len(calls) > 1 else "kaminpar", calls, 0, need[name], why)
+    auto, arcs = options.method == "auto", level.adjacency.num_arcs
+    # compression takes a twentieth more time, and half of the memory off
+    compressed = compressed or (auto and arcs > LARGE_ARCS)
+    calls = tuple(Candidate("kaminpar", options.seed, c, threads, compressed) for c in contexts)
+    coarsened = auto and not skewed and arcs > COARSENED_ARCS
+    return Choice("skewed" if len(calls) > 1 else "coarsened" if coarsened else "kaminpar", calls, 0, need[name], why)
