@@ -14,13 +14,11 @@ from daskgraphpart.adjacency.export import export_graph
 from daskgraphpart.assignment import choose, coarsened, skewed
 from daskgraphpart.assignment.libraries.call import Candidate, Exported, run_library
 from daskgraphpart.assignment.multilevel.in_memory import Csr, refine
-from daskgraphpart.assignment.multilevel.initial import number_nodes
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import prepare_task
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.generation.pipeline import generate
-from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,7 +131,7 @@ def test_a_mesh_goes_to_the_library_as_it_is(tmp_path: Path) -> None:
     assert report_of(graph, "auto", "nodes").method.startswith("kaminpar")
 
 
-@pytest.mark.parametrize("name", ["cora", "usa_road_ny"])
+@pytest.mark.parametrize("name", ["cora", "oewn"])
 def test_neighbors_of_both_widths_are_the_same_graph_to_kaminpar(tmp_path: Path, name: str) -> None:
     graph = read_chunked(load_real_graph(name).write(tmp_path / "graph", edge_format="numpy"))
     found = []
@@ -141,10 +139,8 @@ def test_neighbors_of_both_widths_are_the_same_graph_to_kaminpar(tmp_path: Path,
         with open_runner(dgp.Resources(1 << 30, "sync")) as runner:
             options = AssignOptions("kaminpar", "nodes,edges")  # with weights of nodes and of arcs
             task = prepare_task(graph, 4, options, tmp_path / f"adjacency-{wide}", runner)
-            numbers = create_npy(tmp_path / "numbers.npy", np.int32, (task.level.num_nodes,))
-            number_nodes(None, (task.level, numbers))
             path = tmp_path / f"{wide}.parhip"
-            file = export_graph(task.level.adjacency, path, numbers, (True, True, wide), runner)
+            file = export_graph(task.level.adjacency, path, None, (True, True, wide), runner)
             file.node_weights.write(np.arange(1, file.num_nodes + 1), 0)
         exported = Exported(
             str(path), "", file.num_nodes, file.num_arcs, 4, file.num_nodes**2 // 7, (), file.starts.offset,
