@@ -169,14 +169,24 @@ def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: s
     threads = options.threads or (1 if level.adjacency.num_arcs <= LARGE_ARCS else resources.workers)
     if threads > 1:
         why += f"; with {threads} threads the result varies from run to run, --threads 1 makes it repeatable"
-    # hubs make the default context cut up to 10 % more than METIS; without them it is as good, and twice as fast
-    skewed = options.method == "auto" and level.adjacency.is_skewed
-    contexts = (
-        ("fast", "eco") if skewed and level.adjacency.num_arcs > LARGE_ARCS else ("eco" if skewed else "default",)
-    )
-    auto, arcs = options.method == "auto", level.adjacency.num_arcs
-    # compression takes a twentieth more time, and half of the memory off
-    compressed = compressed or (auto and arcs > LARGE_ARCS)
+    method, contexts = "kaminpar", ("default",)
+    if options.method == "auto":
+        method, contexts = _contexts(level)
+        # compression takes a twentieth more time, and half of the memory off
+        compressed = compressed or level.adjacency.num_arcs > LARGE_ARCS
     calls = tuple(Candidate("kaminpar", options.seed, c, threads, compressed) for c in contexts)
-    coarsened = auto and not skewed and arcs > COARSENED_ARCS
-    return Choice("skewed" if len(calls) > 1 else "coarsened" if coarsened else "kaminpar", calls, 0, need[name], why)
+    return Choice(method, calls, 0, need[name], why)
+
+
+def _contexts(level: Level) -> tuple[str, tuple[str, ...]]:
+    """How `auto` calls KaMinPar on a graph that is not small: the method, and the contexts it takes."""
+    graph = level.adjacency
+    if graph.is_skewed and graph.num_arcs > LARGE_ARCS:
+        return "skewed", ("fast", "eco")
+    # hubs make the default context cut up to 10 % more than METIS, and meshes a little more
+    if graph.is_skewed or graph.is_even:
+        return "kaminpar", ("eco",)
+    if graph.num_arcs > COARSENED_ARCS:
+        return "coarsened", ("default", "eco")
+    # on others the fast one cuts far less than METIS
+    return "kaminpar", ("fast" if graph.num_arcs > LARGE_ARCS else "default",)

@@ -33,7 +33,7 @@ NOTHING_ELSE = 0.8  # of the cut of random owners of the communities: they are a
 
 
 def partition_coarsened(
-    level: Level, limits: np.ndarray, call: Candidate, how: tuple[int, Region], runner: Runner
+    level: Level, limits: np.ndarray, calls: tuple[Candidate, Candidate], how: tuple[int, Region], runner: Runner
 ) -> object:
     """Partition a level.
 
@@ -43,8 +43,8 @@ def partition_coarsened(
         The graph.
     limits : int64 array (constraints,)
         Most that a part may weigh.
-    call : Candidate
-        The call of a library.
+    calls : Candidate and Candidate
+        The call of a library for communities, and the one for a graph where these are not all.
     how : int and Region
         Number of parts, and the file that is filled with the part of each node, int32; limits may be exceeded, and
         isolated nodes may be of no part (-1).
@@ -57,6 +57,7 @@ def partition_coarsened(
         What was taken, for the report.
     """
     num_parts, parts = how
+    call, thorough = calls
     most = np.maximum((limits * CLUSTER_SHARE).astype(np.int64), 1)
     coarse, clusters = coarsen(level, most, (None, call.seed + 1, SWEEPS), level.file("coarse"), runner)
     is_taken = coarse.adjacency.num_arcs <= MOST_LEFT * level.adjacency.num_arcs
@@ -71,7 +72,7 @@ def partition_coarsened(
         project(clusters, coarse_parts, parts, runner)
     shutil.rmtree(coarse.directory, ignore_errors=True)
     if not is_taken:
-        return partition_level(level, num_parts, limits, (call,), (0, parts), runner)
+        return partition_level(level, num_parts, limits, (thorough,), (0, parts), runner)
     if len(limits) == 1:  # else it is done with the balance of all constraints
         refine_blocks(level, parts, num_parts, limits, runner)
     return f"coarsened, then {call}"

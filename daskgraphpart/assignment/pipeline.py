@@ -274,7 +274,8 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
             quick, thorough = choice.candidates
             taken = partition_skewed(level, limits, (quick, thorough), (num_parts, parts), runner)
         elif choice.method == "coarsened":
-            taken = partition_coarsened(level, limits, choice.candidates[0], (num_parts, parts), runner)
+            quick, thorough = choice.candidates
+            taken = partition_coarsened(level, limits, (quick, thorough), (num_parts, parts), runner)
         else:
             taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
         if overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts:

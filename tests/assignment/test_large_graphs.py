@@ -126,9 +126,11 @@ def test_what_is_coarsened_does_not_depend_on_the_workers(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("no_graph_has_hubs")
-def test_a_mesh_goes_to_the_library_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("factor", [0, csr_blocks.EVEN_FACTOR])
+def test_a_mesh_goes_to_the_library_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: int) -> None:
+    monkeypatch.setattr(csr_blocks, "EVEN_FACTOR", factor)
     graph = load_real_graph("walshaw_mesh/wing").write(tmp_path / "mesh", edge_format="numpy")
-    assert report_of(graph, "auto", "nodes").method.startswith("kaminpar")
+    assert report_of(graph, "auto", "nodes").method.startswith("kaminpar (eco")
 
 
 @pytest.mark.parametrize("name", ["cora", "oewn"])
