@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.arc_runs import ArcRuns, num_slabs, slab_shift, write_run
-from daskgraphpart.adjacency.merge_arcs import merge_runs
+from daskgraphpart.adjacency.merge_arcs import MOST_BLOCK_ARCS, merge_runs
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_coarse_arcs, scatter_coarse_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -80,7 +80,9 @@ def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Pa
     counts = runner.run(Pass("contract", contract_block, units, config, [unit.block.nbytes for unit in units]))
     table = np.array(counts, np.int64).reshape(len(units), num_slabs(num_clusters))
     runs = ArcRuns(str(directory), num_clusters, id_dtype(num_clusters), weight_dtype, table)
-    return merge_runs(runs, directory, None, runner)
+    # blocks as large as those of the finer graph: with ever smaller ones, calling the tasks takes longer than they do
+    least_arcs = min(MOST_BLOCK_ARCS, max((block.num_arcs for block in fine.blocks), default=0))
+    return merge_runs(runs, directory, None, runner, least_arcs)
 
 
 def contract_block(unit: ContractUnit, config: ContractConfig) -> np.ndarray:

@@ -87,12 +87,14 @@ class Merged:
     max_degree: int
 
 
-def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner: Runner) -> Adjacency:
-    """Run both passes; the runs' files are removed."""
+def merge_runs(
+    runs: ArcRuns, directory: Path, in_degrees: Region | None, runner: Runner, least_arcs: int = 0
+) -> Adjacency:
+    """Run both passes, for blocks of at least so many arcs if there are as many; the runs' files are removed."""
     config = MergeConfig(str(directory), runs.dtype, runs.weight_dtype, in_degrees)
     units = [
         Range(i, start, stop, arcs, tuple(slices_of(runs, *slabs)))
-        for i, (start, stop, arcs, slabs) in enumerate(_ranges(runs, runner))
+        for i, (start, stop, arcs, slabs) in enumerate(_ranges(runs, least_arcs, runner))
     ]
     item = 2 * runs.dtype.itemsize + (runs.weight_dtype.itemsize if runs.weight_dtype else 0)
     sizes = [2 * unit.num_arcs * item for unit in units]
@@ -108,10 +110,10 @@ def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner
     )
 
 
-def _ranges(runs: ArcRuns, runner: Runner) -> list[tuple[int, int, int, tuple[int, int]]]:
+def _ranges(runs: ArcRuns, least_arcs: int, runner: Runner) -> list[tuple[int, int, int, tuple[int, int]]]:
     """Start, stop, arcs and slabs of every block."""
     totals = runs.counts.sum(axis=0)
-    most = int(np.clip(totals.sum() // BLOCKS, LEAST_BLOCK_ARCS, MOST_BLOCK_ARCS))
+    most = int(np.clip(totals.sum() // BLOCKS, max(LEAST_BLOCK_ARCS, least_arcs), MOST_BLOCK_ARCS))
     nodes_per_slab = 1 << slab_shift(runs.num_nodes)
 
     def nodes_of(first: int, last: int) -> tuple[int, int]:

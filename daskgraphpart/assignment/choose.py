@@ -169,9 +169,8 @@ def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: s
     threads = options.threads or (1 if level.adjacency.num_arcs <= LARGE_ARCS else resources.workers)
     if threads > 1:
         why += f"; with {threads} threads the result varies from run to run, --threads 1 makes it repeatable"
-    method, contexts = "kaminpar", ("default",)
+    method, contexts = _contexts(level) if options.method == "auto" else ("kaminpar", ("default",))
     if options.method == "auto":
-        method, contexts = _contexts(level)
         # compression takes a twentieth more time, and half of the memory off
         compressed = compressed or level.adjacency.num_arcs > LARGE_ARCS
     calls = tuple(Candidate("kaminpar", options.seed, c, threads, compressed) for c in contexts)

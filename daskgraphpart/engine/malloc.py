@@ -1,8 +1,9 @@
-"""What glibc's malloc keeps of freed memory: less, and given back when something else needs it. Elsewhere, nothing."""
+"""What malloc (glibc's) and Arrow keep of freed memory: less, and given back when something else needs it."""
 
 from __future__ import annotations
 
 import ctypes
+import sys
 
 _M_ARENA_MAX = -8  # malloc.h
 
@@ -19,6 +20,10 @@ def use_one_arena() -> None:
 
 def give_memory_back() -> None:
     """Return what this process has freed to the system."""
+    if "pyarrow" in sys.modules:
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
