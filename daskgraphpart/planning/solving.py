@@ -189,7 +189,7 @@ class Solver:
     def _library_memory(self, level: Sizes, choice: Choice, weighted: bool) -> int:
         """Bytes of one call: what the choice says it needs, and KaMinPar's figures where several calls are made."""
         per_call = choice.need
-        if choice.cycles:
+        if choice.cycles or choice.method == "coarsened":
             per_call = level.arcs * KAMINPAR_PER_ARC + level.nodes * KAMINPAR_PER_NODE
         return LIBRARY_START + per_call + WEIGHT_PER_ARC * level.arcs * weighted
 
