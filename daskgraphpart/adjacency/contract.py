@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.arc_runs import ArcRuns, num_slabs, slab_shift, write_run
-from daskgraphpart.adjacency.merge_arcs import merge_runs
+from daskgraphpart.adjacency.merge_arcs import MOST_BLOCK_ARCS, merge_runs
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_coarse_arcs, scatter_coarse_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -42,11 +42,14 @@ class ContractConfig:
         Coarse node of each node; -1 leaves a node out.
     num_clusters : int
         Number of coarse nodes.
+    weight_dtype : numpy.dtype
+        In which the weights of the finer graph's arcs fit.
     """
 
     directory: str
     clusters: Region
     num_clusters: int
+    weight_dtype: np.dtype
 
 
 def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Path, runner: Runner) -> Adjacency:
@@ -71,11 +74,15 @@ def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Pa
     """
     directory.mkdir(parents=True, exist_ok=True)
     units = [ContractUnit(i, block) for i, block in enumerate(fine.blocks)]
-    config = ContractConfig(str(directory), clusters, num_clusters)
+    wide = any(block.weight_dtype == np.int64 for block in fine.blocks)
+    weight_dtype = np.dtype(np.int64 if wide else np.int32)
+    config = ContractConfig(str(directory), clusters, num_clusters, weight_dtype)
     counts = runner.run(Pass("contract", contract_block, units, config, [unit.block.nbytes for unit in units]))
     table = np.array(counts, np.int64).reshape(len(units), num_slabs(num_clusters))
-    runs = ArcRuns(str(directory), num_clusters, id_dtype(num_clusters), True, table)
-    return merge_runs(runs, directory, None, runner)
+    runs = ArcRuns(str(directory), num_clusters, id_dtype(num_clusters), weight_dtype, table)
+    # blocks as large as those of the finer graph: with ever smaller ones, calling the tasks takes longer than they do
+    least_arcs = min(MOST_BLOCK_ARCS, max((block.num_arcs for block in fine.blocks), default=0))
+    return merge_runs(runs, directory, None, runner, least_arcs)
 
 
 def contract_block(unit: ContractUnit, config: ContractConfig) -> np.ndarray:
@@ -87,7 +94,7 @@ def contract_block(unit: ContractUnit, config: ContractConfig) -> np.ndarray:
     count_coarse_arcs(indptr, indices, unit.block.start, clusters, shift, counts)
     starts = group_starts(counts)
     arcs = np.empty((2, starts[-1]), id_dtype(config.num_clusters))
-    arc_weights = np.empty(starts[-1], np.int64)
+    arc_weights = np.empty(starts[-1], config.weight_dtype)
     cursors = starts[:-1].copy()
     scatter_coarse_arcs(indptr, indices, weights, unit.block.start, clusters, shift, cursors, arcs, arc_weights)
     write_run(config.directory, unit.index, arcs, arc_weights)

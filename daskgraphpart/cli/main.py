@@ -141,7 +141,9 @@ def _configure(ctx: click.Context, path: Path, name: str) -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; ends the process with an exit code."""
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    if arguments is None:  # a process of our own
+        gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+        _do_without_blas()
     session = Session()
     session.open_log()
     try:
@@ -149,6 +151,11 @@ def main(arguments: list[str] | None = None) -> Any:
     finally:
         session.close()
     sys.exit(code)
+
+
+def _do_without_blas() -> None:
+    """Let numba not find the BLAS of scipy, which no kernel needs: to import it takes 0.2 seconds and 25 MB."""
+    sys.modules.setdefault("scipy.linalg", None)  # type: ignore[arg-type]
 
 
 def _run(arguments: list[str] | None, session: Session) -> int:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.adjacency.export import ParhipFile
 from daskgraphpart.assignment.choose import BYTES_PER_BLOCK_ARC, KAMINPAR_PER_ARC, KAMINPAR_PER_NODE, choose
+from daskgraphpart.assignment.coarsened import CYCLES
+from daskgraphpart.assignment.coarsened import SWEEPS as COARSENED_SWEEPS
 from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES
 from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_PER_NODE
 from daskgraphpart.assignment.multilevel.initial import MANY_ARCS
@@ -129,7 +131,10 @@ class Solver:
             for _ in range(MULTILEVEL_CYCLES):
                 self.improve(level, 1)
         elif choice.candidates:
-            self.libraries(level, choice)
+            if choice.method == "coarsened":
+                self.coarsened(level, choice)
+            else:
+                self.libraries(level, choice)
             self.weigh(level)
             if level.constraints > 1 and self.refines_constraints:
                 self.refine_blocks(level)
@@ -143,16 +148,30 @@ class Solver:
                 self.one(name, nbytes, bytes_of(read, 0, level.block_memory), level.blocks)
             self.one("deal-out", 4 * level.nodes, bytes_of(level.weights_nbytes, 0))
 
+    def coarsened(self, level: Sizes, choice: Choice) -> None:
+        """Note that a graph is coarsened on disk, and what is left given to a library."""
+        coarse = self.coarsen(level, COARSENED_SWEEPS)
+        self.libraries(coarse, choice)
+        self.improve(coarse, CYCLES)
+        self.one("measure-cut", coarse.nbytes, bytes_of(coarse.nbytes, 0, coarse.block_memory), coarse.blocks)
+        self.one("clear-parts", 4 * level.nodes, bytes_of(0, 4 * level.nodes))
+        self.one("project-parts", 8 * level.nodes, bytes_of(8 * level.nodes, 4 * level.nodes))
+        self.runner.disk.remove(level.below)
+        if level.constraints == 1:
+            self.refine_blocks(level, MULTILEVEL_SWEEPS, 0)
+
     def libraries(self, level: Sizes, choice: Choice) -> None:
         """Note the export and the calls of libraries."""
         kept = level.nodes - level.isolated
         numbers = 4 * level.nodes if level.isolated else 0
         if level.isolated:
             self.one("number-nodes", numbers, bytes_of(8 * level.nodes, numbers))
-        weighted = level.arcs <= MANY_ARCS or any(c.library == "metis" for c in choice.candidates)
-        file = ParhipFile("", kept, level.arcs, level.constraints > 1, weighted)
+        for_metis = any(c.library == "metis" for c in choice.candidates)
+        weighted = level.arcs <= MANY_ARCS or for_metis
+        file = ParhipFile("", kept, level.arcs, level.constraints > 1, weighted, for_metis)
         memory = 3 * level.nbytes // max(1, level.blocks)
-        moved, read, written = 8 * (1 + weighted) * level.arcs, level.nbytes + numbers, file.nbytes - 8 * kept
+        moved = (file.dtype.itemsize + 8 * weighted) * level.arcs
+        read, written = level.nbytes + numbers, file.nbytes - 8 * kept
         self.one("export-graph", moved, bytes_of(read, written, memory, LIBRARY), level.blocks)
         weights = 8 * level.constraints * kept
         read, written = level.weights_nbytes + numbers, weights + 8 * kept
@@ -170,7 +189,7 @@ class Solver:
     def _library_memory(self, level: Sizes, choice: Choice, weighted: bool) -> int:
         """Bytes of one call: what the choice says it needs, and KaMinPar's figures where several calls are made."""
         per_call = choice.need
-        if choice.cycles:
+        if choice.cycles or choice.method == "coarsened":
             per_call = level.arcs * KAMINPAR_PER_ARC + level.nodes * KAMINPAR_PER_NODE
         return LIBRARY_START + per_call + WEIGHT_PER_ARC * level.arcs * weighted
 
@@ -221,12 +240,12 @@ class Solver:
         self.runner.disk.remove(level.below)
         self.refine_blocks(level, MULTILEVEL_SWEEPS, 0)
 
-    def coarsen(self, level: Sizes) -> Sizes:
+    def coarsen(self, level: Sizes, sweeps: int = CLUSTER_SWEEPS) -> Sizes:
         """Note one step of coarsening; return the sizes of the coarser graph."""
         nodes, weights = level.nodes, level.weights_nbytes
         self.runner.disk.write({level.below: 12 * nodes + weights})  # labels, proposals, favorites, loads
         self.one("cluster-nodes", weights, bytes_of(weights, 4 * nodes + weights))
-        for _ in range(CLUSTER_SWEEPS):
+        for _ in range(sweeps):
             read = level.nbytes + 2 * weights + 4 * nodes
             self.one("cluster-nodes", level.nbytes, bytes_of(read, 8 * nodes, level.block_memory), level.blocks + 8)
         self.one("number-clusters", 4 * nodes, bytes_of(12 * nodes + weights, 0, 12 * nodes + (16 << 20)))

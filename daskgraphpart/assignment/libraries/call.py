@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import json
 import subprocess
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.fill_parts import use_every_part
+from daskgraphpart.engine.malloc import give_memory_back
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.atomic import naming
 
@@ -156,12 +156,12 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
     EnvironmentFaultError
         If the library crashes, runs out of memory, or returns something that is no partition.
     """
-    call_path, result = directory / f"{name}.json", directory / f"{name}.npy"
+    call_path, result = directory / f"{name}.json", directory / f"{name}.int32"
     call = {**asdict(exported), **asdict(candidate), "result": str(result)}
     call["tolerances"] = candidate.tolerances(exported.tolerances)
     with naming(call_path):
         call_path.write_text(json.dumps(call), encoding="utf-8")
-    _give_memory_back()
+    give_memory_back()  # for the library
     command = [sys.executable, "-m", "daskgraphpart.assignment.libraries.run", str(call_path)]
     done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603
     if done.returncode != 0 or not result.is_file():
@@ -174,7 +174,8 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
             hint="out of memory if it is signal 9; try --method multilevel, which needs less, or another seed",
         )
     with naming(result):
-        parts: np.ndarray = np.load(result, allow_pickle=False)
+        parts: np.ndarray = np.fromfile(result, np.int32)
+    result.unlink()
     if parts.shape != (exported.num_nodes,) or parts.min(initial=0) < 0 or parts.max(initial=0) >= exported.num_parts:
         raise EnvironmentFaultError(
             f"{candidate.library} returned something that is no partition",
@@ -185,10 +186,3 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
         )
     use_every_part(parts, exported.num_parts)
     return parts
-
-
-def _give_memory_back() -> None:
-    """Return what this process has freed to the system, which malloc keeps otherwise, for the library to have it."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:  # in glibc only
-        trim(0)

@@ -13,6 +13,7 @@ from daskgraphpart.assignment.libraries.call import Candidate, Exported, run_lib
 from daskgraphpart.assignment.multilevel.cluster_nodes import ROWS_PER_READ, isolated_nodes
 from daskgraphpart.assignment.multilevel.in_memory import Csr, refine
 from daskgraphpart.assignment.multilevel.level import Level, writable
+from daskgraphpart.engine.malloc import give_memory_back
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.moves import deal_out
 from daskgraphpart.storage.atomic import naming
@@ -101,8 +102,9 @@ def partition_level(
     if isolated:
         numbers = create_npy(level.file("numbers.npy"), id_dtype(level.num_nodes), (level.num_nodes,))
         runner.run(Pass("number-nodes", number_nodes, [None], (level, numbers), [numbers.nbytes]))
-    written = (not level.is_plain, any(c.library == "metis" for c in candidates) or _weights_matter(level))
-    file = export_graph(level.adjacency, level.file("graph.parhip"), numbers, written, runner)
+    for_metis = any(c.library == "metis" for c in candidates)
+    wanted = (not level.is_plain, for_metis or _weights_matter(level), for_metis)
+    file = export_graph(level.adjacency, level.file("graph.parhip"), numbers, wanted, runner)
     exported = _describe(file, level, num_parts, limits, numbers, runner)
     config = PartitionConfig(level, exported, numbers, tuple(int(limit) for limit in limits), cycles)
     units = list(enumerate(candidates))
@@ -220,6 +222,7 @@ def deal_out_rest(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndar
 def refine_in_memory(_: None, config: tuple[Level, Region, int, tuple[int, ...], tuple[int, int]]) -> None:
     """Task of the pass `refine-in-memory`: deal out, refine; config ends with the cycles and the seed."""
     level, region, num_parts, most, (cycles, seed) = config
+    give_memory_back()
     graph, limits = read_csr(level), np.array(most, np.int64)
     parts = region.read()
     deal_out_rest(graph, parts, num_parts, limits)
