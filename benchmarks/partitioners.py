@@ -280,8 +280,8 @@ def page(found: dict[str, Any]) -> str:
         empty = [r["peak"] / 1e9 for r in found["external"] if r["edges"] == NEXT_TO_NOTHING]
         if empty:
             lines += [
-                f"Of the memory {max(empty):.2f} GB are interpreter and libraries: that much a job with next to nothing",
-                "to do takes. The budget comes on top, and at most 32 bytes per node, whatever the number of edges.",
+                f"Of the memory {max(empty):.2f} GB are interpreter and libraries: that much a job with next to",
+                "nothing to do takes. The budget comes on top, and at most 32 bytes per node, whatever the number of edges.",
                 "",
             ]
         lines += table(
