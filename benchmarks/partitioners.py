@@ -281,7 +281,7 @@ def page(found: dict[str, Any]) -> str:
         if empty:
             lines += [
                 f"Of the memory {max(empty):.2f} GB are interpreter and libraries: that much a job with next to",
-                "nothing to do takes. The budget comes on top, and at most 32 bytes per node, whatever the number of edges.",
+                "nothing to do takes. The budget, and at most 32 bytes per node, come on top, however many edges.",
                 "",
             ]
         lines += table(
