@@ -71,5 +71,5 @@ def rounds_of(adjacency: Adjacency) -> list[tuple[int, int]]:
     alone, so that the result does not depend on the number of workers.
     """
     blocks = len(adjacency.blocks)
-    together = 4 * max(1, round(blocks / 32))  # a multiple of the usual numbers of cores, so that none waits
+    together = max(4, -(-blocks // 8))
     return [(first, min(first + together, blocks)) for first in range(0, blocks, together)]
