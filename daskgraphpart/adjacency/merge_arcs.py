@@ -103,10 +103,15 @@ def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner
     )
 
 
+def most_arcs_of_block(num_arcs: int) -> int:
+    """Most arcs of a block in a graph of that many, unless they are of one node."""
+    return min(max(num_arcs // BLOCKS, LEAST_BLOCK_ARCS), MOST_BLOCK_ARCS)
+
+
 def _ranges(runs: ArcRuns, runner: Runner) -> list[tuple[int, int, int, tuple[int, int]]]:
     """Start, stop, arcs and slabs of every block."""
     totals = runs.counts.sum(axis=0)
-    most = int(np.clip(totals.sum() // BLOCKS, LEAST_BLOCK_ARCS, MOST_BLOCK_ARCS))
+    most = most_arcs_of_block(int(totals.sum()))
     nodes_per_slab = 1 << slab_shift(runs.num_nodes)
 
     def nodes_of(first: int, last: int) -> tuple[int, int]:
