@@ -16,7 +16,7 @@ from daskgraphpart.adjacency.arc_runs import num_slabs, slab_shift
 from daskgraphpart.adjacency.csr_blocks import CsrBlock
 from daskgraphpart.adjacency.merge_arcs import Merged
 from daskgraphpart.dispatching.mark_halo import HaloResult
-from daskgraphpart.planning.assumptions import ARCS_LEFT, distinct
+from daskgraphpart.planning.assumptions import ARCS_LEFT, MOST_NEIGHBORS, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,4 +204,4 @@ def _merged(unit: Range, config: MergeConfig) -> Merged:
     path = f"{config.directory}/block-{unit.index:06d}.csr"
     block = CsrBlock(path, unit.start, unit.stop, arcs, config.dtype, weight_dtype)
     isolated = nodes - round(distinct(nodes, unit.num_arcs))
-    return Merged(block, isolated, unit.num_arcs, -(-arcs // max(1, nodes)))
+    return Merged(block, isolated, unit.num_arcs, MOST_NEIGHBORS * -(-arcs // max(1, nodes)))

@@ -34,10 +34,8 @@ BYTES_PER_SECOND = {
     "merge-arcs": 75e6,
     "merge-ends": 180e6,
     "number-clusters": 30e6,
-    "partition-graph": 25e6,
     "place-rows": 240e6,
     "refine-cut": 280e6,
-    "refine-in-memory": 80e6,
     "relabel-nodes": 300e6,
     "resolve-ends": 100e6,
     "restore-balance": 270e6,
@@ -74,7 +72,8 @@ def seconds_of(note: Note, workers: int, speed: Calibration, written: int) -> fl
     is_stream = note.name.startswith("stream ")
     rate = STREAMING if is_stream else BYTES_PER_SECOND.get(note.name, DEFAULT)
     at_once = 1 if is_stream else max(1, min(workers, note.num_units))
-    work = (note.moved * note.slower / rate + note.num_units * UNIT_SECONDS) * speed.slowness / at_once
+    moving = (note.moved / rate + note.num_units * UNIT_SECONDS) / at_once
+    work = (moving if note.seconds is None else note.seconds) * speed.slowness
     is_cached = written < CACHED_SHARE * psutil.virtual_memory().available
     write_rate = speed.cached_rate if is_cached else speed.write_rate
     return max(work, note.bytes_written / write_rate + note.bytes_read / max(speed.read_rate, write_rate))
