@@ -73,7 +73,7 @@ def seconds_of(note: Note, workers: int, speed: Calibration, written: int) -> fl
     rate = STREAMING if is_stream else BYTES_PER_SECOND.get(note.name, DEFAULT)
     at_once = 1 if is_stream else max(1, min(workers, note.num_units))
     moving = (note.moved / rate + note.num_units * UNIT_SECONDS) / at_once
-    work = (moving if note.seconds is None else note.seconds) * speed.slowness
+    work = (moving if note.seconds is None else note.seconds) * speed.slowness * speed.crowding(at_once)
     is_cached = written < CACHED_SHARE * psutil.virtual_memory().available
     write_rate = speed.cached_rate if is_cached else speed.write_rate
     return max(work, note.bytes_written / write_rate + note.bytes_read / max(speed.read_rate, write_rate))
@@ -81,4 +81,4 @@ def seconds_of(note: Note, workers: int, speed: Calibration, written: int) -> fl
 
 def total_seconds(of_passes: Sequence[float], speed: Calibration) -> float:
     """Wall time of a job, its start included."""
-    return START_SECONDS * speed.slowness + sum(of_passes)
+    return START_SECONDS * speed.slowness * speed.crowding(1) + sum(of_passes)

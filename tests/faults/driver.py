@@ -23,7 +23,7 @@ from typing import Any
 from killing import TINY, make_inputs
 
 import daskgraphpart.api.prepared as prepared
-from daskgraphpart.assignment.multilevel import vcycle
+from daskgraphpart.assignment.multilevel import refine_held, vcycle
 from daskgraphpart.cli.main import main
 from daskgraphpart.dispatching.sizes import Sizes
 from daskgraphpart.engine.runner import Runner
@@ -110,7 +110,8 @@ def in_child(request: dict[str, Any], report: str) -> int:
     sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     os.environ.update(request.get("environment", {}))
     wanted = dict(request.get("sizes", {}))
-    vcycle.MOST_ARCS_IN_MEMORY = wanted.pop("most_arcs", vcycle.MOST_ARCS_IN_MEMORY)
+    if "most_arcs" in wanted:
+        vcycle.MOST_ARCS_IN_MEMORY = refine_held.MOST_ARCS_HELD = wanted.pop("most_arcs")
     sizes = Sizes(**{**{name: getattr(TINY, name) for name in Sizes.__slots__}, **wanted})
     prepared.choose_sizes = lambda _: sizes
     watch, code = Watch(request), 0
