@@ -87,7 +87,10 @@ def contract_block(unit: ContractUnit, config: ContractConfig) -> np.ndarray:
 
 
 def scatter_arcs(
-    rows: tuple[int, np.ndarray, np.ndarray, np.ndarray], clusters: np.ndarray, num_clusters: int
+    rows: tuple[int, np.ndarray, np.ndarray, np.ndarray],
+    clusters: np.ndarray,
+    num_clusters: int,
+    dtype: type[np.integer] = np.int64,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Group the arcs of a block that lead from cluster to cluster by slab.
 
@@ -99,6 +102,8 @@ def scatter_arcs(
         Coarse node of each node, or -1.
     num_clusters : int
         Number of coarse nodes.
+    dtype : type
+        Of the weights.
 
     Returns
     -------
@@ -106,7 +111,7 @@ def scatter_arcs(
         Number of arcs in each slab.
     array (2, arcs)
         Coarse nodes and neighbours.
-    int64 array (arcs,)
+    array (arcs,)
         Weights.
     """
     start, indptr, indices, weights = rows
@@ -115,7 +120,7 @@ def scatter_arcs(
     count_coarse_arcs(indptr, indices, start, clusters, shift, counts)
     starts = group_starts(counts)
     arcs = np.empty((2, starts[-1]), id_dtype(num_clusters))
-    arc_weights = np.empty(starts[-1], np.int64)
+    arc_weights = np.empty(starts[-1], dtype)
     cursors = starts[:-1].copy()
     scatter_coarse_arcs(indptr, indices, weights, start, clusters, shift, cursors, arcs, arc_weights)
     return counts, arcs, arc_weights

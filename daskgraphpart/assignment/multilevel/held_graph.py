@@ -1,7 +1,8 @@
 """The noun `Held`: a level whose blocks are in memory, read once, however often they are swept over.
 
-It takes little more than its files do: 8 bytes per arc, and while it is contracted as much again for each arc that is
-left, sorted and unsorted. The blocks are those of the disk, so that sweeps go through them in the same rounds.
+It takes little more than its files do: 8 bytes per arc, and while it is contracted 20 for each arc between clusters,
+before and after sorting; a coarser graph may have nearly as many arcs. The blocks are those of the disk, so that sweeps
+go through them in the same rounds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
     """As the function `map`: it may make its calls side by side, and gives the results in their order."""
 
-BYTES_PER_ARC = 8 + 16 + 12  # as read; scattered by slab; merged
+BYTES_PER_ARC = 8 + 8 + 12 + 8  # of the finest graph, and of the next; its arcs scattered by slab, and merged
 BYTES_PER_NODE = 60  # labels, proposals, favourites, sizes, parts
 
 
@@ -128,7 +129,11 @@ def contract_held(graph: Held, clusters: np.ndarray, count: int, each: Map) -> H
     each : callable
         What makes calls.
     """
-    runs = list(each(lambda block: scatter_arcs(block, clusters, count), graph.blocks))
+    total = sum(
+        each(lambda block: int(block.weights.sum()) if block.weights.size else block.indices.size, graph.blocks)
+    )
+    dtype: type[np.integer] = np.int32 if total < 1 << 31 else np.int64
+    runs = list(each(lambda block: scatter_arcs(block, clusters, count, dtype), graph.blocks))
     shift, slabs = slab_shift(count), num_slabs(count)
     table = np.array([counts for counts, _, _ in runs], np.int64).reshape(len(runs), slabs)
     ends = np.hstack([np.zeros((len(runs), 1), np.int64), np.cumsum(table, axis=1)])
@@ -147,7 +152,7 @@ def contract_held(graph: Held, clusters: np.ndarray, count: int, each: Map) -> H
             nodes.astype(np.int32, copy=False), neighbors.astype(np.int32, copy=False), arc_weights, start, stop,
             indices, indptr, weights,
         )  # fmt: skip
-        return Rows(start, indptr, indices[:done].copy(), weights[:done].copy())
+        return Rows(start, indptr, indices[:done].copy(), weights[:done].astype(dtype))
 
     blocks = tuple(each(merge, _spans(table.sum(axis=0))))
     node_weights = np.zeros((count, graph.node_weights.shape[1]), np.int64)
