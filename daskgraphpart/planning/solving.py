@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 6
 LIBRARY_START = 110_000_000  # bytes of the process that runs a library, before it has read anything
-LIBRARY_READS = 4_300_000  # bytes that such a process reads before it begins
+LIBRARY_READS = 4_000_000  # bytes that such a process reads before it begins
 WEIGHT_PER_ARC = 8  # bytes that arc weights take in KaMinPar
 SOLVING = "solving"
 LIBRARY = "library"
