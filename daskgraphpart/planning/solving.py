@@ -19,7 +19,6 @@ from daskgraphpart.assignment.choose import (
     choose,
 )
 from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES
-from daskgraphpart.assignment.multilevel import held_graph
 from daskgraphpart.assignment.multilevel.cluster_nodes import SWEEPS as CLUSTER_SWEEPS
 from daskgraphpart.assignment.multilevel.initial import MANY_ARCS
 from daskgraphpart.assignment.multilevel.move_nodes import SWEEPS as MOVE_SWEEPS
@@ -155,8 +154,8 @@ class Solver:
         """Note that what a library gave is repaired, in memory if it fits."""
         held = needed_to_hold(level.nodes, level.arcs, level.constraints)
         if level.is_refined_in_memory(self.memory) and held <= self.memory:
-            memory = level.nbytes + level.nodes * held_graph.BYTES_PER_NODE + level.weights_nbytes
-            traffic = bytes_of(level.nbytes + level.weights_nbytes + 4 * level.nodes, 0, memory)
+            # between sweeps alone and a V-cycle
+            traffic = bytes_of(level.nbytes + level.weights_nbytes + 4 * level.nodes, 0, (level.nbytes + held) // 2)
             self.one("repair-in-memory", level.nbytes, traffic, 1, work.REPAIR * level.arcs)
             return
         self.weigh(level)
