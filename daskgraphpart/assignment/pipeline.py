@@ -287,14 +287,25 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
 
 
 def _repair(task: Task, taken: object, parts: Region, runner: Runner) -> object:
-    """Deal out what a library has left, restore balance and refine; return what has given the parts that are left."""
+    """Deal out what a library has left, restore balance and refine; return what has given the parts that are left.
+
+    A library with one constraint gives up more for several than it has won if much must be moved. Single moves are
+    tried first: if they cost little, nothing else is.
+    """
     if can_be_held(task.level, runner.resources.memory):
         return _repair_in_memory(task, taken, parts, runner)
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
-    if overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts:
-        taken = _repair_much(task, taken, parts, runner)
-    elif len(limits) > 1 and options.method != "metis":
+    is_far_off = overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts
+    cut = measure_cut(level, parts, runner)[0] if is_far_off else 0
+    if is_far_off or (len(limits) > 1 and options.method != "metis"):
         refine_blocks(level, parts, num_parts, limits, runner)
+    if is_far_off:
+        left = balance(level, parts, num_parts, limits, runner)
+        if left > 0.0 or measure_cut(level, parts, runner)[0] > LITTLE_LOSS * cut:
+            if options.method == "auto":
+                taken = _better_of(task, taken, parts, runner)
+            else:
+                improve(level, parts, num_parts, limits, (1, options.seed), runner)
     for attempt in range(MOST_ATTEMPTS):
         if balance(level, parts, num_parts, limits, runner) == 0.0:
             break
@@ -315,24 +326,6 @@ def _repair_in_memory(task: Task, taken: object, parts: Region, runner: Runner) 
         taken = _better_of(task, taken, parts, runner)
         run_held("repair-in-memory", replace(config, gives_up=False), runner)
     return taken
-
-
-def _repair_much(task: Task, taken: object, parts: Region, runner: Runner) -> object:
-    """Restore a balance that is far off; return what has given the parts that are left.
-
-    A library with one constraint gives up more for several than it has won if much must be moved. Single moves are
-    tried first: if they cost little, nothing else is.
-    """
-    level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
-    if options.method != "auto":
-        improve(level, parts, num_parts, limits, (1, options.seed), runner)
-        return taken
-    cut = measure_cut(level, parts, runner)[0]
-    left = balance(level, parts, num_parts, limits, runner)
-    if left == 0.0 and measure_cut(level, parts, runner)[0] <= LITTLE_LOSS * cut:
-        refine_blocks(level, parts, num_parts, limits, runner)
-        return taken
-    return _better_of(task, taken, parts, runner)
 
 
 def _better_of(task: Task, taken: object, parts: Region, runner: Runner) -> object:

@@ -115,21 +115,19 @@ def repair_task(_: None, config: HeldConfig) -> float:
     """Mend what a library gave; return the overload that is left, or -1 if it gives up.
 
     A library with one constraint gives up more for several than it has won if much must be moved. Single moves are
-    tried first if there is another way: if they cost little, nothing else is.
+    tried first: if they cost little, nothing else is.
     """
     with _held(config) as (graph, parts, sweeper):
         sweeper.deal_out_rest(graph, parts)
         is_far_off = graph.overload(parts, sweeper.limits, config.num_parts) > LITTLE_OVERLOAD * config.num_parts
-        if is_far_off and config.gives_up:
-            cut = graph.cut(parts, sweeper.each)
-            if sweeper.balance(graph, parts) > 0.0 or graph.cut(parts, sweeper.each) > LITTLE_LOSS * cut:
-                return -1.0
-            is_far_off = False
-        if is_far_off:
-            parts[:] = sweeper.v_cycle(graph, parts.copy(), config.cycles, config.seed)
-        elif len(config.limits) > 1 and config.refines:
+        cut = graph.cut(parts, sweeper.each) if is_far_off else 0
+        if is_far_off or (len(config.limits) > 1 and config.refines):
             sweeper.move(graph, parts)
-            sweeper.relieve(graph, parts)
+        left = sweeper.balance(graph, parts)
+        if is_far_off and (left > 0.0 or graph.cut(parts, sweeper.each) > LITTLE_LOSS * cut):
+            if config.gives_up:
+                return -1.0
+            parts[:] = sweeper.better_by_v_cycle(graph, parts, config.cycles, config.seed)
         for attempt in range(MOST_ATTEMPTS):
             left = sweeper.balance(graph, parts)
             if left == 0.0:

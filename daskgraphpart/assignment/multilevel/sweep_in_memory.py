@@ -173,3 +173,9 @@ class Sweeper:
         self.move(graph, parts)
         self.relieve(graph, parts)
         return parts
+
+    def better_by_v_cycle(self, graph: Held, parts: np.ndarray, cycles: int, seed: int) -> np.ndarray:
+        """Return what a V-cycle makes of the parts if it is better."""
+        found = [parts, self.v_cycle(graph, parts.copy(), cycles, seed)]
+        values = [(graph.overload(each, self.limits, self.num_parts), graph.cut(each, self.each)) for each in found]
+        return found[values.index(min(values))]
