@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from daskgraphpart.assignment.libraries.call import Candidate
 
-KAMINPAR = {"fast": 0.12e-6, "default": 0.25e-6, "eco": 1.5e-6, "strong": 3e-6}
-METIS = 0.5e-6
+KAMINPAR = {"fast": 0.12e-6, "default": 0.25e-6, "eco": 1.25e-6, "strong": 3e-6}
+METIS = 0.6e-6
 LIBRARY_START = 0.5
 """Seconds until the process of a library has begun, whatever the graph."""
 V_CYCLE = 0.3e-6
 """Of a V-cycle in memory."""
-REPAIR = 0.15e-6
+REPAIR = 0.1e-6
 """Of the repair of a library's result: from a sweep or two to several V-cycles."""
-CONSTRAINTS = 3.0
-"""Times a V-cycle, where several constraints are refined from two beginnings, and approached in stages."""
+FROM_ONE_CONSTRAINT = 7.0
+"""Times a V-cycle, for what KaMinPar gave with one constraint where there are several: limits are approached in stages,
+from two beginnings. METIS knows them all."""
 
 
 def of_cycles(arcs: int, cycles: int) -> float:
@@ -41,10 +42,12 @@ def of_calls(calls: tuple[Candidate, ...], sizes: tuple[int, int, int], workers:
         Calls that are made at one time.
     """
     arcs, constraints, cycles = sizes
-    refining = of_cycles(arcs, cycles) * (CONSTRAINTS if constraints > 1 else 1.0)
+    refining = of_cycles(arcs, cycles)
     ends = [0.0] * max(1, workers)
     for call in calls:
-        per_arc = METIS if call.library == "metis" else KAMINPAR[call.context] / call.threads
+        is_metis = call.library == "metis"
+        per_arc = METIS if is_metis else KAMINPAR[call.context] / call.threads
+        times = FROM_ONE_CONSTRAINT if constraints > 1 and not is_metis else 1.0
         ends.sort()
-        ends[0] += LIBRARY_START + per_arc * arcs + refining
+        ends[0] += LIBRARY_START + per_arc * arcs + refining * times
     return max(ends)
