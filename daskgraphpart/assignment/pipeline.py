@@ -33,8 +33,6 @@ from daskgraphpart.assignment.multilevel.move_nodes import (
 from daskgraphpart.assignment.multilevel.refine_held import (
     LITTLE_LOSS,
     LITTLE_OVERLOAD,
-    MOST_ATTEMPTS,
-    TIGHTENING,
     HeldConfig,
     can_be_held,
     run_held,
@@ -67,6 +65,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REFINE_CYCLES = 4  # V-cycles in memory at most, where an assignment is refined
+MOST_ATTEMPTS = 4  # at balance, by V-cycles with other clusters
+TIGHTENING = 0.005  # of the limits, for each further attempt
 MOST_ARCS_FOR_METIS = 30_000_000  # beyond, its time and memory are not worth it
 HUBS = "most edges are among the nodes of highest degree, so that filling parts by degree cuts far less than KaMinPar"
 SOLVING = "solve-"  # begin of the name of a directory
@@ -292,20 +292,12 @@ def _repair(task: Task, taken: object, parts: Region, runner: Runner) -> object:
     A library with one constraint gives up more for several than it has won if much must be moved. Single moves are
     tried first: if they cost little, nothing else is.
     """
-    if can_be_held(task.level, runner.resources.memory):
-        return _repair_in_memory(task, taken, parts, runner)
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
-    is_far_off = overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts
-    cut = measure_cut(level, parts, runner)[0] if is_far_off else 0
-    if is_far_off or (len(limits) > 1 and options.method != "metis"):
-        refine_blocks(level, parts, num_parts, limits, runner)
-    if is_far_off:
-        left = balance(level, parts, num_parts, limits, runner)
-        if left > 0.0 or measure_cut(level, parts, runner)[0] > LITTLE_LOSS * cut:
-            if options.method == "auto":
-                taken = _better_of(task, taken, parts, runner)
-            else:
-                improve(level, parts, num_parts, limits, (1, options.seed), runner)
+    if not _is_mended_by_moves(task, parts, runner):
+        if options.method == "auto":
+            taken = _better_of(task, taken, parts, runner)
+        else:
+            improve(level, parts, num_parts, limits, (1, options.seed), runner)
     for attempt in range(MOST_ATTEMPTS):
         if balance(level, parts, num_parts, limits, runner) == 0.0:
             break
@@ -315,17 +307,19 @@ def _repair(task: Task, taken: object, parts: Region, runner: Runner) -> object:
     return taken
 
 
-def _repair_in_memory(task: Task, taken: object, parts: Region, runner: Runner) -> object:
-    """Do the same with the graph in memory, read once, or twice if another method has to be tried."""
-    options, limits = task.options, tuple(int(limit) for limit in task.limits)
-    config = HeldConfig(
-        task.level, parts, task.num_parts, limits, 1, options.seed, threads_of(runner),
-        refines=options.method != "metis", gives_up=options.method == "auto",
-    )  # fmt: skip
-    if run_held("repair-in-memory", config, runner) < 0.0:
-        taken = _better_of(task, taken, parts, runner)
-        run_held("repair-in-memory", replace(config, gives_up=False), runner)
-    return taken
+def _is_mended_by_moves(task: Task, parts: Region, runner: Runner) -> bool:
+    """Restore balance by moves of single nodes; return whether that sufficed and cost little, or little was amiss."""
+    level, num_parts, limits, refines = task.level, task.num_parts, task.limits, task.options.method != "metis"
+    if can_be_held(level, runner.resources.memory, by_cycle=False):
+        most = tuple(int(limit) for limit in limits)
+        config = HeldConfig(level, parts, num_parts, most, 0, 0, threads_of(runner), refines=refines)
+        return run_held("repair-in-memory", config, runner)
+    is_far_off = overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts
+    cut = measure_cut(level, parts, runner)[0] if is_far_off else 0
+    if is_far_off or (len(limits) > 1 and refines):
+        refine_blocks(level, parts, num_parts, limits, runner)
+    left = balance(level, parts, num_parts, limits, runner) if is_far_off else 0.0
+    return not is_far_off or (left == 0.0 and measure_cut(level, parts, runner)[0] <= LITTLE_LOSS * cut)
 
 
 def _better_of(task: Task, taken: object, parts: Region, runner: Runner) -> object:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.adjacency.merge_arcs import most_arcs_of_block
 from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_PER_NODE
-from daskgraphpart.assignment.multilevel.refine_held import MOST_ARCS_HELD, needed_to_hold
+from daskgraphpart.assignment.multilevel.refine_held import MOST_ARCS_HELD, needed_to_cycle, needed_to_sweep
 from daskgraphpart.assignment.multilevel.vcycle import MOST_ARCS_IN_MEMORY
 from daskgraphpart.planning.assumptions import (
     ARCS_LEFT,
@@ -61,12 +61,25 @@ class Sizes:
 
     def is_refined_in_memory(self, memory: int) -> bool:
         """Whether a V-cycle is done in memory, see `assignment.multilevel.vcycle.improve`."""
-        held = needed_to_hold(self.nodes, self.arcs, self.constraints)
-        return self.is_coarse(memory) or (self.arcs <= MOST_ARCS_HELD and held <= memory)
+        return self.is_coarse(memory) or (self.arcs <= MOST_ARCS_HELD and self.cycle_memory <= memory)
+
+    def is_repaired_in_memory(self, memory: int) -> bool:
+        """Whether what a library gave is repaired in memory, see `assignment.pipeline`."""
+        return self.arcs <= MOST_ARCS_HELD and self.sweep_memory <= memory
 
     def is_coarse(self, memory: int) -> bool:
         """Whether nodes are moved one by one."""
         return self.arcs <= MOST_ARCS_IN_MEMORY and self.refinement_memory <= memory
+
+    @property
+    def sweep_memory(self) -> int:
+        """Bytes that sweeps in memory take."""
+        return needed_to_sweep(self.nodes, self.arcs, self.constraints)
+
+    @property
+    def cycle_memory(self) -> int:
+        """Bytes that a V-cycle in memory takes."""
+        return needed_to_cycle(self.nodes, self.arcs, self.constraints)
 
     @property
     def refinement_memory(self) -> int:

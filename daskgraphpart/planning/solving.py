@@ -22,7 +22,6 @@ from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES
 from daskgraphpart.assignment.multilevel.cluster_nodes import SWEEPS as CLUSTER_SWEEPS
 from daskgraphpart.assignment.multilevel.initial import MANY_ARCS
 from daskgraphpart.assignment.multilevel.move_nodes import SWEEPS as MOVE_SWEEPS
-from daskgraphpart.assignment.multilevel.refine_held import needed_to_hold
 from daskgraphpart.assignment.pipeline import MULTILEVEL_CYCLES, REFINE_CYCLES
 from daskgraphpart.planning import work
 from daskgraphpart.planning.assumptions import RELIEFS
@@ -152,11 +151,10 @@ class Solver:
 
     def repair(self, level: Sizes, refines: bool) -> None:
         """Note that what a library gave is repaired, in memory if it fits."""
-        held = needed_to_hold(level.nodes, level.arcs, level.constraints)
-        if level.is_refined_in_memory(self.memory) and held <= self.memory:
-            # between sweeps alone and a V-cycle
-            traffic = bytes_of(level.nbytes + level.weights_nbytes + 4 * level.nodes, 0, (level.nbytes + held) // 2)
+        if level.is_repaired_in_memory(self.memory):
+            traffic = bytes_of(level.nbytes + level.weights_nbytes + 4 * level.nodes, 0, level.sweep_memory)
             self.one("repair-in-memory", level.nbytes, traffic, 1, work.REPAIR * level.arcs)
+            self.weigh(level)
             return
         self.weigh(level)
         if level.constraints > 1 and refines:
@@ -182,8 +180,7 @@ class Solver:
     def improve(self, level: Sizes, cycles: int) -> None:
         """Note a V-cycle."""
         if level.is_refined_in_memory(self.memory):
-            held = needed_to_hold(level.nodes, level.arcs, level.constraints)
-            memory = level.refinement_memory if level.is_coarse(self.memory) else held
+            memory = level.refinement_memory if level.is_coarse(self.memory) else level.cycle_memory
             traffic = bytes_of(level.nbytes + level.weights_nbytes + 4 * level.nodes, 0, memory)
             self.one("refine-in-memory", level.nbytes, traffic, 1, work.of_cycles(level.arcs, cycles))
             return

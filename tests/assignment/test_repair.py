@@ -16,7 +16,7 @@ from daskgraphpart.adjacency.csr_blocks import Adjacency, write_block
 from daskgraphpart.assignment.multilevel import in_memory, refine_held, sweep_in_memory
 from daskgraphpart.assignment.multilevel.held_graph import Held, Rows, contract_held
 from daskgraphpart.assignment.multilevel.level import Level, create_parts
-from daskgraphpart.assignment.multilevel.refine_held import HeldConfig, repair_task
+from daskgraphpart.assignment.multilevel.refine_held import HeldConfig, refine_task, repair_task
 from daskgraphpart.assignment.multilevel.sweep_in_memory import Sweeper
 from daskgraphpart.assignment.multilevel.vcycle import refine_blocks
 from daskgraphpart.engine.runner import open_runner
@@ -84,8 +84,8 @@ def test_sweeps_in_memory_find_what_those_over_blocks_on_disk_do(problem: Any) -
         assert np.array_equal(mine, region.read())
 
 
-@given(problems(), st.integers(1, 4), st.booleans())
-def test_a_repair_gives_every_node_a_part_and_adds_to_no_overload(problem: Any, threads: int, gives_up: bool) -> None:
+@given(problems(), st.integers(1, 4), st.sampled_from([repair_task, refine_task]))
+def test_a_repair_gives_every_node_a_part_and_adds_to_no_overload(problem: Any, threads: int, task: Any) -> None:
     graph, parts, num_parts, limits = problem
     dealt = parts.copy()
     sweeper(num_parts, limits).deal_out_rest(graph, dealt)
@@ -96,16 +96,18 @@ def test_a_repair_gives_every_node_a_part_and_adds_to_no_overload(problem: Any, 
             region = create_parts(level, "parts.npy")
             region.write(parts, 0)
             most = tuple(int(limit) for limit in limits)
-            config = HeldConfig(level, region, num_parts, most, 1, 0, count, 40, gives_up=gives_up)
-            left = repair_task(None, config)
+            has_helped = task(None, HeldConfig(level, region, num_parts, most, 1, 0, count, 40))
             found.append(region.read())
     assert np.array_equal(*found)
     assert found[0].min() >= 0
     assert found[0].max() < num_parts
-    after = graph.overload(found[0], limits, num_parts)
-    assert after <= graph.overload(dealt, limits, num_parts) + 1e-9
-    assert left == -1.0 or left == pytest.approx(after)
-    assert gives_up or left >= 0.0
+    before, after = (sweeper(num_parts, limits).value(graph, each) for each in (dealt, found[0]))
+    assert after[0] <= before[0]
+    if task is refine_task:
+        assert has_helped == (after < before)
+    elif has_helped and before[0] > 0.01 * num_parts:
+        assert after[0] == 0.0
+        assert after[1] <= 1.02 * before[1]
 
 
 @given(problems())

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
     """As the function `map`: it may make its calls side by side, and gives the results in their order."""
 
-BYTES_PER_ARC = 8 + 8 + 12 + 8  # of the finest graph, and of the next; its arcs scattered by slab, and merged
+BYTES_PER_ARC = 8
+BYTES_PER_COARSE_ARC = 8 + 12 + 8  # of the next graph; its arcs scattered by slab, and merged
 BYTES_PER_NODE = 60  # labels, proposals, favourites, sizes, parts
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 LITTLE_OVERLOAD = 0.01  # of its limit for each part on average: single nodes can mend it; beyond, clusters must move
 LITTLE_LOSS = 1.02  # of the cut, for balance restored by single moves
-MOST_ATTEMPTS = 4  # at balance, by V-cycles with other clusters
-TIGHTENING = 0.005  # of the limits, for each further attempt
 MOST_ARCS_HELD = 1 << 28  # beyond, what one task does takes too long, whatever the memory
 MOST_ARCS_AT_ONCE = 1 << 22  # beyond this sweeps by all cores are faster than moves one by one
 
@@ -55,8 +53,6 @@ class HeldConfig:
         Of a graph whose nodes are moved one by one.
     refines : bool
         Whether a repair improves the cut where there is little to repair.
-    gives_up : bool
-        Whether a repair leaves it at single moves if these cost much.
     """
 
     level: Level
@@ -68,25 +64,29 @@ class HeldConfig:
     threads: int
     most_arcs: int = MOST_ARCS_AT_ONCE
     refines: bool = True
-    gives_up: bool = False
 
 
-def needed_to_hold(num_nodes: int, num_arcs: int, num_constraints: int) -> int:
-    """Bytes that a V-cycle of a graph in memory takes."""
+def needed_to_sweep(num_nodes: int, num_arcs: int, num_constraints: int) -> int:
+    """Bytes that a graph in memory takes, with its parts and what is proposed for them."""
     return num_arcs * held_graph.BYTES_PER_ARC + num_nodes * (held_graph.BYTES_PER_NODE + 24 * num_constraints)
 
 
-def can_be_held(level: Level, memory: int) -> bool:
-    """Whether a level can be improved in memory."""
-    arcs = level.adjacency.num_arcs
-    return arcs <= MOST_ARCS_HELD and needed_to_hold(level.num_nodes, arcs, len(level.weights)) <= memory
+def needed_to_cycle(num_nodes: int, num_arcs: int, num_constraints: int) -> int:
+    """Bytes that a V-cycle of a graph in memory takes."""
+    return needed_to_sweep(num_nodes, num_arcs, num_constraints) + num_arcs * held_graph.BYTES_PER_COARSE_ARC
 
 
-def run_held(task: str, config: HeldConfig, runner: Runner) -> float:
-    """Run `refine-in-memory` or `repair-in-memory`; return what the latter does, the overload that is left or -1."""
+def can_be_held(level: Level, memory: int, by_cycle: bool = True) -> bool:
+    """Whether a level can be improved in memory: by a V-cycle, or by sweeps alone."""
+    arcs, needed = level.adjacency.num_arcs, needed_to_cycle if by_cycle else needed_to_sweep
+    return arcs <= MOST_ARCS_HELD and needed(level.num_nodes, arcs, len(level.weights)) <= memory
+
+
+def run_held(task: str, config: HeldConfig, runner: Runner) -> bool:
+    """Run `refine-in-memory` or `repair-in-memory`; return what it returns."""
     does = refine_task if task == "refine-in-memory" else repair_task
     size = config.level.adjacency.nbytes
-    return float(runner.run(Pass(task, does, [None], config, [size], is_repeatable=False))[0])
+    return bool(runner.run(Pass(task, does, [None], config, [size], is_repeatable=False))[0])
 
 
 def threads_of(runner: Runner) -> int:
@@ -104,19 +104,19 @@ def _held(config: HeldConfig) -> Iterator[tuple[Held, np.ndarray, Sweeper]]:
         writable(config.parts)[:] = parts
 
 
-def refine_task(_: None, config: HeldConfig) -> float:
-    """Deal out nodes of no part, restore balance and improve the cut by a V-cycle."""
+def refine_task(_: None, config: HeldConfig) -> bool:
+    """Deal out nodes of no part, restore balance and improve the cut by a V-cycle; return whether that has helped."""
     with _held(config) as (graph, parts, sweeper):
-        parts[:] = sweeper.v_cycle(graph, parts.copy(), config.cycles, config.seed)
-    return 0.0
+        sweeper.deal_out_rest(graph, parts)
+        found = sweeper.v_cycle(graph, parts.copy(), config.cycles, config.seed)
+        is_better = sweeper.value(graph, found) < sweeper.value(graph, parts)
+        if is_better:
+            parts[:] = found
+    return is_better
 
 
-def repair_task(_: None, config: HeldConfig) -> float:
-    """Mend what a library gave; return the overload that is left, or -1 if it gives up.
-
-    A library with one constraint gives up more for several than it has won if much must be moved. Single moves are
-    tried first: if they cost little, nothing else is.
-    """
+def repair_task(_: None, config: HeldConfig) -> bool:
+    """Deal out nodes of no part and restore balance by single moves; return whether that sufficed, and cost little."""
     with _held(config) as (graph, parts, sweeper):
         sweeper.deal_out_rest(graph, parts)
         is_far_off = graph.overload(parts, sweeper.limits, config.num_parts) > LITTLE_OVERLOAD * config.num_parts
@@ -124,15 +124,4 @@ def repair_task(_: None, config: HeldConfig) -> float:
         if is_far_off or (len(config.limits) > 1 and config.refines):
             sweeper.move(graph, parts)
         left = sweeper.balance(graph, parts)
-        if is_far_off and (left > 0.0 or graph.cut(parts, sweeper.each) > LITTLE_LOSS * cut):
-            if config.gives_up:
-                return -1.0
-            parts[:] = sweeper.better_by_v_cycle(graph, parts, config.cycles, config.seed)
-        for attempt in range(MOST_ATTEMPTS):
-            left = sweeper.balance(graph, parts)
-            if left == 0.0:
-                break
-            # tighter limits make the room that single moves did not find
-            tighter = sweeper.tightened(TIGHTENING * (attempt + 1))
-            parts[:] = tighter.v_cycle(graph, parts.copy(), 1, config.seed + 1 + attempt)
-    return left
+        return not is_far_off or (left == 0.0 and graph.cut(parts, sweeper.each) <= LITTLE_LOSS * cut)

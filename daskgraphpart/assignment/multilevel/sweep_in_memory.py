@@ -6,7 +6,7 @@ many sweeps there are depends on the data, but no longer how many bytes are read
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,10 +48,6 @@ class Sweeper:
     limits: np.ndarray
     each: Map
     most_arcs: int
-
-    def tightened(self, share: float) -> Sweeper:
-        """Return the same with limits that are lower by a share."""
-        return replace(self, limits=np.maximum(self.limits - (self.limits * share).astype(np.int64), 1))
 
     def deal_out_rest(self, graph: Held | Csr, parts: np.ndarray) -> None:
         """Give the nodes that have no part yet to the emptiest parts, the heaviest first, in place."""
@@ -174,8 +170,6 @@ class Sweeper:
         self.relieve(graph, parts)
         return parts
 
-    def better_by_v_cycle(self, graph: Held, parts: np.ndarray, cycles: int, seed: int) -> np.ndarray:
-        """Return what a V-cycle makes of the parts if it is better."""
-        found = [parts, self.v_cycle(graph, parts.copy(), cycles, seed)]
-        values = [(graph.overload(each, self.limits, self.num_parts), graph.cut(each, self.each)) for each in found]
-        return found[values.index(min(values))]
+    def value(self, graph: Held, parts: np.ndarray) -> tuple[float, int]:
+        """What parts are worth, the less the better: overload, then cut."""
+        return round(graph.overload(parts, self.limits, self.num_parts), 9), graph.cut(parts, self.each)
