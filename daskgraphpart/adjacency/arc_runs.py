@@ -43,8 +43,8 @@ class ArcRuns:
         Number of nodes.
     dtype : numpy.dtype
         Of nodes and neighbours: int32 or int64.
-    is_weighted : bool
-        Whether arcs have weights.
+    weight_dtype : numpy.dtype or None
+        Of the arcs' weights: int32 or int64; None if they have none.
     counts : int64 array (runs, slabs)
         Arcs of each run in each slab.
     """
@@ -52,7 +52,7 @@ class ArcRuns:
     directory: str
     num_nodes: int
     dtype: np.dtype
-    is_weighted: bool
+    weight_dtype: np.dtype | None
     counts: np.ndarray
 
     def slices(self, first_slab: int, last_slab: int) -> Iterator[tuple[int, int, int]]:
@@ -93,9 +93,9 @@ class Slice:
         """Read the neighbours."""
         return _column(self.path, dtype, self.run_rows, 1).read(self.start, self.stop)
 
-    def weights(self) -> np.ndarray:
+    def weights(self, dtype: np.dtype) -> np.ndarray:
         """Read the weights."""
-        return _column(self.weight_path, np.dtype("<i8"), self.run_rows, 0).read(self.start, self.stop)
+        return _column(self.weight_path, dtype, self.run_rows, 0).read(self.start, self.stop)
 
 
 def slices_of(runs: ArcRuns, first_slab: int, last_slab: int) -> list[Slice]:
@@ -104,7 +104,7 @@ def slices_of(runs: ArcRuns, first_slab: int, last_slab: int) -> list[Slice]:
     return [
         Slice(
             run_path(runs.directory, run),
-            weights_path(runs.directory, run) if runs.is_weighted else "",
+            weights_path(runs.directory, run) if runs.weight_dtype else "",
             int(rows[run]),
             start,
             stop,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.arc_runs import ArcRuns, num_slabs, slab_shift, write_run
-from daskgraphpart.adjacency.merge_arcs import merge_runs
+from daskgraphpart.adjacency.merge_arcs import MOST_BLOCK_ARCS, merge_runs
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_coarse_arcs, scatter_coarse_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -42,11 +42,14 @@ class ContractConfig:
         Coarse node of each node; -1 leaves a node out.
     num_clusters : int
         Number of coarse nodes.
+    weight_dtype : numpy.dtype
+        In which the weights of the finer graph's arcs fit.
     """
 
     directory: str
     clusters: Region
     num_clusters: int
+    weight_dtype: np.dtype
 
 
 def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Path, runner: Runner) -> Adjacency:
@@ -71,17 +74,22 @@ def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Pa
     """
     directory.mkdir(parents=True, exist_ok=True)
     units = [ContractUnit(i, block) for i, block in enumerate(fine.blocks)]
-    config = ContractConfig(str(directory), clusters, num_clusters)
+    wide = any(block.weight_dtype == np.int64 for block in fine.blocks)
+    weight_dtype = np.dtype(np.int64 if wide else np.int32)
+    config = ContractConfig(str(directory), clusters, num_clusters, weight_dtype)
     counts = runner.run(Pass("contract", contract_block, units, config, [unit.block.nbytes for unit in units]))
     table = np.array(counts, np.int64).reshape(len(units), num_slabs(num_clusters))
-    runs = ArcRuns(str(directory), num_clusters, id_dtype(num_clusters), True, table)
-    return merge_runs(runs, directory, None, runner)
+    runs = ArcRuns(str(directory), num_clusters, id_dtype(num_clusters), weight_dtype, table)
+    # blocks as large as those of the finer graph: with ever smaller ones, calling the tasks takes longer than they do
+    least_arcs = min(MOST_BLOCK_ARCS, max((block.num_arcs for block in fine.blocks), default=0))
+    return merge_runs(runs, directory, None, runner, least_arcs)
 
 
 def contract_block(unit: ContractUnit, config: ContractConfig) -> np.ndarray:
     """Write the run of one block; return the number of its arcs in each slab, int64 (slabs,)."""
     rows = (unit.block.start, *unit.block.read())
-    counts, arcs, arc_weights = scatter_arcs(rows, config.clusters.memmap(), config.num_clusters)
+    clusters = config.clusters.memmap()
+    counts, arcs, arc_weights = scatter_arcs(rows, clusters, config.num_clusters, config.weight_dtype)
     write_run(config.directory, unit.index, arcs, arc_weights)
     return counts
 
@@ -90,7 +98,7 @@ def scatter_arcs(
     rows: tuple[int, np.ndarray, np.ndarray, np.ndarray],
     clusters: np.ndarray,
     num_clusters: int,
-    dtype: type[np.integer] = np.int64,
+    weight_dtype: np.dtype,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Group the arcs of a block that lead from cluster to cluster by slab.
 
@@ -102,8 +110,8 @@ def scatter_arcs(
         Coarse node of each node, or -1.
     num_clusters : int
         Number of coarse nodes.
-    dtype : type
-        Of the weights.
+    weight_dtype : numpy.dtype
+        In which the weights of the block's arcs fit.
 
     Returns
     -------
@@ -120,7 +128,7 @@ def scatter_arcs(
     count_coarse_arcs(indptr, indices, start, clusters, shift, counts)
     starts = group_starts(counts)
     arcs = np.empty((2, starts[-1]), id_dtype(num_clusters))
-    arc_weights = np.empty(starts[-1], dtype)
+    arc_weights = np.empty(starts[-1], weight_dtype)
     cursors = starts[:-1].copy()
     scatter_coarse_arcs(indptr, indices, weights, start, clusters, shift, cursors, arcs, arc_weights)
     return counts, arcs, arc_weights

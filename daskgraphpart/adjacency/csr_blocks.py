@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 HUB_FACTOR = 500  # times the average degree: a hub
+EVEN_FACTOR = 8  # times the average degree: what nodes of a mesh may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,11 @@ class Adjacency:
     def is_skewed(self) -> bool:
         """Whether some nodes have far more neighbours than the average."""
         return self.max_degree * max(1, self.num_nodes - self.num_isolated) > HUB_FACTOR * max(1, self.num_arcs)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether no node has many more neighbours than the average, as in a mesh."""
+        return self.max_degree * max(1, self.num_nodes - self.num_isolated) <= EVEN_FACTOR * max(1, self.num_arcs)
 
     @property
     def num_arcs(self) -> int:

@@ -60,16 +60,21 @@ class MergeConfig:
         Of the blocks.
     dtype : numpy.dtype
         Of the arcs.
-    is_weighted : bool
-        Whether the arcs have weights.
+    weight_dtype : numpy.dtype or None
+        Of the arcs' weights; None if they have none.
     in_degrees : Region or None
         Filled with the in-degree of each node, int64.
     """
 
     directory: str
     dtype: np.dtype
-    is_weighted: bool
+    weight_dtype: np.dtype | None
     in_degrees: Region | None
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the arcs have weights."""
+        return self.weight_dtype is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +87,16 @@ class Merged:
     max_degree: int
 
 
-def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner: Runner) -> Adjacency:
-    """Run both passes; the runs' files are removed."""
-    config = MergeConfig(str(directory), runs.dtype, runs.is_weighted, in_degrees)
+def merge_runs(
+    runs: ArcRuns, directory: Path, in_degrees: Region | None, runner: Runner, least_arcs: int = 0
+) -> Adjacency:
+    """Run both passes, for blocks of at least so many arcs if there are as many; the runs' files are removed."""
+    config = MergeConfig(str(directory), runs.dtype, runs.weight_dtype, in_degrees)
     units = [
         Range(i, start, stop, arcs, tuple(slices_of(runs, *slabs)))
-        for i, (start, stop, arcs, slabs) in enumerate(_ranges(runs, runner))
+        for i, (start, stop, arcs, slabs) in enumerate(_ranges(runs, least_arcs, runner))
     ]
-    item = 2 * runs.dtype.itemsize + 8 * runs.is_weighted
+    item = 2 * runs.dtype.itemsize + (runs.weight_dtype.itemsize if runs.weight_dtype else 0)
     sizes = [2 * unit.num_arcs * item for unit in units]
     found = runner.run(Pass("merge-arcs", merge_block, units, config, sizes, (Merged, CsrBlock)))
     for path in Path(runs.directory).glob("*-??????.npy"):
@@ -103,15 +110,15 @@ def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region | None, runner
     )
 
 
-def most_arcs_of_block(num_arcs: int) -> int:
+def most_arcs_of_block(num_arcs: int, least: int = 0) -> int:
     """Most arcs of a block in a graph of that many, unless they are of one node."""
-    return min(max(num_arcs // BLOCKS, LEAST_BLOCK_ARCS), MOST_BLOCK_ARCS)
+    return min(max(num_arcs // BLOCKS, LEAST_BLOCK_ARCS, least), MOST_BLOCK_ARCS)
 
 
-def _ranges(runs: ArcRuns, runner: Runner) -> list[tuple[int, int, int, tuple[int, int]]]:
+def _ranges(runs: ArcRuns, least_arcs: int, runner: Runner) -> list[tuple[int, int, int, tuple[int, int]]]:
     """Start, stop, arcs and slabs of every block."""
     totals = runs.counts.sum(axis=0)
-    most = most_arcs_of_block(int(totals.sum()))
+    most = most_arcs_of_block(int(totals.sum()), least_arcs)
     nodes_per_slab = 1 << slab_shift(runs.num_nodes)
 
     def nodes_of(first: int, last: int) -> tuple[int, int]:
@@ -120,7 +127,7 @@ def _ranges(runs: ArcRuns, runner: Runner) -> list[tuple[int, int, int, tuple[in
     hot = [int(slab) for slab in np.flatnonzero(totals > most)]
     units = [Range(s, *nodes_of(s, s + 1), most, tuple(slices_of(runs, s, s + 1))) for s in hot]
     sizes = [int(totals[s]) * runs.dtype.itemsize for s in hot]
-    config = MergeConfig("", runs.dtype, runs.is_weighted, None)
+    config = MergeConfig("", runs.dtype, None, None)
     cuts = dict(zip(hot, runner.run(Pass("cut-slab", cut_slab, units, config, sizes)), strict=True))
     ranges, first, last = [], 0, 0
     while first < totals.size:
@@ -180,15 +187,15 @@ def merge_block(unit: Range, config: MergeConfig) -> Merged:
 def _read_arcs(unit: Range, config: MergeConfig) -> tuple[np.ndarray, ...]:
     """Arcs of the unit's nodes: nodes, neighbours and, if they have them, weights."""
     nodes, neighbors = (np.empty(unit.num_arcs, config.dtype) for _ in range(2))
-    weights = np.empty(unit.num_arcs if config.is_weighted else 0, np.int64)
+    weights = np.empty(unit.num_arcs if config.weight_dtype else 0, config.weight_dtype or np.int32)
     done = 0
     for piece, mine in _filtered(unit, config.dtype):
         count = piece.stop - piece.start if mine is None else int(np.count_nonzero(mine))
         keep = slice(None) if mine is None else mine
         nodes[done : done + count] = piece.nodes(config.dtype)[keep]
         neighbors[done : done + count] = piece.neighbors(config.dtype)[keep]
-        if config.is_weighted:
-            weights[done : done + count] = piece.weights()[keep]
+        if config.weight_dtype:
+            weights[done : done + count] = piece.weights(config.weight_dtype)[keep]
         done += count
     return (nodes, neighbors, weights) if config.is_weighted else (nodes, neighbors)
 

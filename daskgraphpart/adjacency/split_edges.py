@@ -82,7 +82,7 @@ def split_edges_of(graph: ChunkedGraph, directory: Path, runner: Runner) -> ArcR
         counts = runner.run(Pass("split-edges", split_edges, units, config, sizes))
     dtype = id_dtype(config.num_nodes)
     table = np.array(counts, np.int64).reshape(len(units), num_slabs(config.num_nodes))
-    return ArcRuns(str(directory), config.num_nodes, dtype, False, table)
+    return ArcRuns(str(directory), config.num_nodes, dtype, None, table)
 
 
 def split_edges(unit: SplitUnit, config: SplitConfig) -> np.ndarray:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
-SMALL_ARCS, MEDIUM_ARCS, LARGE_ARCS = 1_200_000, 6_000_000, 20_000_000
+SMALL_ARCS, MEDIUM_ARCS, LARGE_ARCS, COARSENED_ARCS = 1_200_000, 6_000_000, 20_000_000, 30_000_000
 KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
 METIS_PER_ARC, METIS_PER_NODE = 88, 60
 STREAMING_PER_NODE, MULTILEVEL_PER_NODE = 12, 32
@@ -45,7 +45,8 @@ class Choice:
     Parameters
     ----------
     method : str
-        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"portfolio"`` or ``"skewed"``.
+        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"portfolio"``, ``"skewed"`` or
+        ``"coarsened"``.
     candidates : tuple of Candidate
         Calls of libraries, of which the best is taken.
     cycles : int
@@ -168,11 +169,23 @@ def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: s
     threads = options.threads or (1 if level.adjacency.num_arcs <= LARGE_ARCS else resources.workers)
     if threads > 1:
         why += f"; with {threads} threads the result varies from run to run, --threads 1 makes it repeatable"
-    # hubs make the default context cut up to 10 % more than METIS; without them it is as good, and twice as fast
-    skewed = options.method == "auto" and level.adjacency.is_skewed
-    contexts = (
-        ("fast", "eco") if skewed and level.adjacency.num_arcs > LARGE_ARCS else ("eco" if skewed else "default",)
-    )
-    # with the fast context it is loading that takes the most memory, and compression takes a third off
-    calls = tuple(Candidate("kaminpar", options.seed, c, threads, compressed or c == "fast") for c in contexts)
-    return Choice("skewed" if len(calls) > 1 else "kaminpar", calls, 0, need[name], why)
+    method, contexts = _contexts(level) if options.method == "auto" else ("kaminpar", ("default",))
+    if options.method == "auto":
+        # compression takes a twentieth more time, and half of the memory off
+        compressed = compressed or level.adjacency.num_arcs > LARGE_ARCS
+    calls = tuple(Candidate("kaminpar", options.seed, c, threads, compressed) for c in contexts)
+    return Choice(method, calls, 0, need[name], why)
+
+
+def _contexts(level: Level) -> tuple[str, tuple[str, ...]]:
+    """How `auto` calls KaMinPar on a graph that is not small: the method, and the contexts it takes."""
+    graph = level.adjacency
+    if graph.is_skewed and graph.num_arcs > LARGE_ARCS:
+        return "skewed", ("fast", "eco")
+    # hubs make the default context cut up to 10 % more than METIS, and meshes a little more
+    if graph.is_skewed or graph.is_even:
+        return "kaminpar", ("eco",)
+    if graph.num_arcs > COARSENED_ARCS:
+        return "coarsened", ("default", "eco")
+    # on others the fast one cuts far less than METIS
+    return "kaminpar", ("fast" if graph.num_arcs > LARGE_ARCS else "default",)

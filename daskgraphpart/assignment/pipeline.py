@@ -16,6 +16,7 @@ from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import limits_of, parse_balance
 from daskgraphpart.assignment.choose import Choice, choose, coarse_candidates, focused_calls, needs
+from daskgraphpart.assignment.coarsened import partition_coarsened
 from daskgraphpart.assignment.fill_parts import fill_parts
 from daskgraphpart.assignment.hierarchy import write_trainers
 from daskgraphpart.assignment.libraries.call import has_library
@@ -278,6 +279,9 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
         if choice.method == "skewed":
             quick, thorough = choice.candidates
             taken = partition_skewed(level, limits, (quick, thorough), (num_parts, parts), runner)
+        elif choice.method == "coarsened":
+            quick, thorough = choice.candidates
+            taken = partition_coarsened(level, limits, (quick, thorough), (num_parts, parts), runner)
         else:
             taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
         taken = _repair(task, taken, parts, runner)

@@ -68,42 +68,53 @@ def propose_clusters(indptr, indices, weights, first, labels, parts, node_weight
     widest = 1
     for row in range(num_rows):
         widest = max(widest, indptr[row + 1] - indptr[row])
-    bound_keys = np.full(_table_size(widest), -1, np.int64)
-    bound = np.zeros(bound_keys.size, np.int64)
+    bound_keys = np.full(_table_size(widest), -1, labels.dtype)
+    bound = np.empty(bound_keys.size, np.int64)
     change_keys = np.full(_table_size(2 * num_rows), -1, np.int64)
     changes = np.zeros((change_keys.size, num_constraints), np.int64)
     change_mask = change_keys.size - 1
     touched = np.empty(widest, np.int64)
+    around, strengths = np.empty(widest, labels.dtype), np.ones(widest, np.int64)
     for row in range(num_rows):
         start, stop = indptr[row], indptr[row + 1]
         favorites[row] = -1
-        if start == stop:
+        # labels are gathered before they are added up, so that the processor can wait for many at one time
+        degree = _labels_around(
+            indices[start:stop],
+            weights[start:stop] if weights.size else weights,
+            first,
+            labels,
+            parts,
+            first + row,
+            mine,
+            around,
+            strengths,
+        )
+        if degree == 0:
             continue
-        mask = _table_size(stop - start) - 1
+        mask = _table_size(degree) - 1
         count = 0
-        part = parts[first + row] if parts.size else 0
-        for i in range(start, stop):
-            other = indices[i]
-            if parts.size and parts[other] != part:
-                continue
-            near = other - first
-            label = np.int64(mine[near]) if 0 <= near < num_rows else np.int64(labels[other])
-            slot = _slot(bound_keys, label, mask)
+        for i in range(degree):
+            label = around[i]
+            slot = _near_slot(bound_keys, label, mask)
             if bound_keys[slot] == -1:
                 bound_keys[slot] = label
-                bound[slot] = 0
+                bound[slot] = strengths[i]
                 touched[count] = slot
                 count += 1
-            bound[slot] += weights[i] if weights.size else 1
-        old = np.int64(mine[row])
-        best, best_bound, best_tie = old, np.int64(0), np.uint64(0)
+            else:
+                bound[slot] += strengths[i]
+        old = mine[row]
+        best, best_bound, best_tie = np.int64(old), np.int64(0), np.uint64(0)
         strongest, strongest_tie, favorite = np.int64(0), np.uint64(0), np.int64(-1)
-        own = bound_keys[_slot(bound_keys, old, mask)] == old
-        if own:
-            best_bound = bound[_slot(bound_keys, old, mask)]
-            best_tie = np.uint64(0xFFFFFFFFFFFFFFFF)
+        slot = _near_slot(bound_keys, old, mask)
+        if bound_keys[slot] == old:
+            best_bound, best_tie = bound[slot], np.uint64(0xFFFFFFFFFFFFFFFF)
         for j in range(count):
-            label, strength = bound_keys[touched[j]], bound[touched[j]]
+            label, strength = np.int64(bound_keys[touched[j]]), bound[touched[j]]
+            bound_keys[touched[j]] = -1
+            if strength < best_bound and strength < strongest:
+                continue
             tie = _mix(label ^ salt)
             if strength > strongest or (strength == strongest and tie > strongest_tie):
                 strongest, strongest_tie, favorite = strength, tie, label
@@ -122,15 +133,43 @@ def propose_clusters(indptr, indices, weights, first, labels, parts, node_weight
             if fits:
                 best, best_bound, best_tie = label, strength, tie
         favorites[row] = favorite
-        for j in range(count):
-            bound_keys[touched[j]] = -1
         if best != old:
             mine[row] = best
-            for label, sign in ((old, -1), (best, 1)):
+            for label, sign in ((np.int64(old), -1), (best, 1)):
                 slot = _slot(change_keys, label, change_mask)
                 change_keys[slot] = label
                 for c in range(num_constraints):
                     changes[slot, c] += sign * node_weights[row, c]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _labels_around(neighbors, weights, first, labels, parts, node, mine, around, strengths):  # type: ignore[no-untyped-def]
+    """Fill in labels and weights of the neighbours of a node, those of other parts left out; return how many."""
+    if parts.size == 0:
+        for i in range(neighbors.size):
+            near = neighbors[i] - first
+            around[i] = mine[near] if 0 <= near < mine.size else labels[neighbors[i]]
+        for i in range(weights.size):
+            strengths[i] = weights[i]
+        return neighbors.size
+    count, part = 0, parts[node]
+    for i in range(neighbors.size):
+        other = neighbors[i]
+        if parts[other] == part:
+            near = other - first
+            around[count] = mine[near] if 0 <= near < mine.size else labels[other]
+            strengths[count] = weights[i] if weights.size else 1
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _near_slot(keys, key, mask):  # type: ignore[no-untyped-def]
+    """As `_slot`, for a table so small that a single multiplication spreads the keys well enough."""
+    slot = ((np.int64(key) * 0x9E3779B1) >> 15) & mask
+    while keys[slot] != key and keys[slot] != -1:
+        slot = (slot + 1) & mask
+    return slot
 
 
 @njit(cache=True, nogil=True)

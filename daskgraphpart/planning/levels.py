@@ -36,6 +36,10 @@ class Sizes:
         Of its files.
     constraints : int
         Number of weights of a node.
+    block_arcs : int
+        Most arcs of a block.
+    weight_nbytes : int
+        Bytes of the weight of an arc.
     """
 
     nodes: int
@@ -45,6 +49,8 @@ class Sizes:
     nbytes: int
     blocks: int
     constraints: int
+    block_arcs: int
+    weight_nbytes: int = 4
 
     @property
     def arcs_between(self) -> int:
@@ -56,8 +62,8 @@ class Sizes:
         nodes = int((self.nodes - self.isolated) * LEVEL_NODES)
         drawn = int(distinct(LEVEL_DENSITY * nodes * nodes, LEVEL_WEIGHT * self.weight))
         arcs, before = min(drawn, self.arcs_between), self.arcs_between
-        blocks = -(-before // most_arcs_of_block(before))
-        return Sizes(nodes, 0, arcs, self.weight, 8 * nodes + 12 * arcs, blocks, self.constraints)
+        most = most_arcs_of_block(before, self.block_arcs)
+        return Sizes(nodes, 0, arcs, self.weight, 8 * nodes + 12 * arcs, -(-before // most), self.constraints, most, 8)
 
     def is_refined_in_memory(self, memory: int) -> bool:
         """Whether a V-cycle is done in memory, see `assignment.multilevel.vcycle.improve`."""
@@ -105,7 +111,7 @@ class Sizes:
 def sizes_of(task: Task) -> Sizes:
     """Sizes of the graph that is partitioned."""
     graph, count = task.level.adjacency, len(task.level.weights)
-    weight = int(graph.num_arcs / ARCS_LEFT)
+    weight, most = int(graph.num_arcs / ARCS_LEFT), max((block.num_arcs for block in graph.blocks), default=0)
     return Sizes(
-        graph.num_nodes, graph.num_isolated, graph.num_arcs, weight, graph.nbytes, len(graph.blocks), count
+        graph.num_nodes, graph.num_isolated, graph.num_arcs, weight, graph.nbytes, len(graph.blocks), count, most
     )  # fmt: skip

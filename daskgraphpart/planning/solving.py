@@ -18,6 +18,8 @@ from daskgraphpart.assignment.choose import (
     METIS_PER_NODE,
     choose,
 )
+from daskgraphpart.assignment.coarsened import CYCLES
+from daskgraphpart.assignment.coarsened import SWEEPS as COARSENED_SWEEPS
 from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES
 from daskgraphpart.assignment.multilevel.cluster_nodes import SWEEPS as CLUSTER_SWEEPS
 from daskgraphpart.assignment.multilevel.initial import MANY_ARCS
@@ -120,9 +122,23 @@ class Solver:
             for call in (quick, thorough):
                 self.libraries(level, (call,), 0)
             self.measure_cut(level)
+        elif choice.method == "coarsened":
+            self.coarsened(level, choice)
         else:
             self.libraries(level, choice.candidates, choice.cycles)
         self.repair(level, refines)
+
+    def coarsened(self, level: Sizes, choice: Choice) -> None:
+        """Note that a graph is coarsened on disk, and what is left given to a library."""
+        coarse = self.coarsen(level, COARSENED_SWEEPS)
+        self.libraries(coarse, choice.candidates[:1], 0)
+        self.improve(coarse, CYCLES)
+        self.measure_cut(coarse)
+        self.one("clear-parts", 4 * level.nodes, bytes_of(0, 4 * level.nodes))
+        self.one("project-parts", 8 * level.nodes, bytes_of(8 * level.nodes, 4 * level.nodes))
+        self.runner.disk.remove(level.below)
+        if level.constraints == 1:
+            self.refine_blocks(level)
 
     def libraries(self, level: Sizes, calls: tuple[Candidate, ...], cycles: int) -> None:
         """Note the export and the calls of libraries."""
@@ -130,10 +146,12 @@ class Solver:
         numbers = 4 * level.nodes if level.isolated else 0
         if level.isolated:
             self.one("number-nodes", numbers, bytes_of(8 * level.nodes, numbers))
-        weighted = level.arcs <= MANY_ARCS or any(call.library == "metis" for call in calls)
-        file = ParhipFile("", kept, level.arcs, level.constraints > 1, weighted)
+        for_metis = any(call.library == "metis" for call in calls)
+        weighted = level.arcs <= MANY_ARCS or for_metis
+        file = ParhipFile("", kept, level.arcs, level.constraints > 1, weighted, for_metis)
         memory = 3 * level.nbytes // max(1, level.blocks)
-        moved, read, written = 8 * (1 + weighted) * level.arcs, level.nbytes + numbers, file.nbytes - 8 * kept
+        moved = (file.dtype.itemsize + 8 * weighted) * level.arcs
+        read, written = level.nbytes + numbers, file.nbytes - 8 * kept
         self.one("export-graph", moved, bytes_of(read, written, memory, LIBRARY), level.blocks)
         weights = 8 * level.constraints * kept
         read, written = level.weights_nbytes + numbers, weights + 8 * kept
@@ -206,21 +224,22 @@ class Solver:
         self.runner.disk.remove(level.below)
         self.refine_blocks(level)
 
-    def coarsen(self, level: Sizes) -> Sizes:
+    def coarsen(self, level: Sizes, sweeps: int = CLUSTER_SWEEPS) -> Sizes:
         """Note one step of coarsening; return the sizes of the coarser graph."""
         nodes, weights = level.nodes, level.weights_nbytes
         self.runner.disk.write({level.below: 12 * nodes + weights})  # labels, proposals, favorites, loads
         self.one("cluster-nodes", weights, bytes_of(weights, 4 * nodes + weights))
-        for _ in range(CLUSTER_SWEEPS):
+        for _ in range(sweeps):
             read = level.nbytes + 2 * weights + 4 * nodes
             self.one("cluster-nodes", level.nbytes, bytes_of(read, 8 * nodes, level.block_memory), level.blocks + 8)
         read = 4 * nodes + weights + 8 * nodes * (level.isolated > 0)
         self.one("number-clusters", 4 * nodes, bytes_of(read, 0, 12 * nodes + (16 << 20)))
-        coarse, arcs = level.coarser(), level.arcs_between
+        coarse, arcs, item = level.coarser(), level.arcs_between, 8 + level.weight_nbytes
         memory = 2 * level.block_memory
-        self.one("contract", level.nbytes, bytes_of(level.nbytes, 16 * arcs, memory, ARCS), level.blocks)
+        self.one("contract", level.nbytes, bytes_of(level.nbytes, item * arcs, memory, ARCS), level.blocks)
         memory = BYTES_PER_BLOCK_ARC * arcs // max(1, coarse.blocks)
-        self.one("merge-arcs", 32 * arcs, bytes_of(16 * arcs, coarse.nbytes, memory, level.below), coarse.blocks)
+        traffic = bytes_of(item * arcs, coarse.nbytes, memory, level.below)
+        self.one("merge-arcs", 2 * item * arcs, traffic, coarse.blocks)
         self.runner.disk.remove(ARCS)
         self.one("weigh-clusters", 8 * nodes, bytes_of(level.constraints * 12 * nodes, coarse.weights_nbytes))
         return coarse

@@ -238,7 +238,7 @@ def _merge_arcs(unit: Any, config: Any, _: Any) -> Traffic:
     written = {"adjacency": 8 * (unit.stop - unit.start + 1) + unit.num_arcs * 2 * item}
     if config.in_degrees is not None:
         written["adjacency"] += 8 * (unit.stop - unit.start)
-    weights = 8 * config.is_weighted
+    weights = config.weight_dtype.itemsize if config.weight_dtype else 0
     read = round(rows * (2 * item + weights + filtered) * HUB_READS)
     return Traffic(read, written, BYTES_PER_BLOCK_ARC * unit.num_arcs)
 

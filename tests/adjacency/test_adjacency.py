@@ -89,8 +89,8 @@ def test_contraction_adds_up_arcs_between_clusters(graph: Graph, random: object,
         assert np.array_equal(as_dense(coarse), expected)
 
 
-@given(graphs())
-def test_the_exported_file_is_the_graph_without_isolated_nodes(graph: Graph) -> None:
+@given(graphs(), st.booleans())
+def test_the_exported_file_is_the_graph_without_isolated_nodes(graph: Graph, wide: bool) -> None:
     matrix, _ = dense(graph)
     kept = matrix.any(axis=1)
     with TemporaryDirectory() as scratch, open_runner(Resources(1 << 28, "sync")) as runner:
@@ -98,11 +98,12 @@ def test_the_exported_file_is_the_graph_without_isolated_nodes(graph: Graph) -> 
         built = build_adjacency(opened, Path(scratch) / "adjacency", runner)
         numbers = create_npy(Path(scratch) / "numbers.npy", np.int32, kept.shape)
         numbers.write(np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32), 0)
-        file = export_graph(built.adjacency, Path(scratch) / "graph.parhip", numbers, (True, True), runner)
+        file = export_graph(built.adjacency, Path(scratch) / "graph.parhip", numbers, (True, True, wide), runner)
         flags, num_nodes, num_arcs = np.fromfile(file.path, "<u8", 3)
         assert (num_nodes, num_arcs) == (kept.sum(), np.count_nonzero(matrix))
         assert flags & 2 == 0
-        starts = (file.starts.read() - file.first_neighbor) // 8
+        assert (flags & 8 == 0) == wide
+        starts = (file.starts.read() - file.first_neighbor) // (8 if wide else 4)
         found = np.zeros((int(num_nodes),) * 2, np.int64)
         rows = np.repeat(np.arange(int(num_nodes)), np.diff(starts))
         weights = np.ones(int(num_arcs), np.int64) if flags & 1 else file.arc_weights.read()

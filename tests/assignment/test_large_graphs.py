@@ -1,4 +1,4 @@
-"""Large graphs with hubs: what a quick look at them decides. Small ones stand for them, with the sizes lowered."""
+"""Large graphs: what a quick look at them decides. Small ones stand for them, with the sizes lowered."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from graphs import load_real_graph
 
 import daskgraphpart as dgp
 from daskgraphpart.adjacency import csr_blocks
-from daskgraphpart.assignment import choose, skewed
-from daskgraphpart.assignment.libraries.call import Candidate
+from daskgraphpart.adjacency.export import export_graph
+from daskgraphpart.assignment import choose, coarsened, skewed
+from daskgraphpart.assignment.libraries.call import Candidate, Exported, run_library
 from daskgraphpart.assignment.multilevel.in_memory import Csr, refine
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.pipeline import prepare_task
+from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.generation.pipeline import generate
 
@@ -92,3 +97,59 @@ def test_constraints_that_are_far_exceeded_are_restored() -> None:
     assert graph.overload(found, limits, 4) < 0.01
     assert np.array_equal(found, refine(graph, lopsided, 4, limits, 3, 0))
     assert graph.cut(found) < 0.15 * pairs.shape[1]
+
+
+@pytest.fixture
+def no_graph_has_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csr_blocks, "HUB_FACTOR", 10**9)
+    monkeypatch.setattr(choose, "COARSENED_ARCS", 0)
+    monkeypatch.setattr(coarsened, "NOTHING_ELSE", 0.3)  # parts are not much larger than communities
+
+
+@pytest.mark.usefixtures("no_graph_has_hubs")
+@pytest.mark.parametrize("balance", ["nodes", "nodes,edges"])
+def test_a_graph_with_clusters_is_coarsened_before_a_library_gets_it(tmp_path: Path, balance: str) -> None:
+    graph = generated(tmp_path / "communities", "communities", 480_000)
+    found = report_of(graph, "auto", balance)
+    assert found.method.startswith("coarsened")
+    assert found.cut_share <= 1.1 * report_of(graph, "metis", balance).cut_share
+
+
+@pytest.mark.usefixtures("no_graph_has_hubs")
+def test_what_is_coarsened_does_not_depend_on_the_workers(tmp_path: Path) -> None:
+    graph = generated(tmp_path / "communities", "communities", 480_000)
+    found = [
+        dgp.assign(graph, 4, threads=1, resources=dgp.Resources(1 << 30, cluster, workers)).owners["_N"].read()
+        for cluster, workers in (("sync", 1), ("threads", 3))
+    ]
+    assert np.array_equal(*found)
+
+
+@pytest.mark.usefixtures("no_graph_has_hubs")
+@pytest.mark.parametrize("factor", [0, csr_blocks.EVEN_FACTOR])
+def test_a_mesh_goes_to_the_library_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: int) -> None:
+    monkeypatch.setattr(csr_blocks, "EVEN_FACTOR", factor)
+    graph = load_real_graph("walshaw_mesh/wing").write(tmp_path / "mesh", edge_format="numpy")
+    assert report_of(graph, "auto", "nodes").method.startswith("kaminpar (eco")
+
+
+@pytest.mark.parametrize("name", ["cora", "oewn"])
+def test_neighbors_of_both_widths_are_the_same_graph_to_kaminpar(tmp_path: Path, name: str) -> None:
+    graph = read_chunked(load_real_graph(name).write(tmp_path / "graph", edge_format="numpy"))
+    found = []
+    for wide in (False, True):
+        with open_runner(dgp.Resources(1 << 30, "sync")) as runner:
+            options = AssignOptions("kaminpar", "nodes,edges")  # with weights of nodes and of arcs
+            task = prepare_task(graph, 4, options, tmp_path / f"adjacency-{wide}", runner)
+            path = tmp_path / f"{wide}.parhip"
+            file = export_graph(task.level.adjacency, path, None, (True, True, wide), runner)
+            file.node_weights.write(np.arange(1, file.num_nodes + 1), 0)
+        exported = Exported(
+            str(path), "", file.num_nodes, file.num_arcs, 4, file.num_nodes**2 // 7, (), file.starts.offset,
+            file.neighbors.offset, file.arc_weights.offset,
+        )  # fmt: skip
+        for compress in (False, True):
+            call = Candidate("kaminpar", 0, compress=compress)
+            found.append(run_library(call, exported, tmp_path, f"call-{wide}-{compress}"))
+    assert np.array_equal(found[0], found[2])
+    assert np.array_equal(found[1], found[3])

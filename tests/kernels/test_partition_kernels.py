@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daskgraphpart.assignment.multilevel.in_memory import Csr, contract, refine
+from daskgraphpart.kernels.arcs import merge_arcs, merge_weighted_arcs
 from daskgraphpart.kernels.clusters import apply_clusters, propose_clusters
 from daskgraphpart.kernels.fm import refine_fm, relieve
 from daskgraphpart.kernels.moves import apply_moves, cut_of_rows, deal_out, overload, propose_moves
@@ -142,3 +143,58 @@ def test_streams_give_every_node_with_neighbours_a_part(problem: tuple, alpha: f
     assert (parts[alone] == -1).all()
     deal_out(np.flatnonzero(alone), graph.node_weights[alone], limits, parts, loads)
     assert np.array_equal(loads, graph.loads(parts, num_parts))
+
+
+def merged_by_numpy(
+    nodes: np.ndarray, neighbors: np.ndarray, weights: np.ndarray, first: int, last: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Twin of `merge_weighted_arcs`: row starts, neighbours, sums."""
+    mine = (nodes >= first) & (nodes < last)
+    pairs = np.stack([nodes[mine], neighbors[mine]]).astype(np.int64)
+    (rows, columns), places = np.unique(pairs, axis=1, return_inverse=True)
+    sums = np.zeros(rows.size, np.int64)
+    np.add.at(sums, places.reshape(-1), weights[mine])
+    return np.searchsorted(rows, np.arange(first, last + 1)), columns, sums
+
+
+@st.composite
+def arcs_of_a_range(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int, np.random.Generator]:
+    """Nodes and neighbours, none its own, of which some are outside a range of nodes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    dtype = draw(st.sampled_from([np.int32, np.int64]))
+    low = draw(st.sampled_from([0, 3000]))
+    high = low + draw(st.sampled_from([2, 40, 5_000_000 if dtype == np.int32 else 2**40]))
+    nodes = rng.integers(low, min(high, low + 30), draw(st.integers(0, 300))).astype(dtype)
+    neighbors = rng.integers(low, high, nodes.size).astype(dtype)
+    neighbors[neighbors == nodes] += 1
+    return nodes, neighbors, low + draw(st.integers(0, 5)), low + draw(st.integers(6, 30)), rng
+
+
+@given(arcs_of_a_range(), st.sampled_from([np.int32, np.int64]))
+def test_weighted_arcs_are_merged_as_numpy_merges_them(arcs: tuple, dtype: type) -> None:
+    nodes, neighbors, first, last, rng = arcs
+    arc_weights = rng.integers(1, 9, nodes.size).astype(dtype)
+    expected = merged_by_numpy(nodes, neighbors, arc_weights, first, last)
+    rows, weights = np.empty_like(neighbors), np.empty(nodes.size, np.int64)
+    indptr = np.empty(last - first + 1, np.int64)
+    done = merge_weighted_arcs(nodes.copy(), neighbors.copy(), arc_weights.copy(), first, last, rows, indptr, weights)
+    for found, wanted in zip((indptr, rows[:done], weights[:done]), expected, strict=True):
+        assert np.array_equal(found, wanted)
+
+
+@given(arcs_of_a_range())
+def test_arcs_of_edges_are_merged_and_counted_as_numpy_does(arcs: tuple) -> None:
+    nodes, neighbors, first, last, rng = arcs
+    loops = rng.integers(0, 20, nodes.size) == 0
+    neighbors = np.where(loops, nodes, neighbors)
+    points_here = loops | (rng.integers(0, 2, nodes.size) == 0)
+    kept = ~loops
+    expected = merged_by_numpy(nodes[kept], neighbors[kept], np.ones(kept.sum(), np.int64), first, last)
+    rows, weights = np.empty_like(neighbors), np.empty(nodes.size, np.int32)
+    indptr, in_degrees = np.empty(last - first + 1, np.int64), np.zeros(last - first, np.int64)
+    coded = np.where(points_here, ~neighbors, neighbors).astype(neighbors.dtype)
+    done = merge_arcs(nodes.copy(), coded, first, last, rows, indptr, weights, in_degrees)
+    for found, wanted in zip((indptr, rows[:done], weights[:done]), expected, strict=True):
+        assert np.array_equal(found, wanted)
+    inside = (nodes >= first) & (nodes < last) & points_here
+    assert np.array_equal(in_degrees, np.bincount(nodes[inside] - first, minlength=last - first))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import json
 import subprocess
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.fill_parts import use_every_part
+from daskgraphpart.engine.malloc import give_memory_back
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.atomic import naming
 
@@ -161,7 +161,7 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
     call["tolerances"] = candidate.tolerances(exported.tolerances)
     with naming(call_path):
         call_path.write_text(json.dumps(call), encoding="utf-8")
-    _give_memory_back()
+    give_memory_back()  # for the library
     command = [sys.executable, "-m", "daskgraphpart.assignment.libraries.run", str(call_path)]
     done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603
     if done.returncode != 0 or not result.is_file():
@@ -185,10 +185,3 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
         )
     use_every_part(parts, exported.num_parts)
     return parts
-
-
-def _give_memory_back() -> None:
-    """Return what this process has freed to the system, which malloc keeps otherwise, for the library to have it."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:  # in glibc only
-        trim(0)

@@ -65,7 +65,11 @@ class ClusterConfig:
 
 
 def coarsen(
-    level: Level, most: np.ndarray, parts: Region | None, salt: int, directory: Path, runner: Runner
+    level: Level,
+    most: np.ndarray,
+    how: tuple[Region | None, int, int],
+    directory: Path,
+    runner: Runner,
 ) -> tuple[Level, Region]:
     """Cluster the nodes of a level and contract the clusters.
 
@@ -75,10 +79,8 @@ def coarsen(
         The finer graph.
     most : int64 array (constraints,)
         Largest weight of a cluster.
-    parts : Region or None
-        If given, clusters stay inside parts.
-    salt : int
-        Seed.
+    how : Region or None, int and int
+        Parts, inside which clusters stay if they are given; seed; sweeps over the graph at most.
     directory : Path
         Of the coarser graph.
     runner : Runner
@@ -91,6 +93,7 @@ def coarsen(
     Region
         Coarse node of each node, or -1.
     """
+    parts, salt, sweeps = how
     directory.mkdir(parents=True, exist_ok=True)
     dtype, shape = id_dtype(level.num_nodes), (level.num_nodes,)
     labels, proposals, favorites = (
@@ -102,7 +105,7 @@ def coarsen(
     )
     _one(runner, "cluster-nodes", start_clusters, config, loads.nbytes)
     rounds = rounds_of(len(level.adjacency.blocks))
-    for _ in range(SWEEPS):
+    for _ in range(sweeps):
         passes: list[Pass[Any, Any, Any]] = []
         for first, last in rounds:
             blocks = level.adjacency.blocks[first:last]

@@ -133,7 +133,7 @@ def contract_held(graph: Held, clusters: np.ndarray, count: int, each: Map) -> H
     total = sum(
         each(lambda block: int(block.weights.sum()) if block.weights.size else block.indices.size, graph.blocks)
     )
-    dtype: type[np.integer] = np.int32 if total < 1 << 31 else np.int64
+    dtype = np.dtype(np.int32 if total < 1 << 31 else np.int64)
     runs = list(each(lambda block: scatter_arcs(block, clusters, count, dtype), graph.blocks))
     shift, slabs = slab_shift(count), num_slabs(count)
     table = np.array([counts for counts, _, _ in runs], np.int64).reshape(len(runs), slabs)
@@ -145,7 +145,7 @@ def contract_held(graph: Held, clusters: np.ndarray, count: int, each: Map) -> H
             (r, int(ends[i, first]), int(ends[i, last])) for i, r in enumerate(runs) if table[i, first:last].any()
         ]
         nodes, neighbors = (_joined([arcs[row, a:b] for (_, arcs, _), a, b in pieces]) for row in (0, 1))
-        arc_weights = _joined([weights[a:b] for (_, _, weights), a, b in pieces]).astype(np.int64, copy=False)
+        arc_weights = _joined([weights[a:b] for (_, _, weights), a, b in pieces])
         start, stop = first << shift, min(last << shift, count)
         indices, weights = np.empty(nodes.size, np.int32), np.empty(nodes.size, np.int64)
         indptr = np.empty(stop - start + 1, np.int64)

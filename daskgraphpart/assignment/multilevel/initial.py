@@ -101,8 +101,9 @@ def partition_level(
     if isolated:
         numbers = create_npy(level.file("numbers.npy"), id_dtype(level.num_nodes), (level.num_nodes,))
         runner.run(Pass("number-nodes", number_nodes, [None], (level, numbers), [numbers.nbytes]))
-    written = (not level.is_plain, any(c.library == "metis" for c in candidates) or _weights_matter(level))
-    file = export_graph(level.adjacency, level.file("graph.parhip"), numbers, written, runner)
+    for_metis = any(c.library == "metis" for c in candidates)
+    wanted = (not level.is_plain, for_metis or _weights_matter(level), for_metis)
+    file = export_graph(level.adjacency, level.file("graph.parhip"), numbers, wanted, runner)
     exported = _describe(file, level, num_parts, limits, numbers, runner)
     config = PartitionConfig(level, exported, numbers, tuple(int(limit) for limit in limits), cycles)
     units = list(enumerate(candidates))

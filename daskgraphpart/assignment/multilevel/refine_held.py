@@ -16,6 +16,7 @@ from daskgraphpart.assignment.multilevel import held_graph
 from daskgraphpart.assignment.multilevel.held_graph import hold
 from daskgraphpart.assignment.multilevel.level import Level, writable
 from daskgraphpart.assignment.multilevel.sweep_in_memory import Sweeper
+from daskgraphpart.engine.malloc import give_memory_back
 from daskgraphpart.engine.plan import Pass
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def threads_of(runner: Runner) -> int:
 @contextmanager
 def _held(config: HeldConfig) -> Iterator[tuple[Held, np.ndarray, Sweeper]]:
     """Read a level with its parts, which are written at the end."""
+    give_memory_back()
     with ThreadPoolExecutor(config.threads) as pool:
         sweeper = Sweeper(config.num_parts, np.array(config.limits, np.int64), pool.map, config.most_arcs)
         graph, parts = hold(config.level, pool.map), config.parts.read()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.multilevel.cluster_nodes import LEAST_SHRINKAGE, coarsen, largest_clusters
+from daskgraphpart.assignment.multilevel.cluster_nodes import LEAST_SHRINKAGE, SWEEPS, coarsen, largest_clusters
 from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_PER_NODE
 from daskgraphpart.assignment.multilevel.initial import partition_level
 from daskgraphpart.assignment.multilevel.level import Level, create_parts
@@ -85,8 +85,7 @@ def improve(
     coarse, clusters = coarsen(
         level,
         _most(level, num_parts, limits, runner.resources.memory),
-        parts,
-        _salt(level, seed),
+        (parts, _salt(level, seed), SWEEPS),
         _below(level),
         runner,
     )
@@ -133,7 +132,11 @@ def multilevel(
     if is_coarse(level, runner):
         return partition_level(level, num_parts, limits, candidates, (cycles, parts), runner)
     coarse, clusters = coarsen(
-        level, _most(level, num_parts, limits, coarse_memory(runner)), None, _salt(level, seed), _below(level), runner
+        level,
+        _most(level, num_parts, limits, coarse_memory(runner)),
+        (None, _salt(level, seed), SWEEPS),
+        _below(level),
+        runner,
     )
     if coarse.num_nodes >= LEAST_SHRINKAGE * level.num_nodes or _depth(level) > MOST_LEVELS:
         _remove(coarse)  # nothing that clusters: what is left has to fit

@@ -13,6 +13,7 @@ from dask.callbacks import Callback
 
 from daskgraphpart.engine.cluster_names import needs_cluster
 from daskgraphpart.engine.executors.orphans import die_with
+from daskgraphpart.engine.malloc import use_one_arena
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class LocalExecutor:
         self.calls_at_once = 4 * workers
         self._pool: Executor | None = None
         if scheduler == "threads":
+            use_one_arena()
             self._pool = ThreadPoolExecutor(workers, thread_name_prefix="daskgraphpart")
         elif scheduler == "processes":
             # fork is not safe beside threads; one pool for all passes, because a process takes a second to start
