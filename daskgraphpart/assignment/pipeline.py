@@ -297,7 +297,7 @@ def _repair(task: Task, taken: object, parts: Region, runner: Runner) -> object:
     tried first: if they cost little, nothing else is.
     """
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
-    if not _is_mended_by_moves(task, parts, runner):
+    if not _is_mended(task, parts, runner):
         if options.method == "auto":
             taken = _better_of(task, taken, parts, runner)
         else:
@@ -311,12 +311,19 @@ def _repair(task: Task, taken: object, parts: Region, runner: Runner) -> object:
     return taken
 
 
-def _is_mended_by_moves(task: Task, parts: Region, runner: Runner) -> bool:
-    """Restore balance by moves of single nodes; return whether that sufficed and cost little, or little was amiss."""
-    level, num_parts, limits, refines = task.level, task.num_parts, task.limits, task.options.method != "metis"
-    if can_be_held(level, runner.resources.memory, by_cycle=False):
-        most = tuple(int(limit) for limit in limits)
-        config = HeldConfig(level, parts, num_parts, most, 0, 0, threads_of(runner), refines=refines)
+def _is_mended(task: Task, parts: Region, runner: Runner) -> bool:
+    """Restore balance by moves of single nodes; return whether that sufficed and cost little, or little was amiss.
+
+    If it did not, a V-cycle follows in memory, unless there is too little of it, or another method is to be tried.
+    """
+    level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
+    refines, memory = options.method != "metis", runner.resources.memory
+    if can_be_held(level, memory, by_cycle=False):
+        most, cycles = (
+            tuple(int(limit) for limit in limits),
+            int(options.method != "auto" and can_be_held(level, memory)),
+        )
+        config = HeldConfig(level, parts, num_parts, most, cycles, options.seed, threads_of(runner), refines=refines)
         return run_held("repair-in-memory", config, runner)
     is_far_off = overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts
     cut = measure_cut(level, parts, runner)[0] if is_far_off else 0

@@ -105,9 +105,8 @@ def test_a_repair_gives_every_node_a_part_and_adds_to_no_overload(problem: Any, 
     assert after[0] <= before[0]
     if task is refine_task:
         assert has_helped == (after < before)
-    elif has_helped and before[0] > 0.01 * num_parts:
-        assert after[0] == 0.0
-        assert after[1] <= 1.02 * before[1]
+    else:
+        assert has_helped
 
 
 @given(problems())

@@ -47,7 +47,7 @@ class HeldConfig:
     limits : tuple of int
         Most that a part may weigh.
     cycles, seed : int
-        V-cycles on the coarsest graph, and the seed.
+        V-cycles on the coarsest graph, none if there is no memory for it, and the seed.
     threads : int
         How many threads the task may use; the result does not depend on it.
     most_arcs : int
@@ -110,15 +110,14 @@ def refine_task(_: None, config: HeldConfig) -> bool:
     """Deal out nodes of no part, restore balance and improve the cut by a V-cycle; return whether that has helped."""
     with _held(config) as (graph, parts, sweeper):
         sweeper.deal_out_rest(graph, parts)
-        found = sweeper.v_cycle(graph, parts.copy(), config.cycles, config.seed)
-        is_better = sweeper.value(graph, found) < sweeper.value(graph, parts)
-        if is_better:
-            parts[:] = found
-    return is_better
+        return sweeper.improve(graph, parts, config.cycles, config.seed)
 
 
 def repair_task(_: None, config: HeldConfig) -> bool:
-    """Deal out nodes of no part and restore balance by single moves; return whether that sufficed, and cost little."""
+    """Deal out nodes of no part and restore balance, by single moves if they suffice and cost little, or by a V-cycle.
+
+    Returns whether that was done: without `cycles` it is left at single moves.
+    """
     with _held(config) as (graph, parts, sweeper):
         sweeper.deal_out_rest(graph, parts)
         is_far_off = graph.overload(parts, sweeper.limits, config.num_parts) > LITTLE_OVERLOAD * config.num_parts
@@ -126,4 +125,8 @@ def repair_task(_: None, config: HeldConfig) -> bool:
         if is_far_off or (len(config.limits) > 1 and config.refines):
             sweeper.move(graph, parts)
         left = sweeper.balance(graph, parts)
-        return not is_far_off or (left == 0.0 and graph.cut(parts, sweeper.each) <= LITTLE_LOSS * cut)
+        if not is_far_off or (left == 0.0 and graph.cut(parts, sweeper.each) <= LITTLE_LOSS * cut):
+            return True
+        if config.cycles:
+            sweeper.improve(graph, parts, config.cycles, config.seed)
+        return config.cycles > 0

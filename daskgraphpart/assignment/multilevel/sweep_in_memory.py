@@ -173,3 +173,11 @@ class Sweeper:
     def value(self, graph: Held, parts: np.ndarray) -> tuple[float, int]:
         """What parts are worth, the less the better: overload, then cut."""
         return round(graph.overload(parts, self.limits, self.num_parts), 9), graph.cut(parts, self.each)
+
+    def improve(self, graph: Held, parts: np.ndarray, cycles: int, seed: int) -> bool:
+        """Replace the parts by what a V-cycle makes of them if that is better; return whether it is."""
+        found = self.v_cycle(graph, parts.copy(), cycles, seed)
+        is_better = self.value(graph, found) < self.value(graph, parts)
+        if is_better:
+            parts[:] = found
+        return is_better
