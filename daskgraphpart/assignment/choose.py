@@ -114,7 +114,7 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
         cycles = 1 if arcs > MEDIUM_ARCS else 6 if arcs <= SMALL_ARCS and len(level.weights) > 1 else 3
         return Choice("portfolio", calls, cycles, side_by_side, why)
     if has_library("kaminpar"):
-        for compressed in (False, True):
+        for compressed in (True,) if arcs > LARGE_ARCS else (False, True):
             name = "kaminpar, compressed" if compressed else "kaminpar"
             if need[name] <= resources.memory:
                 fits = f"{name} needs {format_size(need[name])} of {format_size(resources.memory)}"
@@ -165,7 +165,6 @@ def coarse_candidates(options: AssignOptions) -> tuple[Candidate, ...]:
 def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: str) -> Choice:
     need = needs(level)
     compressed = need["kaminpar"] > resources.memory
-    name = "kaminpar, compressed" if compressed else "kaminpar"
     threads = options.threads or (1 if level.adjacency.num_arcs <= LARGE_ARCS else resources.workers)
     if threads > 1:
         why += f"; with {threads} threads the result varies from run to run, --threads 1 makes it repeatable"
@@ -174,7 +173,7 @@ def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: s
         # compression takes a twentieth more time, and half of the memory off
         compressed = compressed or level.adjacency.num_arcs > LARGE_ARCS
     calls = tuple(Candidate("kaminpar", options.seed, c, threads, compressed) for c in contexts)
-    return Choice(method, calls, 0, need[name], why)
+    return Choice(method, calls, 0, need["kaminpar, compressed" if compressed else "kaminpar"], why)
 
 
 def _contexts(level: Level) -> tuple[str, tuple[str, ...]]:

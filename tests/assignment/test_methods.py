@@ -270,7 +270,7 @@ def test_a_library_that_returns_nonsense_is_found_out(
 ) -> None:
     python = tmp_path / "python"
     script = (
-        "import json,sys,numpy; c=json.load(open(sys.argv[1])); numpy.save(c['result'],numpy.full(c['num_nodes'],99))"
+        "import json,sys,numpy; c=json.load(open(sys.argv[1])); numpy.full(c['num_nodes'],99,'i4').tofile(c['result'])"
     )
     python.write_text(f'#!/bin/sh\nexec {library_call.sys.executable} -c "{script}" "$3"\n')
     python.chmod(0o755)

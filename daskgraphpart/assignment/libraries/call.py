@@ -156,7 +156,7 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
     EnvironmentFaultError
         If the library crashes, runs out of memory, or returns something that is no partition.
     """
-    call_path, result = directory / f"{name}.json", directory / f"{name}.npy"
+    call_path, result = directory / f"{name}.json", directory / f"{name}.int32"
     call = {**asdict(exported), **asdict(candidate), "result": str(result)}
     call["tolerances"] = candidate.tolerances(exported.tolerances)
     with naming(call_path):
@@ -174,7 +174,8 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
             hint="out of memory if it is signal 9; try --method multilevel, which needs less, or another seed",
         )
     with naming(result):
-        parts: np.ndarray = np.load(result, allow_pickle=False)
+        parts: np.ndarray = np.fromfile(result, np.int32)
+    result.unlink()
     if parts.shape != (exported.num_nodes,) or parts.min(initial=0) < 0 or parts.max(initial=0) >= exported.num_parts:
         raise EnvironmentFaultError(
             f"{candidate.library} returned something that is no partition",
