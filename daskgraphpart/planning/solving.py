@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MOST_LEVELS = 6
 LIBRARY_START = 110_000_000  # bytes of the process that runs a library, before it has read anything
-LIBRARY_READS = 4_000_000  # bytes that such a process reads before it begins
+LIBRARY_READS = {"kaminpar": 900_000, "metis": 4_700_000}  # bytes that such a process reads before it begins
 WEIGHT_PER_ARC = 8  # bytes that arc weights take in KaMinPar
 SOLVING = "solving"
 LIBRARY = "library"
@@ -158,7 +158,7 @@ class Solver:
         self.one("export-weights", weights, bytes_of(read, written, place=LIBRARY))
         # the file is mapped by both libraries, not read
         count = len(calls)
-        read = (4 * kept + LIBRARY_READS) * count + weights * sum(call.library == "metis" for call in calls)
+        read = sum(4 * kept + LIBRARY_READS[call.library] + weights * (call.library == "metis") for call in calls)
         read += (level.nbytes + level.weights_nbytes) * count if cycles else 0
         memory = LIBRARY_START + max(_library_memory(level, call, weighted) for call in calls)
         traffic = bytes_of(read, 4 * (kept + level.nodes) * count, memory, LIBRARY)
