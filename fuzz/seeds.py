@@ -117,13 +117,23 @@ def parquet_files() -> list[bytes]:
         pa.table({"x": pa.FixedSizeListArray.from_arrays(pa.array(np.arange(40.0)), 2)}),
         pa.table({"x": ids / 3}),
         pa.table({"x": ids % 2 == 0}),
+        pa.table({"src": [f"node {i % 5}" for i in ids], "dst": [b"x" * i for i in ids.tolist()]}),
     ]
-    files = []
-    for number, table in enumerate(tables):
-        file = io.BytesIO()
-        parquet.write_table(table, file, row_group_size=8, compression=("snappy", "none", "zstd")[number % 3])
-        files.append(file.getvalue())
-    return files
+    return [
+        parquet_file(table, compression=codec, data_page_version=version, use_dictionary=number % 2 == 0)
+        for number, table in enumerate(tables)
+        for codec, version in zip((PARQUET_CODECS * 2)[number : number + 3], ("1.0", "2.0", "1.0"), strict=True)
+    ]
+
+
+PARQUET_CODECS = ("snappy", "none", "zstd", "gzip", "brotli", "lz4")
+
+
+def parquet_file(table: pa.Table, **how: Any) -> bytes:
+    """Bytes of a file of several row groups."""
+    file = io.BytesIO()
+    parquet.write_table(table, file, row_group_size=8, **how)
+    return file.getvalue()
 
 
 def dgl_files() -> list[bytes]:

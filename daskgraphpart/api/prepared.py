@@ -109,6 +109,8 @@ def open_dispatch(
     manner = replace(manner, resources=manner.resources.limited(smallest_task_memory(graph.schema, options)))
     target: Location | MachineOutput | MachineDirectory
     target = out_dir if isinstance(out_dir, MachineDirectory) else located(out_dir).absolute()
+    if not isinstance(target, Path):
+        _check_kept_ids(target, options)
     with environment_faults():
         command, chosen, files = _identity(assignment)
         inputs = [as_path(graph.directory), *data_files(graph), *files]
@@ -116,7 +118,7 @@ def open_dispatch(
         if isinstance(target, Url):
             place = _staged_place(target, inputs, names, overwrite, manner.resources.workspace)
         elif isinstance(target, MachineDirectory):
-            _check_machines(target, options, _num_parts(assignment), manner.resources)
+            _check_machines(target, _num_parts(assignment), manner.resources)
             target, place = _machines_place(target, inputs, names, overwrite, manner.resources.workspace)
             chosen["dispatch"] = list(target.directory.hosts)
         else:
@@ -172,16 +174,21 @@ def _machines_place(
     return MachineOutput(target, str(staging), *names, overwrite), place
 
 
-def _check_machines(
-    target: MachineDirectory, options: DispatchOptions, num_parts: int | None, resources: Resources
-) -> None:
-    """Check that parts can go to machines at all."""
+def _check_kept_ids(target: Url | MachineDirectory, options: DispatchOptions) -> None:
+    """Refuse partitions that would name files of the directory in which they are made before they are delivered."""
     if not options.reshuffle:
-        raise OptionError(
-            "partitions with original IDs name their maps of IDs by path, so they cannot go to machines",
-            place="reshuffle",
-            hint="leave out dispatch_to",
+        where, hint = (
+            ("a store", "give a directory") if isinstance(target, Url) else ("machines", "leave out dispatch_to")
         )
+        raise OptionError(
+            f"partitions with original IDs name their maps of IDs by path, so they cannot go to {where}",
+            place="reshuffle",
+            hint=hint,
+        )
+
+
+def _check_machines(target: MachineDirectory, num_parts: int | None, resources: Resources) -> None:
+    """Check that parts can go to machines at all."""
     target.check_cluster(resources.cluster)
     if num_parts is not None:
         target.check_parts(num_parts)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.errors import AssignmentError
+from daskgraphpart.chunked.open_parquet import opened_parquet
+from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import open_npy
 from daskgraphpart.storage.zarr_arrays import refuse_pickles
@@ -52,21 +53,22 @@ def read_npy(path: str) -> Iterator[np.ndarray]:
 def read_parquet(path: str) -> Iterator[np.ndarray]:
     """One column of integers."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     try:
-        with naming(path), parquet.ParquetFile(path, pre_buffer=False) as file:
-            schema = file.schema_arrow
+        with opened_parquet(path) as opened:
+            schema = opened.file.schema_arrow
             if len(schema) != 1 or not pa.types.is_integer(schema.field(0).type):
                 raise AssignmentError("not one column of integers", file=path, found=f"columns {schema.names}")
-            for batch in file.iter_batches(ROWS_PER_BATCH, use_threads=False):
+            for batch in opened.batches(ROWS_PER_BATCH):
                 if batch.column(0).null_count:
                     raise AssignmentError("owners are missing", file=path, found=f"{batch.column(0).null_count} nulls")
                 yield batch.column(0).to_numpy().astype(np.int64)
-    except (pa.ArrowInvalid, OSError) as fault:
-        if getattr(fault, "errno", None):
-            raise  # the machine's fault, not the file's
-        raise AssignmentError("not a readable parquet file", file=path, found=str(fault)) from fault
+    except InputFileNotFoundError:
+        raise
+    except InputFileError as fault:
+        raise AssignmentError(
+            fault.what, file=path, place=fault.place, expected=fault.expected, found=fault.found, hint=fault.hint
+        ) from fault
 
 
 def read_zarr(path: str) -> Iterator[np.ndarray]:

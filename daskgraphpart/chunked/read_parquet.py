@@ -8,16 +8,14 @@ the rows have the shape it says.
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
-from daskgraphpart.storage.atomic import naming
-from daskgraphpart.storage.files import parquet_source
+from daskgraphpart.chunked.open_parquet import opened_parquet
+from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.region import checked_nbytes
 
 if TYPE_CHECKING:
@@ -104,9 +102,9 @@ def read_parquet_header(path: str) -> ParquetHeader:
     InputFileError
         If it is not a readable parquet file.
     """
-    with opened_parquet(path) as file:
-        groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-        num_rows, schema = file.metadata.num_rows, file.schema_arrow
+    with opened_parquet(path) as opened:
+        groups = opened.group_rows
+        num_rows, schema = opened.file.metadata.num_rows, opened.file.schema_arrow
         _ = [*schema.names, schema.metadata]  # refuses names that are not text
     if min(groups, default=0) < 0 or sum(groups) != num_rows:
         raise InputFileError(
@@ -160,16 +158,16 @@ def read_parquet_batches(block: Block, columns: list[str] | None, width: int) ->
     about 8 bytes for a value of a list while it decodes it, whatever its dtype.
     """
     at_once = max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, width)))
-    with opened_parquet(block.path) as file:
+    with opened_parquet(block.path) as opened:
         first, groups, start = None, [], 0
-        for number in range(file.num_row_groups):
-            stop = start + file.metadata.row_group(number).num_rows
+        for number, rows in enumerate(opened.group_rows):
+            stop = start + rows
             if start < block.stop and stop > block.start:
                 first = start if first is None else first
                 groups.append(number)
             start = stop
         position = first or 0
-        for batch in file.iter_batches(at_once, row_groups=groups, columns=columns, use_threads=False):
+        for batch in opened.batches(at_once, groups, columns):
             low, high = max(block.start, position), min(block.stop, position + batch.num_rows)
             if low < high:
                 yield batch.slice(low - position, high - low)
@@ -180,16 +178,24 @@ def read_parquet_batches(block: Block, columns: list[str] | None, width: int) ->
 
 def _numbers(column: Any, block: Block, done: int, name: str) -> np.ndarray:
     _check_nulls(column, block, done, name)
-    numbers: np.ndarray = column.to_numpy(zero_copy_only=False)
-    return numbers
+    return _plain(column)
+
+
+def _plain(column: Any) -> np.ndarray:
+    """Values of a column without nulls. Arrow's own conversion imports pandas, which takes a quarter of a second."""
+    import pyarrow as pa
+
+    if len(column) and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return np.from_dlpack(column)
+    values: np.ndarray = column.to_numpy(zero_copy_only=False)
+    return values
 
 
 def _lists(column: Any, width: int, block: Block, done: int) -> np.ndarray:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     _check_nulls(column, block, done, "list")
-    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    lengths = _plain(pc.list_value_length(column))
     wrong = np.flatnonzero(lengths != width)
     if wrong.size:
         raise InputFileError(
@@ -203,9 +209,7 @@ def _lists(column: Any, width: int, block: Block, done: int) -> np.ndarray:
     if values.null_count:
         value = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
         raise _null(block, done + value // max(1, width), "list")
-    if pa.types.is_boolean(values.type):
-        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(len(column), width)
-    return np.asarray(values.to_numpy()).reshape(len(column), width)
+    return _plain(values).reshape(len(column), width)
 
 
 def _check_nulls(column: Any, block: Block, done: int, name: str) -> None:
@@ -272,41 +276,10 @@ def _common_dtype(dtypes: list[np.dtype], path: str) -> np.dtype:
 
 def _list_width(path: str) -> int:
     """Length of the first list; that all have it is checked when they are read."""
-    with opened_parquet(path) as file:
-        for batch in file.iter_batches(1, use_threads=False):
+    with opened_parquet(path) as opened:
+        for batch in opened.batches(1):
             first = batch.column(0)[0]
             if not first.is_valid:
                 raise InputFileError("list is missing", file=path, place="row 0", expected="numbers", found="null")
             return len(first.values)
     return 0
-
-
-@contextmanager
-def opened_parquet(path: str) -> Iterator[Any]:
-    """Open a parquet file; whatever is wrong with its content, then or while it is read, is an `InputFileError`."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        # without buffering the whole column chunk: memory is that of a batch
-        with naming(path), parquet.ParquetFile(parquet_source(path), pre_buffer=False, buffer_size=1 << 20) as file:
-            yield file
-    except FileNotFoundError as fault:
-        raise InputFileNotFoundError("no such file", file=path) from fault
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as fault:
-        if isinstance(fault, GraphPartError) or getattr(fault, "errno", None):
-            raise  # the machine's fault, not the file's: pyarrow leaves errno empty where the content is wrong
-        if isinstance(fault, MemoryError):
-            # pages are decoded whole, and how large they say they are is the writer's word
-            raise EnvironmentFaultError(
-                "not enough memory to decode a parquet file",
-                file=path,
-                found=str(fault).splitlines()[0],
-                hint="the file is damaged, or its pages are too large: write it with smaller ones",
-            ) from fault
-        raise InputFileError(
-            "not a readable parquet file",
-            file=path,
-            found=next(iter(str(fault).splitlines()), type(fault).__name__),
-            hint="it may be truncated; write it again",
-        ) from fault

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
 
+
+def _begin_cluster(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Have the workers of a local cluster import what they need while this process does; each takes a second."""
+    if value == "local":
+        from daskgraphpart.engine.executors import fork_server
+
+        fork_server.begin(["daskgraphpart.api.pipeline"])
+    return value
+
+
 FORMAT_OPTIONS = (
     click.option(
         "--edge-format",
@@ -41,6 +51,7 @@ RESOURCE_OPTIONS = (
     click.option(
         "--cluster",
         metavar="threads|processes|sync|local|ADDRESS|FILE|slurm|...",
+        callback=_begin_cluster,
         help="Where tasks run: threads or processes of this machine, a dask LocalCluster, the scheduler at an address "
         "or of a scheduler file, or jobs of a queueing system (slurm, pbs, sge, lsf, htcondor, oar, moab). "
         "Default: daskgraphpart.cluster of the dask configuration, else threads.",

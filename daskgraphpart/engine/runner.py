@@ -9,6 +9,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.engine.executors import fork_server
 from daskgraphpart.engine.executors.local import LocalExecutor
 from daskgraphpart.engine.journal_values import from_json, to_json
 from daskgraphpart.engine.progress import open_progress
@@ -289,7 +290,8 @@ def open_runner(
     if isinstance(cluster, str) and cluster in ("threads", "processes", "sync"):
         executor = LocalExecutor(cluster, resources.workers)
     else:
-        # distributed takes half a second to import
+        if cluster == "local":
+            fork_server.begin()  # it imports while this process imports distributed, which takes half a second
         from daskgraphpart.engine.executors.cluster import ClusterExecutor
 
         executor = ClusterExecutor(cluster, resources.workers)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from fork_server import ForkServer
 from graphs import Graph
 
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 NUM_NODES, NUM_EDGES = 20, 50
 ETYPE = "n:e:n"
-SECONDS = 60
 MEGABYTES = 1024  # of address space: threads reserve 64 MiB each
 MOST_GROWTH = 200 << 20
 HERE = Path(__file__).parent
@@ -63,39 +60,19 @@ def write_graph(directory: Path, form: str = "csv") -> Path:
     return Graph(schema, edges, features).write(directory, edge_format=form, data_format=data_format, num_chunks=2)
 
 
-class Server:
+class Server(ForkServer):
     """The process that forks those of the cases."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, str(HERE / "server.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == "ready\n"
+        super().__init__(HERE / "server.py")
 
     def run(self, *arguments: str | Path) -> dict[str, Any]:
         """Run a command: exit code, what it wrote, and bytes by which its memory grew."""
-        return self.ask({"arguments": [str(argument) for argument in arguments]})
+        return self.ask({"arguments": [str(argument) for argument in arguments], "megabytes": MEGABYTES})
 
     def read(self, path: Path) -> dict[str, Any]:
         """Read all of partitions, likewise."""
-        return self.ask({"read": str(path)})
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send a request, wait for the answer."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps({"seconds": SECONDS, "megabytes": MEGABYTES, **request}), file=self._process.stdin, flush=True)
-        found: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return found
-
-    def close(self) -> None:
-        """End it."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
+        return self.ask({"read": str(path), "megabytes": MEGABYTES})
 
 
 @pytest.fixture(scope="session")

@@ -98,4 +98,7 @@ def test_plan(scripts: Path, tmp_path: Path) -> None:
 
 def test_clusters(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "clusters.py", *TOY, "--directory", str(tmp_path))
-    assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["threads", "cluster", "killed"]
+    jobs = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")]
+    random = [f"random, {way}" for way in ("threads", "local", "client", "killed")]
+    assert jobs == ["job", *random, "job", "auto, threads", "auto, local"]
+    assert "tasks were sent again" in table

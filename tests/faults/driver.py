@@ -1,8 +1,7 @@
-"""Runs commands on a bad disk: with shim.c preloaded, it forks a process for each, which has everything imported.
+"""Runs commands on a bad disk: with shim.c preloaded, each in a process of its own, see fork_server.py.
 
-Reads requests as lines of JSON, answers with lines of JSON. A request may name a pass: the disk is bad from its begin
-to the begin of the next one, so that every pass of a job can be struck by name. What the client does before the first
-pass is called ``begin``.
+A request may name a pass: the disk is bad from its begin to the begin of the next one, so that every pass of a job can
+be struck by name. What the client does before the first pass is called ``begin``.
 """
 
 from __future__ import annotations
@@ -12,14 +11,12 @@ import ctypes
 import io
 import json
 import os
-import signal
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
+from fork_server import serve
 from killing import TINY, make_inputs
 
 import daskgraphpart.api.prepared as prepared
@@ -31,7 +28,6 @@ from daskgraphpart.engine.runner import Runner
 PLACES = ("the-input", "the-output", "the-workspace")
 KINDS = ("read", "write", "create", "allocate", "sync", "rename", "open", "remove")
 HOW = ("fail", "short", "end", "kill")
-SECONDS = 60
 
 shim = ctypes.CDLL(None)
 shim.fault_arm.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int)
@@ -101,13 +97,8 @@ class Watch:
                     of_pass[f"{name} {word}"] = of_pass.get(f"{name} {word}", 0) + count
 
 
-def in_child(request: dict[str, Any], report: str) -> int:
-    """Run the command; its exit code."""
-    fd = os.open(f"{report}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(fd, 1)
-    os.dup2(fd, 2)
-    sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - to the end of the process
-    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+def run(request: dict[str, Any], report: str) -> int:
+    """Run the command; its exit code. Writes what was called and struck."""
     os.environ.update(request.get("environment", {}))
     wanted = dict(request.get("sizes", {}))
     if "most_arcs" in wanted:
@@ -125,34 +116,6 @@ def in_child(request: dict[str, Any], report: str) -> int:
         found = {"calls": watch.calls, "passes": watch.passes, "ran": watch.ran, "meanwhile": watch.meanwhile}
         json.dump({"hits": shim.fault_hits(), **found}, file)
     return code
-
-
-def answer(request: dict[str, Any], report: str) -> dict[str, Any]:
-    """Fork, wait, kill what takes too long."""
-    child = os.fork()
-    if child == 0:
-        code = 99
-        try:
-            code = in_child(request, report)
-        except BaseException as fault:
-            print(f"Traceback: {fault!r}", file=sys.stderr)
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    until = time.monotonic() + SECONDS
-    while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            break
-        if time.monotonic() > until:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return {"code": 98, "message": "takes too long"}
-        time.sleep(0.002)
-    found = {"code": os.waitstatus_to_exitcode(status), "message": Path(f"{report}.log").read_text(errors="replace")}
-    with contextlib.suppress(FileNotFoundError):
-        found.update(json.loads(Path(report).read_text()))
-    return found
 
 
 def warm_up() -> None:
@@ -174,7 +137,4 @@ def warm_up() -> None:
 
 if __name__ == "__main__":
     warm_up()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        with tempfile.TemporaryDirectory() as scratch:
-            print(json.dumps(answer(json.loads(line), f"{scratch}/report")), flush=True)
+    serve(run)

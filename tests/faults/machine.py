@@ -7,8 +7,6 @@ when the fault is gone, with the bytes of an undisturbed run, and what it wrote 
 from __future__ import annotations
 
 import errno
-import json
-import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from faults.judge import expect_not_whole, expect_one_error, expect_whole
+from fork_server import ForkServer
 from killing import hashes
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ CONTINUE = "run the same command again to continue, or add --restart to start ov
 NO_SPACE = {"kinds": ["write", "create", "allocate"], "errno": errno.ENOSPC}
 
 
-class Machine:
+class Machine(ForkServer):
     """The process of driver.py, and the inputs of all jobs."""
 
     def __init__(self, directory: Path) -> None:
@@ -52,33 +51,11 @@ class Machine:
             "-ldl",
         ]
         subprocess.run(source, check=True)
-        paths = [str(ROOT / name) for name in ("", "tests", "benchmarks")]
-        self.environment = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": os.pathsep.join(paths)}
-        self._process = subprocess.Popen(
-            [sys.executable, str(HERE / "driver.py")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=self.environment,
-        )
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == "ready\n"
+        super().__init__(HERE / "driver.py", {"LD_PRELOAD": str(library)})
 
     def run(self, arguments: list[str], **request: Any) -> dict[str, Any]:
         """Run a command: exit code, what it wrote, passes, calls by pass, and calls that were struck."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps({"arguments": arguments, **request}), file=self._process.stdin, flush=True)
-        found: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return found
-
-    def close(self) -> None:
-        """End it."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
+        return self.ask({"arguments": arguments, **request})
 
 
 @dataclass

@@ -14,7 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from remote_stores import contents_of, copy_in, local_contents, make_graph
 
-from daskgraphpart import detect_resources, load_partition, open_partitions, partition, partition_graph, read_chunked
+from daskgraphpart import (
+    DispatchOptions,
+    chunk_graph,
+    detect_resources,
+    load_partition,
+    open_partitions,
+    partition,
+    partition_graph,
+    read_chunked,
+)
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.load import load_partition_book
 from daskgraphpart.remote.range_file import RangeFile
@@ -191,6 +200,18 @@ def test_partitions_with_ids_that_were_kept_are_loaded_from_a_store(memory: Any,
 
 
 # --------------------------------------------------------------------------------------------------------------- errors
+
+
+def test_partitions_with_ids_that_are_kept_cannot_go_to_a_store(memory: Any, tmp_path: Path) -> None:
+    chunk_graph((np.arange(9), np.arange(9)), "g", output_path=tmp_path / "graph")
+    resources = detect_resources("200MB", workspace=tmp_path / "work")
+    kept = DispatchOptions(reshuffle=False)
+    with pytest.raises(
+        OptionError, match=r"^reshuffle: partitions with original IDs .* cannot go to a store; give a dir"
+    ):
+        partition(tmp_path / "graph", "memory://kept", 2, method="random", options=kept, resources=resources)
+    assert not (tmp_path / "work").exists()
+    assert not memory.exists("/kept")
 
 
 def test_a_workspace_in_a_store_is_one_error() -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.chunked.open_parquet import opened_parquet
 from daskgraphpart.chunking.edge_lists.write_id_map import COLUMN, FORMAT, FORMAT_KEY
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 
@@ -28,25 +29,21 @@ def id_map_frame(path: Path) -> Any:
         If the file is not one.
     """
     import dask.dataframe as dd
-    import pyarrow as pa
-    from pyarrow import parquet
 
     if not path.is_file():
         raise InputFileNotFoundError(
             "no map of IDs", file=str(path), hint="chunk writes one for each node type with --map-ids"
         )
-    try:
-        metadata = parquet.read_metadata(path)
-    except pa.ArrowInvalid as fault:
-        raise InputFileError("not a readable parquet file", file=str(path), found=str(fault)) from fault
-    found = (metadata.metadata or {}).get(FORMAT_KEY)
+    with opened_parquet(str(path)) as opened:
+        found = (opened.file.metadata.metadata or {}).get(FORMAT_KEY)
+        group_rows = opened.group_rows
     if found != FORMAT:
         raise InputFileError("not a map of IDs", file=str(path), expected=FORMAT.decode(), found=found)
-    ends = list(accumulate(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)))
+    ends = list(accumulate(group_rows))
     starts = [0, *ends[:-1]]
     # groups of one partition: so many that it has about the rows it should
     parts: list[list[int]] = []
-    for group in range(metadata.num_row_groups):
+    for group in range(len(ends)):
         if parts and ends[group] - starts[parts[-1][0]] <= ROWS_PER_PARTITION:
             parts[-1].append(group)
         else:
@@ -62,11 +59,11 @@ def id_map_frame(path: Path) -> Any:
 def _read_groups(groups: list[int], path: str, starts: list[int]) -> pd.DataFrame:
     import pandas as pd
     import pyarrow as pa
-    from pyarrow import parquet
 
     types = {pa.string(): pd.StringDtype("pyarrow"), pa.large_string(): pd.StringDtype("pyarrow")}
-    with parquet.ParquetFile(path) as file:
-        table = file.read_row_groups(groups, columns=[COLUMN])
+    with opened_parquet(path) as opened:
+        schema = pa.schema([opened.file.schema_arrow.field(COLUMN)])
+        table = pa.Table.from_batches(opened.batches(ROWS_PER_PARTITION, groups, [COLUMN]), schema)
     frame: pd.DataFrame = table.to_pandas(types_mapper=types.get)
     first = starts[groups[0]] if groups else 0
     frame.index = pd.RangeIndex(first, first + len(frame))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.read_parquet import opened_parquet, read_parquet_header
+from daskgraphpart.chunked.open_parquet import opened_parquet
+from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunking.edge_lists.open_arrays import open_npy_table, open_npz_table
 from daskgraphpart.chunking.edge_lists.open_text import find_columns, open_text
 from daskgraphpart.chunking.edge_lists.tables import (
@@ -93,14 +93,11 @@ def _open_parquet(path: str, wanted: Sequence[str], num_default: int) -> TableFi
     for column in columns:
         if names.count(column.name) > 1:
             raise InputFileError(f"several columns are named {column.name!r}", file=path, hint="rename them")
-    with opened_parquet(path) as file:
-        groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
-        # not of the columns: pyarrow ends the process where the footer names a codec that does not exist
-        nbytes = sum(group.total_byte_size for group in groups)
+    with opened_parquet(path) as opened:
+        nbytes = opened.uncompressed_nbytes({column.name for column in columns})
     # a column that hardly takes room in the file still takes some in memory
     nbytes = max(nbytes, header.num_rows * 8 * len(columns))
-    ends = tuple(accumulate(group.num_rows for group in groups))
-    return TableFile(path, PARQUET, columns, header.num_rows, nbytes, row_group_ends=ends)
+    return TableFile(path, PARQUET, columns, header.num_rows, nbytes, row_group_ends=header.row_group_ends)
 
 
 def _described(path: str, column: Column, arrow_type: Any, is_id: bool) -> Column:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SMALL_NBYTES = 4 << 20
-"""Bytes that tasks travelling together move at most: a few milliseconds of work, as much as a journey costs."""
+SMALL_NBYTES = 32 << 20
+"""Bytes that tasks travelling together move at most: some ten milliseconds of work, several times a journey."""
 
 MOST_TOGETHER = 8
 IN_RESERVE = 2
@@ -253,7 +253,7 @@ class _Batch:
 
 def _batches(calls: Sequence[Callable[[], Any]], workers: int) -> Iterator[tuple[int, Sequence[Callable[[], Any]]]]:
     """Cut calls into runs that travel together, each with the index of its first; large ones travel alone."""
-    most = max(1, min(MOST_TOGETHER, len(calls) // (IN_RESERVE * workers)))  # work for all
+    most = max(1, min(MOST_TOGETHER, len(calls) // (2 * IN_RESERVE * workers)))  # work for all, to the end
     first, nbytes = 0, 0
     for i, call in enumerate(calls):
         size = getattr(call, "nbytes", SMALL_NBYTES) if getattr(call, "is_repeatable", True) else SMALL_NBYTES

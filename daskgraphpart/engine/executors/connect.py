@@ -9,17 +9,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dask
 from distributed import Client, LocalCluster
+from distributed.config import defaults as distributed_defaults
 
 from daskgraphpart.engine.cluster_config import arguments_setting, seconds_setting
 from daskgraphpart.engine.cluster_names import JOB_QUEUES, is_scheduler_file
-from daskgraphpart.engine.executors import orphans
+from daskgraphpart.engine.executors import fork_server, orphans
+from daskgraphpart.engine.executors.forked_worker import ForkedWorker
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from distributed.deploy import Cluster
 
 logger = logging.getLogger(__name__)
+
+SAID_ABOUT_SCHEDULERS = frozenset(
+    {
+        "name", "host", "interface", "protocol", "security", "scheduler_port", "scheduler_kwargs", "dashboard_address",
+        "silence_logs", "scheduler_sync_interval", "blocked_handlers",
+    }
+)  # fmt: skip
+"""Arguments of `daskgraphpart.local` that are not about workers."""
+
+SAID_ABOUT_NANNIES = (
+    "nanny.preload", "nanny.environ", "nanny.pre-spawn-environ", "worker.multiprocessing-method", "worker.daemon",
+    "worker.lifetime.duration",
+)  # fmt: skip
+"""Values of dask's configuration, in its section ``distributed``, which only a nanny can see to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +53,25 @@ class Connection:
         What was started for this connection, and ends with it.
     owns_client : bool
         Whether the client was made here.
+    server : ForkServer or None
+        What forks the workers of the cluster that was started.
     """
 
     client: Client
     cluster: Cluster | None = None
     owns_client: bool = True
+    server: fork_server.ForkServer | None = None
 
     def close(self) -> None:
         """Leave the cluster; end it if it was started here."""
-        if self.owns_client:
-            self.client.close()
-        if self.cluster is not None:
-            self.cluster.close()
+        try:
+            if self.owns_client:
+                self.client.close()
+            if self.cluster is not None:
+                self.cluster.close()
+        finally:
+            if self.server is not None:
+                self.server.close()
 
     def __enter__(self) -> Connection:
         return self
@@ -78,22 +104,47 @@ def connect(cluster: Any, workers: int) -> Connection:
     if cluster != "local" and cluster not in JOB_QUEUES:
         return Connection(_client(_address(cluster), cluster))
     started = time.monotonic()
+    server = None
     if cluster == "local":
-        made = _start_local(workers)
+        made, server = _start_local(workers)
     else:
         from daskgraphpart.engine.executors.job_queues import start_jobs
 
         made = start_jobs(cluster, workers)
     logger.info("a cluster has started in %.1f s; its dashboard is at %s", time.monotonic() - started, _dashboard(made))
-    return Connection(_client(made, cluster), made)
+    return Connection(_client(made, cluster), made, server=server)
 
 
-def _start_local(workers: int) -> LocalCluster:
-    # our own budget bounds the memory; distributed's limit would count the page cache of mapped files as well
-    arguments: dict[str, Any] = {"memory_limit": 0, "dashboard_address": ":0", **arguments_setting("local")}
-    arguments["preload"] = [orphans.__name__, *arguments.get("preload", ())]
-    # `Resources.workers` is how many tasks run at one time; tasks of one process would share its event loop
-    return LocalCluster(**{**arguments, "n_workers": workers, "threads_per_worker": 1, "processes": True})
+def _start_local(workers: int) -> tuple[LocalCluster, fork_server.ForkServer | None]:
+    """Start a cluster on this machine, of forked workers unless the configuration wants nannies."""
+    given = arguments_setting("local")
+    server = fork_server.begun()
+    try:
+        # our own budget bounds the memory; distributed's limit would count the page cache of mapped files as well
+        arguments: dict[str, Any] = {"memory_limit": 0, "dashboard_address": ":0", **given}
+        if server is not None and _nannies_are_wanted(given):
+            server.close()
+            server = None
+        if server is None:
+            arguments["preload"] = [orphans.__name__, *arguments.get("preload", ())]
+        else:
+            arguments |= {"worker_class": ForkedWorker, "fork_server": server}
+        # `Resources.workers` is how many tasks run at one time; tasks of one process would share its event loop
+        return LocalCluster(**{**arguments, "n_workers": workers, "threads_per_worker": 1, "processes": True}), server
+    except BaseException:
+        if server is not None:
+            server.close()
+        raise
+
+
+def _nannies_are_wanted(arguments: Mapping[str, Any]) -> bool:
+    """Whether the user says something about workers that those forked by us do not heed."""
+    if not SAID_ABOUT_SCHEDULERS.issuperset(arguments):
+        return True
+    return any(
+        dask.config.get(f"distributed.{name}") != dask.config.get(f"distributed.{name}", config=distributed_defaults)
+        for name in SAID_ABOUT_NANNIES
+    )
 
 
 def _client(where: Any, name: str) -> Client:

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from distributed import WorkerPlugin
 
 from daskgraphpart.engine.cluster_config import seconds_setting
+from daskgraphpart.engine.executors.forked_process import load_numba
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
 
 if TYPE_CHECKING:
@@ -214,14 +214,7 @@ class _ReadyWorker(WorkerPlugin):  # type: ignore[misc]
             with contextlib.suppress(ImportError):  # whoever needs it will say so
                 importlib.import_module(module)
         if KERNELS in self.modules:
-            _call_a_kernel()
+            load_numba()
 
     def teardown(self, worker: Any) -> None:
         del worker
-
-
-def _call_a_kernel() -> None:
-    """Have numba set itself up, which the first call of a process waits for: half a second."""
-    from daskgraphpart.kernels.owner_sort import count_owners
-
-    count_owners(np.zeros(1, np.uint8), 1, np.zeros(1, np.int64))
