@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from daskgraphpart.planning.rehearsal import Rehearsal
 
 MOST_LEVELS = 6
-LIBRARY_START = 110_000_000  # bytes of the process that runs a library, before it has read anything
+LIBRARY_START = {"kaminpar": 30_000_000, "metis": 110_000_000}  # bytes of such a process before it has read anything
 LIBRARY_READS = {"kaminpar": 900_000, "metis": 4_700_000}  # bytes that such a process reads before it begins
 WEIGHT_PER_ARC = 8  # bytes that arc weights take in KaMinPar
 SOLVING = "solving"
@@ -160,7 +160,7 @@ class Solver:
         count = len(calls)
         read = sum(4 * kept + LIBRARY_READS[call.library] + weights * (call.library == "metis") for call in calls)
         read += (level.nbytes + level.weights_nbytes) * count if cycles else 0
-        memory = LIBRARY_START + max(_library_memory(level, call, weighted) for call in calls)
+        memory = max(LIBRARY_START[call.library] + _library_memory(level, call, weighted) for call in calls)
         traffic = bytes_of(read, 4 * (kept + level.nodes) * count, memory, LIBRARY)
         seconds = work.of_calls(calls, (level.arcs, level.constraints, cycles), self.runner.resources.workers)
         self.one("partition-graph", file.nbytes * count, traffic, count, seconds)

@@ -51,7 +51,7 @@ BYTES_PER_SECOND = {
     "write-nodes": 1200e6,
 }
 STREAMING = 500e6
-START_SECONDS = 0.7
+START_SECONDS = 0.5
 """Of a job: libraries and compiled kernels are loaded by their first users."""
 UNIT_SECONDS = 0.0005
 """Of a task beside its work."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 KAMINPAR = {"fast": 0.12e-6, "default": 0.25e-6, "eco": 1.25e-6, "strong": 3e-6}
 METIS = 0.8e-6
-LIBRARY_START = 0.5
+LIBRARY_START = 0.3
 """Seconds until the process of a library has begun, whatever the graph."""
 V_CYCLE = 0.3e-6
 """Of a V-cycle in memory."""
