@@ -116,9 +116,10 @@ def refine_task(_: None, config: HeldConfig) -> bool:
 def repair_task(_: None, config: HeldConfig) -> bool:
     """Deal out nodes of no part and restore balance, by single moves if they suffice and cost little, or by a V-cycle.
 
-    Returns whether that was done: without `cycles` it is left at single moves.
+    Returns whether that was done: without `cycles`, if single moves do not suffice, parts are left as they were.
     """
     with _held(config) as (graph, parts, sweeper):
+        given = parts.copy()
         sweeper.deal_out_rest(graph, parts)
         is_far_off = graph.overload(parts, sweeper.limits, config.num_parts) > LITTLE_OVERLOAD * config.num_parts
         cut = graph.cut(parts, sweeper.each) if is_far_off else 0
@@ -127,6 +128,8 @@ def repair_task(_: None, config: HeldConfig) -> bool:
         left = sweeper.balance(graph, parts)
         if not is_far_off or (left == 0.0 and graph.cut(parts, sweeper.each) <= LITTLE_LOSS * cut):
             return True
-        if config.cycles:
-            sweeper.improve(graph, parts, config.cycles, config.seed)
-        return config.cycles > 0
+        if not config.cycles:
+            parts[:] = given
+            return False
+        sweeper.improve(graph, parts, config.cycles, config.seed)
+        return True
