@@ -122,11 +122,14 @@ def repair_task(_: None, config: HeldConfig) -> bool:
         given = parts.copy()
         sweeper.deal_out_rest(graph, parts)
         is_far_off = graph.overload(parts, sweeper.limits, config.num_parts) > LITTLE_OVERLOAD * config.num_parts
-        cut = graph.cut(parts, sweeper.each) if is_far_off else 0
-        if is_far_off or (len(config.limits) > 1 and config.refines):
-            sweeper.move(graph, parts)
-        left = sweeper.balance(graph, parts)
-        if not is_far_off or (left == 0.0 and graph.cut(parts, sweeper.each) <= LITTLE_LOSS * cut):
+        if not is_far_off:
+            if len(config.limits) > 1 and config.refines:
+                sweeper.move(graph, parts)
+            sweeper.balance(graph, parts)
+            return True
+        cut = graph.cut(parts, sweeper.each)
+        left, after = sweeper.mend(graph, parts)
+        if left == 0.0 and after <= LITTLE_LOSS * cut:
             return True
         if not config.cycles:
             parts[:] = given

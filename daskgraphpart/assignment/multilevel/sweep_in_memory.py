@@ -181,3 +181,18 @@ class Sweeper:
         if is_better:
             parts[:] = found
         return is_better
+
+    def mend(self, graph: Held, parts: np.ndarray) -> tuple[float, int]:
+        """Restore balance and improve the cut by single moves, in place; return the value of what they give.
+
+        Balance comes first or last: which is better cannot be told beforehand.
+        """
+        first, last = parts.copy(), parts.copy()
+        self.balance(graph, first)
+        self.move(graph, first)
+        self.balance(graph, first)
+        self.move(graph, last)
+        self.balance(graph, last)
+        best = min((first, last), key=lambda each: self.value(graph, each))
+        parts[:] = best
+        return self.value(graph, best)
