@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from daskgraphpart.assignment.libraries.call import Candidate
 
-KAMINPAR = {"fast": 0.12e-6, "default": 0.25e-6, "eco": 1.25e-6, "strong": 3e-6}
+KAMINPAR = {"fast": 0.12e-6, "default": 0.25e-6, "eco": 1.3e-6, "strong": 3e-6}
 METIS = 0.8e-6
 LIBRARY_START = 0.3
 """Seconds until the process of a library has begun, whatever the graph."""
@@ -19,7 +19,7 @@ V_CYCLE = 0.3e-6
 """Of a V-cycle in memory."""
 REPAIR = 0.1e-6
 """Of the repair of a library's result: from a sweep or two to several V-cycles."""
-FROM_ONE_CONSTRAINT = 7.0
+FROM_ONE_CONSTRAINT = 7.8
 """Times a V-cycle, for what KaMinPar gave with one constraint where there are several: limits are approached in stages,
 from two beginnings. METIS knows them all."""
 
