@@ -14,8 +14,10 @@ ARCS_LEFT = 0.97
 """Share of arcs that are left when parallel ones are merged."""
 HUB_READS = 1.3
 """How often the arcs of the input are read while they are merged: slabs of nodes that hold hubs are read repeatedly."""
-MOST_NEIGHBORS = 1000
-"""Neighbours of the largest hub, as a multiple of the mean: `auto` makes longer calls where there are hubs."""
+FEW_NEIGHBORS, MOST_NEIGHBORS = 100, 1000
+"""Neighbours of the largest node, as a multiple of the mean, without hubs and with them."""
+HUBS_FROM = 4_000_000
+"""Edges of a graph from which such hubs are taken to be there: small ones have no room for them."""
 LEVEL_NODES = 0.1
 """Nodes of one level of the multilevel method that are left on the next."""
 LEVEL_BETWEEN = 0.96
@@ -66,7 +68,7 @@ class Assumptions:
                 lines.append(
                     "partitioners take times in the middle; on graphs alike in size they differ by up to 7 times"
                 )
-                lines.append("hubs know one another no better than others do; without hubs `auto` is faster")
+                lines.append(f"hubs are there if edges are {HUBS_FROM:,} or more; with them `auto` takes longer")
                 lines.append(
                     "if the graph does not fit into the memory budget, the library's result is repaired by "
                     f"{RELIEFS} sweeps over blocks on disk; it may take up to four times as many"

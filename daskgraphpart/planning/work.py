@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from daskgraphpart.planning.assumptions import HUBS_FROM
+
 if TYPE_CHECKING:
     from daskgraphpart.assignment.libraries.call import Candidate
 
@@ -19,12 +21,14 @@ V_CYCLE = 0.3e-6
 """Of a V-cycle in memory."""
 REPAIR = 0.1e-6
 """Of the repair of a library's result: from a sweep or two to several V-cycles."""
-FROM_ONE_CONSTRAINT = 7.8
+FROM_ONE_CONSTRAINT, WITH_HUBS = 2.0, 7.8
 """Times a V-cycle, for what KaMinPar gave with one constraint where there are several: limits are approached in stages,
-from two beginnings. METIS knows them all."""
+from two beginnings, which takes longer with hubs. METIS knows them all."""
+SHARE_OF_CYCLES = 0.5
+"""Of the V-cycles after the first that are done: they end when one gains little."""
 
 
-def of_cycles(arcs: int, cycles: int) -> float:
+def of_cycles(arcs: int, cycles: float) -> float:
     """Seconds of V-cycles of refinement in memory."""
     return V_CYCLE * arcs * cycles
 
@@ -42,12 +46,13 @@ def of_calls(calls: tuple[Candidate, ...], sizes: tuple[int, int, int], workers:
         Calls that are made at one time.
     """
     arcs, constraints, cycles = sizes
-    refining = of_cycles(arcs, cycles)
+    refining = of_cycles(arcs, 1 + SHARE_OF_CYCLES * (cycles - 1)) if cycles else 0.0
+    stages = WITH_HUBS if arcs >= 2 * HUBS_FROM else FROM_ONE_CONSTRAINT
     ends = [0.0] * max(1, workers)
     for call in calls:
         is_metis = call.library == "metis"
         per_arc = METIS if is_metis else KAMINPAR[call.context] / call.threads
-        times = FROM_ONE_CONSTRAINT if constraints > 1 and not is_metis else 1.0
+        times = stages if constraints > 1 and not is_metis else 1.0
         ends.sort()
         ends[0] += LIBRARY_START + per_arc * arcs + refining * times
     return max(ends)
