@@ -12,7 +12,7 @@ PYTEST_WORKERS ?= 2
 
 demo: $(VENV)/.installed
 	rm -rf $(DEMO)
-	$(BIN)/daskgraphpart generate $(DEMO)/graph --nodes 5e5 --edges 5e6 --labels
+	$(BIN)/daskgraphpart generate $(DEMO)/graph --kind communities --nodes 5e5 --edges 5e6 --labels
 	$(BIN)/daskgraphpart partition $(DEMO)/graph $(DEMO)/partitions --num-parts 4
 	$(BIN)/daskgraphpart verify $(DEMO)/graph $(DEMO)/partitions
 	$(BIN)/daskgraphpart info $(DEMO)/partitions

@@ -23,7 +23,7 @@ from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, progress
 @click.option(
     "--features", type=click.IntRange(min=0), help="Width of the node features; default 50 (rmat) or 128 (mag)."
 )
-@click.option("--labels", is_flag=True, help="rmat: add labels and train/val/test masks (mag has them).")
+@click.option("--labels", is_flag=True, help="Add labels and train/val/test masks (mag has them anyway).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed.")
 @with_options(FORMAT_OPTIONS)
 @click.option("--num-chunks", type=click.IntRange(min=1), help="Files per type; default by size.")

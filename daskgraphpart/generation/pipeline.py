@@ -88,7 +88,7 @@ def generate(
     num_chunks : int, optional
         Files for each edge type and feature; default by size.
     labels : bool
-        Whether a graph of kind ``"rmat"`` has labels and masks.
+        Whether the graph has labels and masks; one of kind ``"mag"`` has them anyway.
     overwrite : bool
         Whether a graph that is in `out_dir` is replaced.
     runner : Runner

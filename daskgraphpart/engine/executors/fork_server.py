@@ -80,6 +80,7 @@ class ForkServer:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env={**ONE_THREAD, **os.environ},
+                process_group=0,  # a terminal interrupts all of a group; the client decides
             )
 
     def fork(self) -> socket.socket:
@@ -96,8 +97,8 @@ class ForkServer:
         self._process.wait()
 
 
-def serve(control: int, client: int, modules: Sequence[str]) -> None:
-    """Be the server.
+def serve(control: int, client: int, modules: Sequence[str]) -> NoReturn:
+    """Be the server, until the client is gone or says that it needs no more workers.
 
     Parameters
     ----------
@@ -108,7 +109,6 @@ def serve(control: int, client: int, modules: Sequence[str]) -> None:
     modules : sequence of str
         What is imported at first.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal interrupts all; the client decides
     gc.disable()  # a fifth of the time of these imports would be collections that find nothing
     for module in modules:
         with contextlib.suppress(ImportError):
@@ -117,22 +117,22 @@ def serve(control: int, client: int, modules: Sequence[str]) -> None:
     gc.freeze()  # what a collection does not touch stays shared
     gc.enable()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks the server how workers ended
-    spawned = []
-    with socket.socket(fileno=control) as requests:
-        while os.getppid() == client:
-            if not select.select([requests], [], [], SECONDS_BETWEEN_LOOKS)[0]:
-                continue
-            message, channels, *_ = socket.recv_fds(requests, 1, 1)
-            if not message:
-                return
-            if len(os.listdir("/proc/self/task")) > 1:
-                # the user's environment lets libraries have threads, which a fork would lose with their locks held
-                command = _call_in_python("be_worker", channels[0], os.getpid())
-                spawned.append(subprocess.Popen(command, pass_fds=channels))  # noqa: S603
-            elif os.fork() == 0:
-                requests.close()
-                be_worker(channels[0], os.getppid())
-            os.close(channels[0])
+    requests, server, spawned = socket.socket(fileno=control), os.getpid(), []
+    while os.getppid() == client:
+        if not select.select([requests], [], [], SECONDS_BETWEEN_LOOKS)[0]:
+            continue
+        message, channels, *_ = socket.recv_fds(requests, 1, 1)
+        if not message:
+            break
+        if len(os.listdir("/proc/self/task")) > 1:
+            # the user's environment lets libraries have threads, which a fork would lose with their locks held
+            command = _call_in_python("be_worker", channels[0], server)
+            spawned.append(subprocess.Popen(command, pass_fds=channels))  # noqa: S603
+        elif os.fork() == 0:
+            requests.close()
+            be_worker(channels[0], server)
+        os.close(channels[0])
+    os._exit(0)  # at once, for workers are killed when it is gone
 
 
 def be_worker(channel: int, server: int) -> NoReturn:

@@ -25,6 +25,9 @@ SECONDS_TO_CLOSE = 5.0
 CONFIG_OF_CLIENTS = ("scheduler", "shuffle")
 """What an active client sets in dask's configuration; workers have none."""
 
+_open: set[ForkedWorker] = set()
+"""Those that have a process: asyncio itself has only weak references to a stream and to tasks that wait for it."""
+
 
 class ForkedWorker(ProcessInterface):  # type: ignore[misc]
     """A process that is replaced when it dies, until it is closed.
@@ -90,13 +93,17 @@ class ForkedWorker(ProcessInterface):  # type: ignore[misc]
         await super().close()
 
     async def _begin(self) -> None:
-        reader, writer = self._channel = await asyncio.open_unix_connection(sock=self._server.fork())
-        await write_message(writer, self._wanted)
-        answer = await read_message(reader)
-        if not isinstance(answer, Started):
+        _open.add(self)
+        try:
+            reader, writer = self._channel = await asyncio.open_unix_connection(sock=self._server.fork())
+            await write_message(writer, self._wanted)
+            answer = await read_message(reader)
+            if not isinstance(answer, Started):
+                raise (answer.fault if answer else None) or RuntimeError("a worker died when it started")
+            self._started = answer
+        except BaseException:
             self._clean()
-            raise (answer.fault if answer else None) or RuntimeError("a worker died when it started")
-        self._started = answer
+            raise
 
     async def _replace(self) -> None:
         """Wait for the end of the process; start another if nobody has told it to end."""
@@ -123,6 +130,7 @@ class ForkedWorker(ProcessInterface):  # type: ignore[misc]
 
     def _clean(self) -> None:
         """Close the channel of a process that has ended, and remove its temporary files, which it may have left."""
+        _open.discard(self)
         if self._channel is not None:
             self._channel[1].close()
             self._channel = None
