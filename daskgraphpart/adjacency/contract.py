@@ -87,15 +87,48 @@ def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Pa
 
 def contract_block(unit: ContractUnit, config: ContractConfig) -> np.ndarray:
     """Write the run of one block; return the number of its arcs in each slab, int64 (slabs,)."""
-    indptr, indices, weights = unit.block.read()
+    rows = (unit.block.start, *unit.block.read())
     clusters = config.clusters.memmap()
-    shift = slab_shift(config.num_clusters)
-    counts = np.zeros(num_slabs(config.num_clusters), np.int64)
-    count_coarse_arcs(indptr, indices, unit.block.start, clusters, shift, counts)
-    starts = group_starts(counts)
-    arcs = np.empty((2, starts[-1]), id_dtype(config.num_clusters))
-    arc_weights = np.empty(starts[-1], config.weight_dtype)
-    cursors = starts[:-1].copy()
-    scatter_coarse_arcs(indptr, indices, weights, unit.block.start, clusters, shift, cursors, arcs, arc_weights)
+    counts, arcs, arc_weights = scatter_arcs(rows, clusters, config.num_clusters, config.weight_dtype)
     write_run(config.directory, unit.index, arcs, arc_weights)
     return counts
+
+
+def scatter_arcs(
+    rows: tuple[int, np.ndarray, np.ndarray, np.ndarray],
+    clusters: np.ndarray,
+    num_clusters: int,
+    weight_dtype: np.dtype,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Group the arcs of a block that lead from cluster to cluster by slab.
+
+    Parameters
+    ----------
+    rows : int and arrays
+        First node, row starts, neighbours, weights.
+    clusters : int32 or int64 array (all nodes,)
+        Coarse node of each node, or -1.
+    num_clusters : int
+        Number of coarse nodes.
+    weight_dtype : numpy.dtype
+        In which the weights of the block's arcs fit.
+
+    Returns
+    -------
+    int64 array (slabs,)
+        Number of arcs in each slab.
+    array (2, arcs)
+        Coarse nodes and neighbours.
+    array (arcs,)
+        Weights.
+    """
+    start, indptr, indices, weights = rows
+    shift = slab_shift(num_clusters)
+    counts = np.zeros(num_slabs(num_clusters), np.int64)
+    count_coarse_arcs(indptr, indices, start, clusters, shift, counts)
+    starts = group_starts(counts)
+    arcs = np.empty((2, starts[-1]), id_dtype(num_clusters))
+    arc_weights = np.empty(starts[-1], weight_dtype)
+    cursors = starts[:-1].copy()
+    scatter_coarse_arcs(indptr, indices, weights, start, clusters, shift, cursors, arcs, arc_weights)
+    return counts, arcs, arc_weights

@@ -110,10 +110,15 @@ def merge_runs(
     )
 
 
+def most_arcs_of_block(num_arcs: int, least: int = 0) -> int:
+    """Most arcs of a block in a graph of that many, unless they are of one node."""
+    return min(max(num_arcs // BLOCKS, LEAST_BLOCK_ARCS, least), MOST_BLOCK_ARCS)
+
+
 def _ranges(runs: ArcRuns, least_arcs: int, runner: Runner) -> list[tuple[int, int, int, tuple[int, int]]]:
     """Start, stop, arcs and slabs of every block."""
     totals = runs.counts.sum(axis=0)
-    most = int(np.clip(totals.sum() // BLOCKS, max(LEAST_BLOCK_ARCS, least_arcs), MOST_BLOCK_ARCS))
+    most = most_arcs_of_block(int(totals.sum()), least_arcs)
     nodes_per_slab = 1 << slab_shift(runs.num_nodes)
 
     def nodes_of(first: int, last: int) -> tuple[int, int]:

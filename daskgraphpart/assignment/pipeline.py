@@ -31,6 +31,14 @@ from daskgraphpart.assignment.multilevel.move_nodes import (
     remove_state,
     restore_balance,
 )
+from daskgraphpart.assignment.multilevel.refine_held import (
+    LITTLE_LOSS,
+    LITTLE_OVERLOAD,
+    HeldConfig,
+    can_be_held,
+    run_held,
+    threads_of,
+)
 from daskgraphpart.assignment.multilevel.vcycle import (
     balance,
     improve,
@@ -58,12 +66,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REFINE_CYCLES = 4  # V-cycles in memory at most, where an assignment is refined
-LITTLE_OVERLOAD = 0.01  # of its limit for each part on average: single nodes can mend it; beyond, clusters must move
-LITTLE_LOSS = 1.02  # of the cut, for balance restored by single moves
-MOST_ARCS_FOR_METIS = 30_000_000  # beyond, its time and memory are not worth it
 MOST_ATTEMPTS = 4  # at balance, by V-cycles with other clusters
-HUBS = "most edges are among the nodes of highest degree, so that filling parts by degree cuts far less than KaMinPar"
 TIGHTENING = 0.005  # of the limits, for each further attempt
+MOST_ARCS_FOR_METIS = 30_000_000  # beyond, its time and memory are not worth it
+HUBS = "most edges are among the nodes of highest degree, so that filling parts by degree cuts far less than KaMinPar"
 SOLVING = "solve-"  # begin of the name of a directory
 MULTILEVEL_CYCLES = 2  # V-cycles on disk after the first
 
@@ -278,36 +284,58 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
             taken = partition_coarsened(level, limits, (quick, thorough), (num_parts, parts), runner)
         else:
             taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
-        if overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts:
-            taken = _repair(task, taken, parts, runner)
-        elif len(limits) > 1 and options.method != "metis":
-            refine_blocks(level, parts, num_parts, limits, runner)
-        for attempt in range(MOST_ATTEMPTS):
-            if balance(level, parts, num_parts, limits, runner) == 0.0:
-                break
-            # tighter limits make the room that single moves did not find
-            tighter = np.maximum(limits - (limits * TIGHTENING * (attempt + 1)).astype(np.int64), 1)
-            improve(level, parts, num_parts, tighter, (1, options.seed + 1 + attempt), runner)
+        taken = _repair(task, taken, parts, runner)
         why = HUBS if taken == BY_DEGREE else choice.why
         return (choice.method if options.method != "auto" else str(taken)), why, choice.need
     return _stream(task, choice, parts, runner)
 
 
 def _repair(task: Task, taken: object, parts: Region, runner: Runner) -> object:
-    """Restore a balance that is far off; return what has given the parts that are left.
+    """Deal out what a library has left, restore balance and refine; return what has given the parts that are left.
 
     A library with one constraint gives up more for several than it has won if much must be moved. Single moves are
     tried first: if they cost little, nothing else is.
     """
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
-    if options.method != "auto":
-        improve(level, parts, num_parts, limits, (1, options.seed), runner)
-        return taken
-    cut = measure_cut(level, parts, runner)[0]
-    left = balance(level, parts, num_parts, limits, runner)
-    if left == 0.0 and measure_cut(level, parts, runner)[0] <= LITTLE_LOSS * cut:
+    if not _is_mended(task, parts, runner):
+        if options.method == "auto":
+            taken = _better_of(task, taken, parts, runner)
+        else:
+            improve(level, parts, num_parts, limits, (1, options.seed), runner)
+    for attempt in range(MOST_ATTEMPTS):
+        if balance(level, parts, num_parts, limits, runner) == 0.0:
+            break
+        # tighter limits make the room that single moves did not find
+        tighter = np.maximum(limits - (limits * TIGHTENING * (attempt + 1)).astype(np.int64), 1)
+        improve(level, parts, num_parts, tighter, (1, options.seed + 1 + attempt), runner)
+    return taken
+
+
+def _is_mended(task: Task, parts: Region, runner: Runner) -> bool:
+    """Restore balance by moves of single nodes; return whether that sufficed and cost little, or little was amiss.
+
+    If it did not, a V-cycle follows in memory, unless there is too little of it, or another method is to be tried.
+    """
+    level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
+    refines, memory = options.method != "metis", runner.resources.memory
+    if can_be_held(level, memory, by_cycle=False):
+        most, cycles = (
+            tuple(int(limit) for limit in limits),
+            int(options.method != "auto" and can_be_held(level, memory)),
+        )
+        config = HeldConfig(level, parts, num_parts, most, cycles, options.seed, threads_of(runner), refines=refines)
+        return run_held("repair-in-memory", config, runner)
+    is_far_off = overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts
+    cut = measure_cut(level, parts, runner)[0] if is_far_off else 0
+    if is_far_off or (len(limits) > 1 and refines):
         refine_blocks(level, parts, num_parts, limits, runner)
-        return taken
+    left = balance(level, parts, num_parts, limits, runner) if is_far_off else 0.0
+    return not is_far_off or (left == 0.0 and measure_cut(level, parts, runner)[0] <= LITTLE_LOSS * cut)
+
+
+def _better_of(task: Task, taken: object, parts: Region, runner: Runner) -> object:
+    """Take what another method gives if it is better, and improve what is taken."""
+    level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
     others = create_parts(level, "others.npy")
     other = _other_method(task, others, runner)
     for each in (parts, others):

@@ -176,7 +176,7 @@ def propose_relief(indptr, indices, weights, first, parts, node_weights, loads, 
     for row in range(indptr.size - 1):
         targets[row] = -1
         old = parts[first + row]
-        if not overloaded[old]:
+        if old < 0 or not overloaded[old]:
             continue
         for i in range(indptr[row], indptr[row + 1]):
             bound[parts[indices[i]]] += weights[i] if weights.size else 1

@@ -14,15 +14,21 @@ ARCS_LEFT = 0.97
 """Share of arcs that are left when parallel ones are merged."""
 HUB_READS = 1.3
 """How often the arcs of the input are read while they are merged: slabs of nodes that hold hubs are read repeatedly."""
-LEVEL_NODES, LEVEL_ARCS = 0.15, 0.62
-"""Nodes and arcs of one level of the multilevel method that are left on the next."""
+FEW_NEIGHBORS, MOST_NEIGHBORS = 100, 1000
+"""Neighbours of the largest node, as a multiple of the mean, without hubs and with them."""
+HUBS_FROM = 4_000_000
+"""Edges of a graph from which such hubs are taken to be there: small ones have no room for them."""
+LEVEL_NODES = 0.1
+"""Nodes of one level of the multilevel method that are left on the next."""
+LEVEL_BETWEEN = 0.96
+"""Arcs of one level that lead from cluster to cluster."""
+LEVEL_WEIGHT, LEVEL_DENSITY = 0.9, 0.4
+"""Weight of the arcs that is left on coarser levels, and the share of all pairs of nodes that it is spread over."""
 CUT_OF_METHODS = {"ldg": 0.75, "fennel": 0.65}
 """Edges that are cut, as a share of those that random owners cut; others as `CUT_OF_PARTITIONERS`."""
 CUT_OF_PARTITIONERS = 0.55
-SWEEPS = 1
-"""Sweeps of refinement over a graph on disk; a result that has to be repaired takes more."""
-RELIEFS = 1
-"""Rounds in which balance is restored."""
+RELIEFS = 4
+"""Rounds in which balance is restored over blocks on disk, where a library's result is repaired there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +63,16 @@ class Assumptions:
             lines.append(f"parallel edges: merging leaves {ARCS_LEFT:.0%} of the arcs")
             lines.append(f"hubs: arcs are read {HUB_READS} times while they are merged; up to 2 times in power laws")
             if method == "multilevel":
-                lines.append(f"levels: each has {LEVEL_NODES:.0%} of the nodes and {LEVEL_ARCS:.0%} of the arcs before")
+                lines.append(f"levels: each has {LEVEL_NODES:.0%} of the nodes before, and as many arcs as fit between")
             elif method not in ("ldg", "fennel", "random"):
-                lines.append("the library's result is balanced: repairing one takes up to three times the bytes of all")
+                lines.append(
+                    "partitioners take times in the middle; on graphs alike in size they differ by up to 7 times"
+                )
+                lines.append(f"hubs are there if edges are {HUBS_FROM:,} or more; with them `auto` takes longer")
+                lines.append(
+                    "if the graph does not fit into the memory budget, the library's result is repaired by "
+                    f"{RELIEFS} sweeps over blocks on disk; it may take up to four times as many"
+                )
         return tuple(lines)
 
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import os
 import tempfile
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from daskgraphpart.kernels.owner_sort import group_positions, group_starts
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+_STAT = Path("/proc/stat")
 FILE_NBYTES, PIECES = 32 << 20, 8
 KERNEL_ROWS = 1 << 20
 KERNEL_SECONDS = 0.3
 REFERENCE_KERNEL = 0.0007
 """Seconds of the kernel on the machine where the speeds of passes were measured."""
-REFERENCE_LOAD = 4.5
-"""Load average of that machine then, for each of its processors: it was shared."""
+SECONDS_BETWEEN_SAMPLES = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +32,24 @@ class Calibration:
     cached_rate : float
         Bytes per second of writing to the page cache, which takes what is small beside the memory.
     slowness : float
-        How many times longer work takes than on the machine of reference: by a kernel, and by the load average.
+        How many times longer a kernel takes than on the machine of reference.
+    others : float
+        Threads of others that want a processor.
+    processors : int
+        Processors that this process may use.
     """
 
     write_rate: float
     read_rate: float
     cached_rate: float
     slowness: float
+    others: float = 0.0
+    processors: int = 1 << 20
+
+    def crowding(self, at_once: int) -> float:
+        """How much longer so many tasks at one time take because they share the processors with others."""
+        alone = max(1.0, at_once / self.processors)
+        return max(1.0, (self.others + at_once) / self.processors) / alone
 
 
 def calibrate(directory: Path) -> Calibration:
@@ -55,16 +62,8 @@ def calibrate(directory: Path) -> Calibration:
     """
     while not directory.is_dir():
         directory = directory.parent
-    return Calibration(*_disk(directory), _kernel() / REFERENCE_KERNEL * _crowding())
-
-
-def _crowding() -> float:
-    """How much longer work takes because others are at work.
-
-    The square root, because a load of the last minute is not that of the whole job.
-    """
-    load = os.getloadavg()[0] / len(os.sched_getaffinity(0))
-    return math.sqrt((1 + load) / (1 + REFERENCE_LOAD))
+    seconds, others = _kernel()
+    return Calibration(*_disk(directory), seconds / REFERENCE_KERNEL, others, len(os.sched_getaffinity(0)))
 
 
 def _disk(directory: Path) -> tuple[float, float, float]:
@@ -72,11 +71,12 @@ def _disk(directory: Path) -> tuple[float, float, float]:
     content = np.random.default_rng(0).bytes(FILE_NBYTES // PIECES)
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
-            started = time.monotonic()
+            started, fastest = time.monotonic(), float("inf")
             for _ in range(PIECES):
+                before = time.monotonic()
                 file.write(content)
-            file.flush()
-            cached = time.monotonic() - started
+                file.flush()
+                fastest = min(fastest, time.monotonic() - before)
             os.fsync(file.fileno())
             written = time.monotonic() - started
             file.seek(0)
@@ -86,21 +86,35 @@ def _disk(directory: Path) -> tuple[float, float, float]:
             read = time.monotonic() - started
     except OSError:
         return 200e6, 1e9, 1e9
-    return tuple(FILE_NBYTES / max(seconds, 1e-6) for seconds in (written, read, cached))  # type: ignore[return-value]
+    return tuple(FILE_NBYTES / max(seconds, 1e-6) for seconds in (written, read, PIECES * fastest))  # type: ignore[return-value]
 
 
-def _kernel() -> float:
-    """Seconds of grouping some rows by owner: processor time, the fastest of many rounds.
+def _kernel() -> tuple[float, float]:
+    """Seconds of grouping some rows by owner, and how many others want a processor meanwhile.
 
-    Who else is at work for half a second says little of the time of a whole job.
+    The seconds are processor time, the fastest of many rounds. Others count by the load average of the last minute too,
+    and the lower number is taken: what has ended does not matter, nor does what runs for a moment.
     """
     owners = (np.arange(KERNEL_ROWS) * 2654435761 % 251).astype(np.uint8)
     starts = group_starts(np.bincount(owners, minlength=256))[:-1]
     positions = np.empty(KERNEL_ROWS, np.int64)
     group_positions(owners[:1], starts.copy(), positions[:1])  # compiled, or loaded
-    first, fastest = time.monotonic(), float("inf")
-    while time.monotonic() - first < KERNEL_SECONDS:
+    first, sampled, fastest = time.monotonic(), 0.0, float("inf")
+    running = []
+    while (now := time.monotonic()) - first < KERNEL_SECONDS:
         cursors, started = starts.copy(), time.thread_time()
         group_positions(owners, cursors, positions)
         fastest = min(fastest, time.thread_time() - started)
-    return fastest
+        if now - sampled > SECONDS_BETWEEN_SAMPLES:
+            running.append(_running())
+            sampled = now
+    return fastest, min(os.getloadavg()[0], sum(running) / len(running))
+
+
+def _running() -> int:
+    """Threads that want a processor, this one aside; a great number where the system does not tell."""
+    try:
+        lines = _STAT.read_text(encoding="ascii").splitlines()
+        return int(next(line for line in lines if line.startswith("procs_running")).split()[1]) - 1
+    except (OSError, StopIteration, ValueError):
+        return 1 << 20

@@ -16,7 +16,7 @@ from daskgraphpart.adjacency.arc_runs import num_slabs, slab_shift
 from daskgraphpart.adjacency.csr_blocks import CsrBlock
 from daskgraphpart.adjacency.merge_arcs import Merged
 from daskgraphpart.dispatching.mark_halo import HaloResult
-from daskgraphpart.planning.assumptions import ARCS_LEFT, distinct
+from daskgraphpart.planning.assumptions import ARCS_LEFT, FEW_NEIGHBORS, HUBS_FROM, MOST_NEIGHBORS, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ class Expectations:
             "build-graph": lambda unit, _: self._buckets(unit),
             "split-edges": _slabs,
             "cut-slab": lambda unit, _: _pieces(unit),
-            "merge-arcs": _merged,
+            "merge-arcs": self._merged,
             "find-values": lambda *_: [0, 1],
             "weigh-nodes": self._weights,
         }
@@ -162,6 +162,16 @@ class Expectations:
             found[name] = counts
         return found
 
+    def _merged(self, unit: Range, config: MergeConfig) -> Merged:
+        nodes = unit.stop - unit.start
+        arcs = round(unit.num_arcs * ARCS_LEFT)
+        weight_dtype = None if arcs == unit.num_arcs else np.dtype(np.int64 if config.is_weighted else np.int32)
+        path = f"{config.directory}/block-{unit.index:06d}.csr"
+        block = CsrBlock(path, unit.start, unit.stop, arcs, config.dtype, weight_dtype)
+        isolated = nodes - round(distinct(nodes, unit.num_arcs))
+        largest = MOST_NEIGHBORS if self.graph.schema.num_edges >= HUBS_FROM else FEW_NEIGHBORS
+        return Merged(block, isolated, unit.num_arcs, largest * -(-arcs // max(1, nodes)))
+
 
 def _spread(count: int, among: int) -> np.ndarray:
     """Spread a count evenly."""
@@ -195,13 +205,3 @@ def _pieces(unit: Range) -> list[tuple[int, int, int]]:
     arcs = _spread(total, number)
     ends = unit.start + np.cumsum(np.append(0, _spread(unit.stop - unit.start, number)))
     return [(int(ends[i]), int(ends[i + 1]), int(arcs[i])) for i in range(number)]
-
-
-def _merged(unit: Range, config: MergeConfig) -> Merged:
-    nodes = unit.stop - unit.start
-    arcs = round(unit.num_arcs * ARCS_LEFT)
-    weight_dtype = None if arcs == unit.num_arcs else np.dtype(np.int64 if config.is_weighted else np.int32)
-    path = f"{config.directory}/block-{unit.index:06d}.csr"
-    block = CsrBlock(path, unit.start, unit.stop, arcs, config.dtype, weight_dtype)
-    isolated = nodes - round(distinct(nodes, unit.num_arcs))
-    return Merged(block, isolated, unit.num_arcs, -(-arcs // max(1, nodes)))

@@ -26,8 +26,9 @@ from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.dispatching.split_nids import mask_keys
 from daskgraphpart.planning.assumptions import Assumptions, assumptions_for
 from daskgraphpart.planning.expectations import Expectations
+from daskgraphpart.planning.levels import sizes_of
 from daskgraphpart.planning.rehearsal import Rehearsal, RehearsedWorkspace
-from daskgraphpart.planning.solving import Solver, rehearse_solving, sizes_of
+from daskgraphpart.planning.solving import Solver, rehearse_solving
 from daskgraphpart.planning.summing import Facts, sum_up
 from daskgraphpart.planning.traffic import OUTPUT, Traffic
 from daskgraphpart.storage.region import npy_region
@@ -129,7 +130,7 @@ def _rehearse_assignment(wanted: Wanted, directory: Path, runner: Rehearsal) -> 
     parts = npy_region(directory / "parts.npy", np.int32, (schema.num_nodes,))
     owners = create_owner_files(directory, schema, wanted.num_parts, runner)
     write_owners(parts, owners, options.trainers, runner)
-    Solver(runner, False).measure(sizes_of(task), len(task.reported.columns))
+    Solver(runner, total).measure(sizes_of(task), len(task.reported.columns))
     trainers = write_trainers(parts, schema, directory, runner) if options.trainers > 1 else {}
     runner.disk.remove("adjacency", "solving")
     return Assignment(wanted.num_parts, method, owners, None, trainers), why

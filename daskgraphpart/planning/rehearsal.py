@@ -40,8 +40,8 @@ class Note:
         Bytes it will read and write.
     task_memory : int
         Most that one of its tasks will hold, in bytes.
-    slower : float
-        How much longer its bytes take than they do usually.
+    seconds : float or None
+        Wall time on the machine of reference, where bytes do not tell it.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Note:
     bytes_read: int
     bytes_written: int
     task_memory: int
-    slower: float = 1.0
+    seconds: float | None = None
 
 
 class Disk:
@@ -145,11 +145,11 @@ class Rehearsal(Runner):
         del work, result_types
         return self._answers.get(name)
 
-    def note_pass(self, name: str, units: tuple[int, int], traffic: Traffic, slower: float = 1.0) -> None:
+    def note_pass(self, name: str, units: tuple[int, int], traffic: Traffic, seconds: float | None = None) -> None:
         """Note a pass with the number of its units and the bytes that they move."""
         self.disk.write(traffic.written)
         written = sum(traffic.written.values())
-        self.notes.append(Note(name, *units, traffic.read, written, traffic.task_memory, slower))
+        self.notes.append(Note(name, *units, traffic.read, written, traffic.task_memory, seconds))
 
 
 class _Nobody:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.planning.rehearsal import Note, Rehearsal
 
-PROCESS_NBYTES = 195_000_000
+PROCESS_NBYTES = 175_000_000
 """Resident memory of an interpreter with the libraries and kernels that every job loads."""
 PARQUET_NBYTES = 40_000_000
 """What reading parquet loads beside them."""

@@ -38,7 +38,7 @@ WALKS: dict[str, tuple[str, ...]] = {
         "weigh-clusters", "cluster-nodes", "settle-clusters", "number-clusters", "contract", "restrict-parts",
         "project-parts", "refine-cut", "settle-moves",
     ),
-    "metis": ("number-nodes", "write-assignment", "copy-trainers"),
+    "metis": ("number-nodes", "repair-in-memory", "write-assignment", "copy-trainers"),
     "random": ("bucket-edges", "place-rows"),
     "by-range": ("split-ends", "create-ends", "resolve-ends", "merge-ends"),
     "dispatch": ("read-assignment",),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,17 +15,18 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 import daskgraphpart as dgp
+from daskgraphpart.adjacency import csr_blocks
+from daskgraphpart.assignment import choose
+from daskgraphpart.assignment.libraries.call import Candidate
+from daskgraphpart.assignment.multilevel import refine_held, vcycle
 from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.generation import pipeline as generation
-from daskgraphpart.planning import summing
+from daskgraphpart.planning import calibration, levels, summing, work
 from daskgraphpart.planning.assumptions import distinct
 from daskgraphpart.planning.calibration import Calibration
 from daskgraphpart.planning.measured import MeasuringProgress, filled_in
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DEPENDS_ON_HALO = {"write-nodes", "hash-files", "compress-graph", "split-nids"}
 METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "ldg", "random")
@@ -148,6 +150,57 @@ def test_passes_of_streaming_methods_are_as_planned(method: str, tmp_path: Path)
     for name in ("split-edges", "merge-arcs", "weigh-nodes", "write-owners", "bucket-edges", "build-graph"):
         planned = next(of for of in plan.passes if of.name == name)
         assert planned.moved == pytest.approx(moved[name], rel=0.01)
+
+
+@pytest.mark.parametrize(("method", "kind"), [("kaminpar", "rmat"), ("kaminpar", "communities"), ("auto", "rmat")])
+def test_bytes_are_as_planned_whatever_there_is_to_repair(
+    method: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "SMALL_ARCS", 1000)
+    monkeypatch.setattr(choose, "MEDIUM_ARCS", 10_000)  # two calls
+    monkeypatch.setattr(csr_blocks, "HUB_FACTOR", 0)
+    generate(tmp_path / "g", kind=kind, num_nodes=60_000, num_edges=300_000, feature_width=40)
+    how: dict[str, Any] = {"method": method, "resources": resources()}
+    plan = dgp.plan(tmp_path / "g", 4, **how)
+    found = {of.name: of for of in measured(tmp_path / "g", tmp_path / "out", 4, **how).passes}
+    assert "repair-in-memory" in found
+    assert {of.name for of in plan.passes} == set(found) - {"cut-slab"}
+    assert sum(of.moved for of in plan.passes) == pytest.approx(sum(of.moved for of in found.values()), rel=0.05)
+    assert plan.bytes_read + plan.bytes_written == pytest.approx(sum(of.traffic for of in found.values()), rel=0.05)
+    calls = next(of for of in plan.passes if of.name == "partition-graph")
+    assert calls.num_units == found["partition-graph"].num_units == (2 if method == "auto" else 1)
+
+
+def test_bytes_of_levels_in_memory_and_on_disk_are_as_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (vcycle, levels):
+        monkeypatch.setattr(module, "MOST_ARCS_IN_MEMORY", 100_000)
+    generate(tmp_path / "g", kind="communities", num_nodes=20_000, num_edges=300_000, feature_width=40)
+    for most_held in (1 << 28, 0):
+        for module in (refine_held, levels):
+            monkeypatch.setattr(module, "MOST_ARCS_HELD", most_held)
+        plan = dgp.plan(tmp_path / "g", 4, method="multilevel", resources=resources())
+        passes = measured(tmp_path / "g", tmp_path / f"out-{most_held}", 4, method="multilevel", resources=resources())
+        found = {of.name: of for of in passes.passes}
+        assert ("restrict-parts" in found) == (not most_held)
+        assert {of.name for of in plan.passes} - {"number-nodes"} <= set(found)
+        assert sum(of.moved for of in plan.passes) == pytest.approx(sum(of.moved for of in found.values()), rel=0.3)
+
+
+def test_times_of_calls_are_shared_out_among_workers() -> None:
+    calls = (Candidate("kaminpar", context="eco"), Candidate("metis"), Candidate("metis"))
+    alone, two, many = (work.of_calls(calls, (1_000_000, 1, 0), workers) for workers in (1, 2, 8))
+    assert alone > two >= many > 0
+    assert many == work.of_calls(calls[:1], (1_000_000, 1, 0), 1)
+    assert work.of_calls(calls, (1_000_000, 2, 3), 2) > two
+
+
+def test_processors_that_others_want_make_work_longer() -> None:
+    quiet = Calibration(1e9, 1e9, 1e9, 1.0, 0.0, 2)
+    assert quiet.crowding(1) == quiet.crowding(2) == quiet.crowding(5) == 1.0
+    busy = replace(quiet, others=2.0)
+    assert busy.crowding(1) == 1.5
+    assert busy.crowding(2) == 2.0
+    assert calibration.calibrate(Path("/")).others >= 0.0
 
 
 def test_the_join_by_ranges_is_planned_when_maps_exceed_the_memory(tmp_path: Path) -> None:

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
     from daskgraphpart.engine.runner import Runner
 
-MOST_SWEEPS = 4
-SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth reading the graph
+SWEEPS = 4  # over the graph, unless none moves: a number that depends on the data could not be foretold
 ROWS_PER_READ = 1 << 20
+CLUSTER_SHARE = 0.05  # of a part's limit: the most a cluster may weigh
+NODES_PER_CLUSTER = 8  # times the excess over what fits
+LEAST_SHRINKAGE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def coarsen(
         level, labels, proposals, favorites, loads, parts, tuple(int(m) for m in most), salt & 0x7FFFFFFF
     )
     _one(runner, "cluster-nodes", start_clusters, config, loads.nbytes)
-    rounds = rounds_of(level.adjacency)
+    rounds = rounds_of(len(level.adjacency.blocks))
     for _ in range(sweeps):
         passes: list[Pass[Any, Any, Any]] = []
         for first, last in rounds:
@@ -112,7 +114,7 @@ def coarsen(
             passes.append(Pass("settle-clusters", settle_clusters, [span], config, [0], is_repeatable=False))
         results = runner.run_in_turn("cluster-nodes", passes)
         moved = sum(int(found[0]) for found in results[1::2])
-        if moved < SETTLED * level.num_nodes:
+        if moved == 0:
             break
     count = _one(runner, "number-clusters", finish_clusters, config, labels.nbytes)
     adjacency = contract(level.adjacency, labels, count, directory, runner)
@@ -124,6 +126,23 @@ def coarsen(
     for region in (proposals, favorites, loads):
         Path(region.path).unlink()
     return coarse, labels
+
+
+def largest_clusters(limits: np.ndarray, num_parts: int, num_nodes: int, excess: float) -> np.ndarray:
+    """Largest weight of a cluster: no coarser than it takes to fit into memory, since coarse graphs cut worse.
+
+    Parameters
+    ----------
+    limits : int64 array (constraints,)
+        Most that a part may weigh.
+    num_parts, num_nodes : int
+        Numbers of parts and nodes.
+    excess : float
+        How many times larger the graph is than one that need not be coarser.
+    """
+    average = limits * num_parts / max(num_nodes, 1)
+    most: np.ndarray = np.minimum(limits * CLUSTER_SHARE, average * NODES_PER_CLUSTER * excess)
+    return np.maximum(most.astype(np.int64), 1)
 
 
 def _one(runner: Runner, name: str, task: Callable[[None, Any], int | None], config: Any, nbytes: int) -> int:

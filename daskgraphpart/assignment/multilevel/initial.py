@@ -12,8 +12,6 @@ from daskgraphpart.adjacency.export import export_graph
 from daskgraphpart.assignment.libraries.call import Candidate, Exported, run_library
 from daskgraphpart.assignment.multilevel.cluster_nodes import ROWS_PER_READ, isolated_nodes
 from daskgraphpart.assignment.multilevel.in_memory import Csr, refine
-from daskgraphpart.assignment.multilevel.level import Level, writable
-from daskgraphpart.engine.malloc import give_memory_back
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.moves import deal_out
 from daskgraphpart.storage.atomic import naming
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from daskgraphpart.adjacency.export import ParhipFile
+    from daskgraphpart.assignment.multilevel.level import Level
     from daskgraphpart.engine.runner import Runner
 
 MANY_ARCS = 20_000_000
@@ -217,13 +216,3 @@ def deal_out_rest(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndar
         shares = (graph.node_weights[rest] / np.maximum(limits, 1)).max(axis=1)
         order = rest[np.argsort(-shares, kind="stable")]
         deal_out(order, graph.node_weights[order], limits, parts, graph.loads(parts, num_parts))
-
-
-def refine_in_memory(_: None, config: tuple[Level, Region, int, tuple[int, ...], tuple[int, int]]) -> None:
-    """Task of the pass `refine-in-memory`: deal out, refine; config ends with the cycles and the seed."""
-    level, region, num_parts, most, (cycles, seed) = config
-    give_memory_back()
-    graph, limits = read_csr(level), np.array(most, np.int64)
-    parts = region.read()
-    deal_out_rest(graph, parts, num_parts, limits)
-    writable(region)[:] = refine(graph, parts, num_parts, limits, cycles, seed)

@@ -64,12 +64,11 @@ def writable(region: Region) -> np.ndarray:
     return np.memmap(region.path, region.dtype, "r+", region.offset, region.shape)
 
 
-def rounds_of(adjacency: Adjacency) -> list[tuple[int, int]]:
+def rounds_of(num_blocks: int) -> list[tuple[int, int]]:
     """Cut the blocks into rounds: first block and last.
 
     Blocks of one round run side by side and do not see each other's decisions. How many there are depends on the graph
     alone, so that the result does not depend on the number of workers.
     """
-    blocks = len(adjacency.blocks)
-    together = max(4, -(-blocks // 8))
-    return [(first, min(first + together, blocks)) for first in range(0, blocks, together)]
+    together = max(4, -(-num_blocks // 8))
+    return [(first, min(first + together, num_blocks)) for first in range(0, num_blocks, together)]

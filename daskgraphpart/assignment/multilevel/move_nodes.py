@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
     from daskgraphpart.engine.runner import Runner
 
-MOST_SWEEPS = 5
-SETTLED = 0.002  # of the nodes
+SWEEPS = 3  # over the graph, unless none moves: a number that depends on the data could not be foretold
 MOST_RELIEFS = 12
 
 
@@ -96,9 +95,9 @@ def deal_out_unowned(_: None, config: MoveConfig) -> None:
 
 
 def refine_cut(config: MoveConfig, runner: Runner) -> None:
-    """Sweep over the blocks, moving nodes to the part that cuts least, until little changes."""
-    rounds = rounds_of(config.level.adjacency)
-    for _ in range(MOST_SWEEPS):
+    """Sweep over the blocks, moving nodes to the part that cuts least."""
+    rounds = rounds_of(len(config.level.adjacency.blocks))
+    for _ in range(SWEEPS):
         passes: list[Pass[Any, Any, Any]] = []
         for first, last in rounds:
             blocks = config.level.adjacency.blocks[first:last]
@@ -106,7 +105,7 @@ def refine_cut(config: MoveConfig, runner: Runner) -> None:
             span = (blocks[0].start, blocks[-1].stop)
             passes.append(Pass("settle-moves", settle_moves, [span], config, [0], is_repeatable=False))
         results = runner.run_in_turn("refine-cut", passes)
-        if sum(int(found[0]) for found in results[1::2]) < SETTLED * config.level.num_nodes:
+        if sum(int(found[0]) for found in results[1::2]) == 0:
             break
 
 

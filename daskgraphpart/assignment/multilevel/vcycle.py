@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.multilevel.cluster_nodes import MOST_SWEEPS, coarsen
+from daskgraphpart.assignment.multilevel.cluster_nodes import LEAST_SHRINKAGE, SWEEPS, coarsen, largest_clusters
 from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_PER_NODE
-from daskgraphpart.assignment.multilevel.initial import partition_level, refine_in_memory
+from daskgraphpart.assignment.multilevel.initial import partition_level
 from daskgraphpart.assignment.multilevel.level import Level, create_parts
 from daskgraphpart.assignment.multilevel.move_nodes import (
     deal_out_nodes,
@@ -22,6 +22,13 @@ from daskgraphpart.assignment.multilevel.move_nodes import (
     restore_balance,
     restrict,
 )
+from daskgraphpart.assignment.multilevel.refine_held import (
+    MOST_ARCS_AT_ONCE,
+    HeldConfig,
+    can_be_held,
+    run_held,
+    threads_of,
+)
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.moves import overload
 
@@ -32,10 +39,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
-MOST_ARCS_IN_MEMORY = 1 << 22  # beyond this the blocks, which use all cores, are faster
-CLUSTER_SHARE = 0.05  # of a part's limit: the most a cluster may weigh
-NODES_PER_CLUSTER = 8  # times the excess over what fits
-LEAST_SHRINKAGE = 0.95
+MOST_ARCS_IN_MEMORY = MOST_ARCS_AT_ONCE
 MOST_LEVELS = 24
 
 
@@ -71,17 +75,17 @@ def improve(
         What does the work.
     """
     cycles, seed = how
-    if fits_in_memory(level, runner.resources.memory):
-        config = (level, parts, num_parts, tuple(int(limit) for limit in limits), (cycles, seed))
-        size = level.adjacency.nbytes
-        runner.run(Pass("refine-in-memory", refine_in_memory, [None], config, [size], is_repeatable=False))
+    if fits_in_memory(level, runner.resources.memory) or can_be_held(level, runner.resources.memory):
+        most = tuple(int(limit) for limit in limits)
+        config = HeldConfig(level, parts, num_parts, most, cycles, seed, threads_of(runner), MOST_ARCS_IN_MEMORY)
+        run_held("refine-in-memory", config, runner)
         return
     # balance is restored on the coarsest graph first, where whole clusters move; single nodes would tear them apart
     overload_of(level, parts, num_parts, limits, runner)
     coarse, clusters = coarsen(
         level,
         _most(level, num_parts, limits, runner.resources.memory),
-        (parts, _salt(level, seed), MOST_SWEEPS),
+        (parts, _salt(level, seed), SWEEPS),
         _below(level),
         runner,
     )
@@ -130,7 +134,7 @@ def multilevel(
     coarse, clusters = coarsen(
         level,
         _most(level, num_parts, limits, coarse_memory(runner)),
-        (None, _salt(level, seed), MOST_SWEEPS),
+        (None, _salt(level, seed), SWEEPS),
         _below(level),
         runner,
     )
@@ -205,9 +209,7 @@ def refine_blocks(level: Level, parts: Region, num_parts: int, limits: np.ndarra
 def _most(level: Level, num_parts: int, limits: np.ndarray, memory: int) -> np.ndarray:
     """Largest weight of a cluster: no coarser than it takes to fit into memory, since coarse graphs cut worse."""
     excess = max(level.adjacency.num_arcs / MOST_ARCS_IN_MEMORY, needed_in_memory(level) / memory, 1.0)
-    average = limits * num_parts / max(level.num_nodes, 1)
-    most: np.ndarray = np.minimum(limits * CLUSTER_SHARE, average * NODES_PER_CLUSTER * excess)
-    return np.maximum(most.astype(np.int64), 1)
+    return largest_clusters(limits, num_parts, level.num_nodes, excess)
 
 
 def _salt(level: Level, seed: int) -> int:
