@@ -56,7 +56,7 @@ class HeldConfig:
     refines : bool
         Whether a repair improves the cut where there is little to repair.
     gives_up : bool
-        Whether a repair leaves it at single moves if these cost much.
+        Whether a repair leaves the parts as they were if single moves cost much.
     """
 
     level: Level
@@ -118,6 +118,7 @@ def repair_task(_: None, config: HeldConfig) -> float:
     tried first: if they cost little, nothing else is.
     """
     with _held(config) as (graph, parts, sweeper):
+        given = parts.copy()
         sweeper.deal_out_rest(graph, parts)
         is_far_off = graph.overload(parts, sweeper.limits, config.num_parts) > LITTLE_OVERLOAD * config.num_parts
         cut = graph.cut(parts, sweeper.each) if is_far_off else 0
@@ -126,6 +127,7 @@ def repair_task(_: None, config: HeldConfig) -> float:
         left = sweeper.balance(graph, parts)
         if is_far_off and (left > 0.0 or graph.cut(parts, sweeper.each) > LITTLE_LOSS * cut):
             if config.gives_up:
+                parts[:] = given
                 return -1.0
             parts[:] = sweeper.better_by_v_cycle(graph, parts, config.cycles, config.seed)
         for attempt in range(MOST_ATTEMPTS):
