@@ -20,8 +20,8 @@ from daskgraphpart.assignment.fill_parts import fill_parts
 from daskgraphpart.assignment.hierarchy import write_trainers
 from daskgraphpart.assignment.methods.random import assign_random_pass
 from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES, stream_level
-from daskgraphpart.assignment.multilevel.combine import can_be_combined, combine
-from daskgraphpart.assignment.multilevel.initial import partition_level
+from daskgraphpart.assignment.multilevel.combine import KEPT, can_be_combined, combine
+from daskgraphpart.assignment.multilevel.initial import partition_level, run_libraries, try_starts
 from daskgraphpart.assignment.multilevel.level import Level, create_parts
 from daskgraphpart.assignment.multilevel.move_nodes import (
     deal_out_nodes,
@@ -278,12 +278,25 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
         if choice.method == "skewed":
             quick, thorough = choice.candidates
             taken = partition_skewed(level, limits, (quick, thorough), (num_parts, parts), runner)
+        elif choice.method == "portfolio" and len(limits) > 1:
+            taken = _partition_portfolio(task, choice, parts, runner)
         else:
             taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
         taken = _repair(task, taken, parts, runner)
         why = HUBS if taken == BY_DEGREE else choice.why
         return (choice.method if options.method != "auto" else str(taken)), why, choice.need
     return _stream(task, choice, parts, runner)
+
+
+def _partition_portfolio(task: Task, choice: Choice, parts: Region, runner: Runner) -> str:
+    """Combine the best of what several calls give."""
+    level, num_parts, limits = task.level, task.num_parts, task.limits
+    if choice.cycles:
+        found = try_starts(level, num_parts, limits, choice.candidates, runner)[:KEPT]
+    else:
+        found = run_libraries(level, num_parts, limits, choice.candidates, runner)
+    pool = [npy_region(result.path, np.int32, (level.num_nodes,)) for result in found]
+    return combine(level, num_parts, limits, (pool, parts, task.options.seed), runner)
 
 
 def _repair(task: Task, taken: object, parts: Region, runner: Runner) -> object:
@@ -332,7 +345,7 @@ def _better_of(task: Task, taken: object, parts: Region, runner: Runner) -> obje
     """Partition with all constraints known from the start, and take that if it is better."""
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
     if level.adjacency.num_arcs <= MOST_ARCS_TO_COMBINE and can_be_combined(level, runner.resources.memory):
-        return combine(level, num_parts, limits, (parts, options.seed), runner)
+        return combine(level, num_parts, limits, ([parts], parts, options.seed), runner)
     others = create_parts(level, "others.npy")
     multilevel(level, num_parts, limits, coarse_candidates(options)[:2], (others, 1, options.seed), runner)
     for each in (parts, others):

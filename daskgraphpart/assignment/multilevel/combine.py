@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 ROUNDS = 2
 KEPT = 3  # of a round, which the next is made from
 SEEDS = 3  # of each call
-FEW_ARCS = 1_000_000  # of a coarse graph; beyond, there are fewer beginnings
+FEW_ARCS = 1_200_000  # of a graph of which other calls have been made, so that one seed is enough
+MOST_WORK = 500_000  # arcs of a coarse graph, times how often something is tried
 CLUSTER_SHARE = 0.02  # of a part's limit: the most a cluster may weigh
 TOLERANCES = ((0.0, 0.5), (0.25, 0.5), (0.5, 1.0), (1.0, 1.0), (8.0, 1.0))
 """For METIS: of all constraints but the last, 0 for none loosened; and the share of its own that the last one has."""
@@ -74,8 +75,10 @@ def can_be_combined(level: Level, memory: int) -> bool:
     return 2 * (level.adjacency.num_arcs * BYTES_PER_ARC + level.num_nodes * BYTES_PER_NODE) <= memory
 
 
-def combine(level: Level, num_parts: int, limits: np.ndarray, how: tuple[Region, int], runner: Runner) -> str:
-    """Partition a level, beginning with parts that need not be balanced.
+def combine(
+    level: Level, num_parts: int, limits: np.ndarray, how: tuple[list[Region], Region, int], runner: Runner
+) -> str:
+    """Partition a level, beginning with partitions that need not be balanced.
 
     Parameters
     ----------
@@ -85,8 +88,9 @@ def combine(level: Level, num_parts: int, limits: np.ndarray, how: tuple[Region,
         Number of parts.
     limits : int64 array (constraints,)
         Most that a part may weigh.
-    how : Region and int
-        Part of each node, int32, changed; nodes without neighbours may have none (-1). And the seed.
+    how : list of Region, Region and int
+        Parts of each node to begin with, int32; nodes without neighbours may have none (-1). The file that is filled,
+        which may be one of them. And the seed.
     runner : Runner
         What does the work.
 
@@ -95,8 +99,7 @@ def combine(level: Level, num_parts: int, limits: np.ndarray, how: tuple[Region,
     str
         What was done, for the report.
     """
-    parts, seed = how
-    pool = [parts]
+    pool, parts, seed = how
     for number in range(ROUNDS):
         salt = (seed + 1) * 1_000_003 + 977 * number
         coarse, clusters = _coarsen_within(level, limits, pool, salt, runner)
@@ -108,7 +111,7 @@ def combine(level: Level, num_parts: int, limits: np.ndarray, how: tuple[Region,
         pool = _finish(found[:KEPT], config, number, runner)
         shutil.rmtree(coarse.directory, ignore_errors=True)
     writable(parts)[:] = pool[0].read()
-    return f"combined from {SEEDS * len(TOLERANCES)} beginnings, {ROUNDS} times"
+    return f"combined in {ROUNDS} rounds from many beginnings"
 
 
 def _coarsen_within(
@@ -137,7 +140,7 @@ def _calls(coarse: Level, seed: int) -> list[Candidate]:
     if not has_library("metis"):
         return [Candidate("kaminpar", seed + i, "eco") for i in range(SEEDS)]
     last = len(coarse.weights) - 1
-    seeds = SEEDS if coarse.adjacency.num_arcs <= FEW_ARCS else 1
+    seeds = _times(SEEDS, coarse) if coarse.adjacency.total_weight > FEW_ARCS else 1
     return [
         # METIS takes the seeds 0 and 1 for the same
         Candidate("metis", seed + 1 + i, tightness=tight, focus=last if loose else -1, looseness=loose)
@@ -164,10 +167,15 @@ def refine_best(unit: tuple[str, Region], config: FinishConfig) -> tuple[float, 
     with naming(path):
         coarse_parts = np.load(path, allow_pickle=False)
     graph = read_csr(config.coarse)
-    coarse_parts = oscillate(graph, coarse_parts, num_parts, limits, OSCILLATIONS, config.salt)
+    coarse_parts = oscillate(graph, coarse_parts, num_parts, limits, _times(OSCILLATIONS, config.coarse), config.salt)
     graph, clusters = read_csr(config.level), config.clusters.read()
     parts = np.where(clusters >= 0, coarse_parts[clusters], -1).astype(np.int32)
     deal_out_rest(graph, parts, num_parts, limits)
     parts = refine_level(graph, parts, num_parts, limits)
     writable(region)[:] = parts
     return round(graph.overload(parts, limits, num_parts), 9), graph.cut(parts)
+
+
+def _times(most: int, coarse: Level) -> int:
+    """How often something is tried: seldom on a large graph."""
+    return min(most, max(1, MOST_WORK // max(1, coarse.adjacency.num_arcs)))

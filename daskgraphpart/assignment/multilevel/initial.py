@@ -111,6 +111,13 @@ def partition_level(
     return candidates[best]
 
 
+def run_libraries(
+    level: Level, num_parts: int, limits: np.ndarray, candidates: Sequence[Candidate], runner: Runner
+) -> list[Result]:
+    """Partition a level by several calls, of which nothing is refined; nodes without neighbours get -1."""
+    return _run_all(level, num_parts, limits, candidates, 0, runner)
+
+
 def try_starts(
     level: Level, num_parts: int, limits: np.ndarray, starts: Sequence[Candidate | Region], runner: Runner
 ) -> list[Result]:
