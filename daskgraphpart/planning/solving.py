@@ -160,7 +160,8 @@ class Solver:
         count = len(calls)
         read = sum(4 * kept + LIBRARY_READS[call.library] + weights * (call.library == "metis") for call in calls)
         read += (level.nbytes + level.weights_nbytes) * count if cycles else 0
-        memory = max(LIBRARY_START[call.library] + _library_memory(level, call, weighted) for call in calls)
+        # several calls differ: those that run side by side take as much as any on average
+        memory = sum(LIBRARY_START[call.library] + _library_memory(level, call, weighted) for call in calls) // count
         traffic = bytes_of(read, 4 * (kept + level.nodes) * count, memory, LIBRARY)
         seconds = work.of_calls(calls, (level.arcs, level.constraints, cycles), self.runner.resources.workers)
         self.one("partition-graph", file.nbytes * count, traffic, count, seconds)
