@@ -36,7 +36,7 @@ BYTES_PER_SECOND = {
     "merge-arcs": 500e6,
     "merge-ends": 450e6,
     "number-clusters": 80e6,
-    "place-rows": 600e6,
+    "place-rows": 1200e6,
     "refine-cut": 850e6,
     "relabel-nodes": 600e6,
     "resolve-ends": 250e6,
