@@ -111,7 +111,9 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
     if few and side_by_side <= resources.memory and (has_library("kaminpar") or has_library("metis")):
         calls = tuple(c for c in _portfolio(level, num_parts, options) if has_library(c.library))
         why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are refined, and the best is taken"
-        cycles = 1 if arcs > MEDIUM_ARCS else 6 if arcs <= SMALL_ARCS and len(level.weights) > 1 else 3
+        cycles = 1 if arcs > MEDIUM_ARCS else 3
+        if arcs > SMALL_ARCS and len(level.weights) > 1:
+            cycles = 0  # a coarse graph is where several constraints are approached
         return Choice("portfolio", calls, cycles, side_by_side, why)
     if has_library("kaminpar"):
         for compressed in (True,) if arcs > LARGE_ARCS else (False, True):
@@ -126,11 +128,11 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
 def _portfolio(level: Level, num_parts: int, options: AssignOptions) -> list[Candidate]:
     seed, arcs = options.seed, level.adjacency.num_arcs
     calls = [Candidate("kaminpar", seed, "eco"), Candidate("metis", seed, objtype=options.objtype)]
-    if arcs > MEDIUM_ARCS:
+    if arcs > MEDIUM_ARCS or (arcs > SMALL_ARCS and len(level.weights) > 1):
         return calls
     if len(level.weights) > 1:
         calls.append(Candidate("metis", seed, tightness=0.3))
-        calls += focused_calls(level, seed)[: 4 if arcs <= SMALL_ARCS else 2]
+        calls += focused_calls(level, seed)
     calls.append(Candidate("kaminpar", seed + 1, "eco"))
     if arcs <= SMALL_ARCS:
         calls += [Candidate("kaminpar", seed + 2, "eco"), Candidate("metis", seed + 1, recursive=num_parts <= 8)]

@@ -15,14 +15,14 @@ import numpy as np
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import limits_of, parse_balance
-from daskgraphpart.assignment.choose import Choice, choose, coarse_candidates, focused_calls, needs
+from daskgraphpart.assignment.choose import Choice, choose, coarse_candidates
 from daskgraphpart.assignment.coarsened import partition_coarsened
 from daskgraphpart.assignment.fill_parts import fill_parts
 from daskgraphpart.assignment.hierarchy import write_trainers
-from daskgraphpart.assignment.libraries.call import has_library
 from daskgraphpart.assignment.methods.random import assign_random_pass
 from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES, stream_level
-from daskgraphpart.assignment.multilevel.initial import partition_level
+from daskgraphpart.assignment.multilevel.combine import KEPT, can_be_combined, combine
+from daskgraphpart.assignment.multilevel.initial import partition_level, run_libraries, try_starts
 from daskgraphpart.assignment.multilevel.level import Level, create_parts
 from daskgraphpart.assignment.multilevel.move_nodes import (
     deal_out_nodes,
@@ -68,7 +68,7 @@ logger = logging.getLogger(__name__)
 REFINE_CYCLES = 4  # V-cycles in memory at most, where an assignment is refined
 MOST_ATTEMPTS = 4  # at balance, by V-cycles with other clusters
 TIGHTENING = 0.005  # of the limits, for each further attempt
-MOST_ARCS_FOR_METIS = 30_000_000  # beyond, its time and memory are not worth it
+MOST_ARCS_TO_COMBINE = 30_000_000  # beyond, it takes too long
 HUBS = "most edges are among the nodes of highest degree, so that filling parts by degree cuts far less than KaMinPar"
 SOLVING = "solve-"  # begin of the name of a directory
 MULTILEVEL_CYCLES = 2  # V-cycles on disk after the first
@@ -282,12 +282,25 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
         elif choice.method == "coarsened":
             quick, thorough = choice.candidates
             taken = partition_coarsened(level, limits, (quick, thorough), (num_parts, parts), runner)
+        elif choice.method == "portfolio" and len(limits) > 1:
+            taken = _partition_portfolio(task, choice, parts, runner)
         else:
             taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
         taken = _repair(task, taken, parts, runner)
         why = HUBS if taken == BY_DEGREE else choice.why
         return (choice.method if options.method != "auto" else str(taken)), why, choice.need
     return _stream(task, choice, parts, runner)
+
+
+def _partition_portfolio(task: Task, choice: Choice, parts: Region, runner: Runner) -> str:
+    """Combine the best of what several calls give."""
+    level, num_parts, limits = task.level, task.num_parts, task.limits
+    if choice.cycles:
+        found = try_starts(level, num_parts, limits, choice.candidates, runner)[:KEPT]
+    else:
+        found = run_libraries(level, num_parts, limits, choice.candidates, runner)
+    pool = [npy_region(result.path, np.int32, (level.num_nodes,)) for result in found]
+    return combine(level, num_parts, limits, (pool, parts, task.options.seed), runner)
 
 
 def _repair(task: Task, taken: object, parts: Region, runner: Runner) -> object:
@@ -334,10 +347,12 @@ def _is_mended(task: Task, parts: Region, runner: Runner) -> bool:
 
 
 def _better_of(task: Task, taken: object, parts: Region, runner: Runner) -> object:
-    """Take what another method gives if it is better, and improve what is taken."""
+    """Partition with all constraints known from the start, and take that if it is better."""
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
+    if level.adjacency.num_arcs <= MOST_ARCS_TO_COMBINE and can_be_combined(level, runner.resources.memory):
+        return combine(level, num_parts, limits, ([parts], parts, options.seed), runner)
     others = create_parts(level, "others.npy")
-    other = _other_method(task, others, runner)
+    multilevel(level, num_parts, limits, coarse_candidates(options)[:2], (others, 1, options.seed), runner)
     for each in (parts, others):
         balance(level, each, num_parts, limits, runner)
     values = [
@@ -346,28 +361,9 @@ def _better_of(task: Task, taken: object, parts: Region, runner: Runner) -> obje
     ]
     if values[1] < values[0]:
         Path(others.path).replace(parts.path)
-        taken = other
+        taken = "multilevel"
     improve(level, parts, num_parts, limits, (1, options.seed + 1), runner)
     return taken
-
-
-def _other_method(task: Task, others: Region, runner: Runner) -> object:
-    """Partition with all constraints known from the start: by METIS if the graph is not too large, or multilevel."""
-    level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
-    metis_fits = needs(level)["metis"] <= runner.resources.memory and has_library("metis")
-    if not (metis_fits and level.adjacency.num_arcs <= MOST_ARCS_FOR_METIS):
-        multilevel(level, num_parts, limits, coarse_candidates(options)[:2], (others, 1, options.seed), runner)
-        return "multilevel"
-    values, calls = [], focused_calls(level, options.seed)[:2]
-    each = [create_parts(level, f"others-{i}.npy") for i in range(len(calls))]
-    for call, parts in zip(calls, each, strict=True):
-        partition_level(level, num_parts, limits, (call,), (0, parts), runner)
-        improve(level, parts, num_parts, limits, (REFINE_CYCLES, options.seed), runner)
-        left = overload_of(level, parts, num_parts, limits, runner)
-        values.append((left, measure_cut(level, parts, runner)[0]))
-    best = values.index(min(values))
-    Path(each[best].path).replace(others.path)
-    return calls[best]
 
 
 def _stream(task: Task, choice: Choice, parts: Region, runner: Runner) -> tuple[str, str, int]:

@@ -195,13 +195,29 @@ def refine_fm(indptr, indices, weights, parts, node_weights, loads, limits, pati
 
 
 @njit(cache=True, nogil=True)
-def relieve(indptr, indices, weights, parts, node_weights, loads, limits):  # type: ignore[no-untyped-def]
+def _relief_of(node, indptr, indices, weights, parts, node_weights, loads, limits, bound):  # type: ignore[no-untyped-def]
+    """Best part to move an overloaded part's node to, and how good that is."""
+    for i in range(indptr[node], indptr[node + 1]):
+        bound[parts[indices[i]]] += weights[i]
+    best, score = _best_relief(node, parts[node], bound, node_weights, loads, limits)
+    for i in range(indptr[node], indptr[node + 1]):
+        bound[parts[indices[i]]] = 0
+    return best, score
+
+
+@njit(cache=True, nogil=True)
+def relieve(indptr, indices, weights, parts, node_weights, loads, limits, most_work):  # type: ignore[no-untyped-def]
     """Move nodes out of overloaded parts, at the least loss of cut per relief, until no move helps.
+
+    Neighbours of a node that has moved are looked at again, so that what moves grows from the border on and is not
+    picked from everywhere.
 
     Parameters
     ----------
     indptr, indices, weights, parts, node_weights, loads, limits
         As in `refine_fm`.
+    most_work : int
+        Arcs that may be looked at because neighbours have moved.
 
     Returns
     -------
@@ -212,7 +228,7 @@ def relieve(indptr, indices, weights, parts, node_weights, loads, limits):  # ty
     heap, places = np.empty(num_nodes, np.int32), np.full(num_nodes, -1, np.int32)
     keys = np.empty(num_nodes, np.float64)
     bound = np.zeros(num_parts, np.int64)
-    size = 0
+    size, work = 0, np.int64(0)
     if overload(loads, limits) == 0.0:
         return 0.0
     for node in range(num_nodes):
@@ -222,21 +238,13 @@ def relieve(indptr, indices, weights, parts, node_weights, loads, limits):  # ty
             over |= loads[old, c] > limits[c] and node_weights[node, c] > 0
         if not over:
             continue
-        for i in range(indptr[node], indptr[node + 1]):
-            bound[parts[indices[i]]] += weights[i]
-        best, score = _best_relief(node, old, bound, node_weights, loads, limits)
-        for i in range(indptr[node], indptr[node + 1]):
-            bound[parts[indices[i]]] = 0
+        best, score = _relief_of(node, indptr, indices, weights, parts, node_weights, loads, limits, bound)
         if best >= 0:
             size = _put(heap, places, keys, size, node, score)
     while size > 0:
         node = heap[0]
         old = parts[node]
-        for i in range(indptr[node], indptr[node + 1]):
-            bound[parts[indices[i]]] += weights[i]
-        best, score = _best_relief(node, old, bound, node_weights, loads, limits)
-        for i in range(indptr[node], indptr[node + 1]):
-            bound[parts[indices[i]]] = 0
+        best, score = _relief_of(node, indptr, indices, weights, parts, node_weights, loads, limits, bound)
         if best < 0:
             size = _remove(heap, places, keys, size, node)
             continue
@@ -253,4 +261,15 @@ def relieve(indptr, indices, weights, parts, node_weights, loads, limits):  # ty
             loads[best, c] += node_weights[node, c]
         if overload(loads, limits) == 0.0:
             break
+        for i in range(indptr[node], indptr[node + 1]):
+            other = indices[i]
+            degree = indptr[other + 1] - indptr[other]
+            if places[other] < 0 or degree > HUB or work >= most_work:
+                continue
+            work += degree
+            best, score = _relief_of(other, indptr, indices, weights, parts, node_weights, loads, limits, bound)
+            if best >= 0:
+                size = _put(heap, places, keys, size, other, score)
+            else:
+                size = _remove(heap, places, keys, size, other)
     return overload(loads, limits)

@@ -20,8 +20,11 @@ from daskgraphpart.assignment.choose import (
 )
 from daskgraphpart.assignment.coarsened import CYCLES
 from daskgraphpart.assignment.coarsened import SWEEPS as COARSENED_SWEEPS
+from daskgraphpart.assignment.libraries.call import Candidate
 from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES
 from daskgraphpart.assignment.multilevel.cluster_nodes import SWEEPS as CLUSTER_SWEEPS
+from daskgraphpart.assignment.multilevel.combine import BYTES_PER_ARC as COMBINING
+from daskgraphpart.assignment.multilevel.combine import KEPT, ROUNDS, TOLERANCES
 from daskgraphpart.assignment.multilevel.initial import MANY_ARCS
 from daskgraphpart.assignment.multilevel.move_nodes import SWEEPS as MOVE_SWEEPS
 from daskgraphpart.assignment.pipeline import MULTILEVEL_CYCLES, REFINE_CYCLES
@@ -33,7 +36,6 @@ from daskgraphpart.planning.traffic import IN_PLACE, Traffic
 if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.assignment.choose import Choice
-    from daskgraphpart.assignment.libraries.call import Candidate
     from daskgraphpart.assignment.pipeline import Task
     from daskgraphpart.planning.rehearsal import Rehearsal
 
@@ -125,7 +127,10 @@ class Solver:
         elif choice.method == "coarsened":
             self.coarsened(level, choice)
         else:
-            self.libraries(level, choice.candidates, choice.cycles)
+            combines = choice.method == "portfolio" and level.constraints > 1
+            self.libraries(level, choice.candidates, choice.cycles, takes=not combines)
+            if combines:
+                self.combine(level, KEPT if choice.cycles else len(choice.candidates))
         self.repair(level, refines)
 
     def coarsened(self, level: Sizes, choice: Choice) -> None:
@@ -140,8 +145,26 @@ class Solver:
         if level.constraints == 1:
             self.refine_blocks(level)
 
-    def libraries(self, level: Sizes, calls: tuple[Candidate, ...], cycles: int) -> None:
-        """Note the export and the calls of libraries."""
+    def combine(self, level: Sizes, pool: int) -> None:
+        """Note the rounds on coarse graphs, see `assignment.multilevel.combine`."""
+        for _ in range(ROUNDS):
+            self.one("overlay-parts", 4 * level.nodes, bytes_of(4 * level.nodes * pool, 4 * level.nodes))
+            coarse = self.coarsen(level)
+            for _ in range(pool):
+                self.one("restrict-parts", 4 * level.nodes, bytes_of(8 * level.nodes, 0))
+            calls = tuple(Candidate("metis", tightness=tight) for _, tight in TOLERANCES)
+            self.libraries(coarse, calls, 1, takes=False, starts=pool)
+            pool = KEPT
+            traffic = bytes_of(
+                pool * (level.nbytes + level.weights_nbytes + 4 * level.nodes), 0, COMBINING * level.arcs
+            )
+            self.one("refine-best", pool * level.nbytes, traffic, pool, work.of_cycles(level.arcs, 1))
+            self.runner.disk.remove(level.below)
+
+    def libraries(
+        self, level: Sizes, calls: tuple[Candidate, ...], cycles: int, takes: bool = True, starts: int = 0
+    ) -> None:
+        """Note the export and the calls of libraries, and parts that are refined with what these give."""
         kept = level.nodes - level.isolated
         numbers = 4 * level.nodes if level.isolated else 0
         if level.isolated:
@@ -157,15 +180,17 @@ class Solver:
         read, written = level.weights_nbytes + numbers, weights + 8 * kept
         self.one("export-weights", weights, bytes_of(read, written, place=LIBRARY))
         # the file is mapped by both libraries, not read
-        count = len(calls)
+        count = len(calls) + starts
         read = sum(4 * kept + LIBRARY_READS[call.library] + weights * (call.library == "metis") for call in calls)
+        read += 4 * kept * starts
         read += (level.nbytes + level.weights_nbytes) * count if cycles else 0
         # several calls differ: those that run side by side take as much as any on average
         memory = sum(LIBRARY_START[call.library] + _library_memory(level, call, weighted) for call in calls) // count
         traffic = bytes_of(read, 4 * (kept + level.nodes) * count, memory, LIBRARY)
         seconds = work.of_calls(calls, (level.arcs, level.constraints, cycles), self.runner.resources.workers)
         self.one("partition-graph", file.nbytes * count, traffic, count, seconds)
-        self.one("take-parts", 4 * level.nodes, bytes_of(0, 4 * level.nodes))
+        if takes:
+            self.one("take-parts", 4 * level.nodes, bytes_of(0, 4 * level.nodes))
         self.runner.disk.remove(LIBRARY)
 
     def repair(self, level: Sizes, refines: bool) -> None:

@@ -68,10 +68,22 @@ def test_relief_lowers_the_overload_and_keeps_the_loads_right(problem: tuple) ->
     graph, parts, num_parts, limits = problem
     loads = graph.loads(parts, num_parts)
     before = overload(loads, limits)
-    left = relieve(graph.indptr, graph.indices, graph.weights, parts, graph.node_weights, loads, limits)
+    left = relieve(graph.indptr, graph.indices, graph.weights, parts, graph.node_weights, loads, limits, 1000)
     assert left <= before + 1e-9
     assert np.array_equal(loads, graph.loads(parts, num_parts))
     assert left == pytest.approx(overload(loads, limits))
+
+
+def test_relief_takes_nodes_from_the_border_inwards() -> None:
+    n, half = 40, 20
+    indptr = np.concatenate([[0, 1], 1 + 2 * np.arange(1, n - 1), [2 * n - 2]]).astype(np.int64)
+    indices = np.concatenate([[1], np.stack([np.arange(n - 2), np.arange(2, n)], axis=1).ravel(), [n - 2]])
+    graph = Csr(indptr, indices.astype(np.int32), np.ones(2 * n - 2, np.int64), np.ones((n, 1), np.int64))
+    parts = (np.arange(n) >= 30).astype(np.int32)
+    limits, loads = np.array([half]), graph.loads(parts, 2)
+    args = (graph.indptr, graph.indices, graph.weights, parts, graph.node_weights, loads, limits)
+    assert relieve(*args, 1000) == 0.0
+    assert np.array_equal(parts, (np.arange(n) >= half).astype(np.int32))
 
 
 @given(problems())

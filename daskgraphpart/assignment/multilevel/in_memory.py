@@ -24,6 +24,7 @@ LEAST_SHRINKAGE = 0.9
 MOST_STAGES = 5  # in which limits that are exceeded are approached
 FIRST_ROOM = 0.17  # over a limit: at least, in the first of these stages
 LITTLE_EXCESS = 0.05  # over a limit: no stages
+OSCILLATION_ROOMS, OSCILLATION_STAGES = (0.3, 0.2, 0.1, 0.05), 3
 ONE_SLAB = 62  # shift by which all nodes fall into one slab
 
 BYTES_PER_ARC = 4 + 8 + 40  # neighbour, weight; contraction: keys, weights, arcs before and after merging
@@ -115,6 +116,32 @@ def _refine_from(
     return best
 
 
+def settle(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, seed: int) -> np.ndarray:
+    """Come close to the limits and keep them, with as little work as tells how good a beginning is."""
+    parts = _approach(graph, parts, num_parts, limits, seed)
+    return _refine_from(graph, parts, num_parts, limits, 1, seed)
+
+
+def oscillate(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, rounds: int, seed: int) -> np.ndarray:
+    """Loosen limits and tighten them again, several times, and return the best parts: tight limits hold moves up."""
+    best, best_value = parts, _value(graph, parts, num_parts, limits)
+    for number in range(rounds):
+        salt = (seed + 1) * 1_000_003 + 10_007 * number
+        parts, room = best, OSCILLATION_ROOMS[number % len(OSCILLATION_ROOMS)]
+        # all limits, or each of them more than the others
+        share = np.full(limits.size, 1.0 if number % (limits.size + 1) == 0 else 0.3)
+        share[number % (limits.size + 1) - 1] = 1.0
+        for stage in range(OSCILLATION_STAGES):
+            relaxed = np.ceil(limits * (1 + room * share)).astype(np.int64)
+            parts = _v_cycle(graph, parts.copy(), num_parts, relaxed, salt + 1009 * stage)
+            room /= 2
+        parts = _v_cycle(graph, parts.copy(), num_parts, limits, salt - 1009)
+        value = _value(graph, parts, num_parts, limits)
+        if value < best_value:
+            best, best_value = parts, value
+    return best
+
+
 def _approach(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, seed: int) -> np.ndarray:
     """Come close to limits of several constraints in stages: with room to move, the cut falls while balance improves.
 
@@ -146,14 +173,15 @@ def _v_cycle(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, 
             coarse_parts[clusters] = parts
             coarse_parts = _v_cycle(coarse, coarse_parts, num_parts, limits, salt + 101)
             parts = coarse_parts[clusters]
-    return _refine_level(graph, parts, num_parts, limits)
+    return refine_level(graph, parts, num_parts, limits)
 
 
-def _refine_level(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray) -> np.ndarray:
+def refine_level(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray) -> np.ndarray:
+    """Restore balance and improve the cut by moves of single nodes, in place; return the parts."""
     loads = graph.loads(parts, num_parts)
     args = (graph.indptr, graph.indices, graph.weights, parts, graph.node_weights, loads, limits)
-    relieve(*args)
     patience, most_work = max(200, graph.num_nodes // 50), 20 * graph.indices.size + 1000
+    relieve(*args, most_work)
     for _ in range(MOST_PASSES):
         if refine_fm(*args, patience, most_work) <= 0:
             break

@@ -11,7 +11,7 @@ import numpy as np
 from daskgraphpart.adjacency.export import export_graph
 from daskgraphpart.assignment.libraries.call import Candidate, Exported, run_library
 from daskgraphpart.assignment.multilevel.cluster_nodes import ROWS_PER_READ, isolated_nodes
-from daskgraphpart.assignment.multilevel.in_memory import Csr, refine
+from daskgraphpart.assignment.multilevel.in_memory import Csr, refine, settle
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.moves import deal_out
 from daskgraphpart.storage.atomic import naming
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MANY_ARCS = 20_000_000
 FEW_PARALLEL = 1.1  # mean weight of an arc up to which parallel edges are rare
+SETTLED = -1  # instead of a number of V-cycles
 SCALE = 1000  # average weight of a node when several constraints are made into one
 
 
@@ -45,7 +46,7 @@ class PartitionConfig:
     limits : tuple of int
         Most that a part may weigh, by constraint.
     cycles : int
-        V-cycles of refinement in memory after the library; 0 for none.
+        V-cycles of refinement in memory after the library; 0 for none, `SETTLED` for just enough to compare.
     """
 
     level: Level
@@ -62,6 +63,11 @@ class Result:
     overload: float
     cut: int
     path: str
+
+    @property
+    def value(self) -> tuple[float, int]:
+        """What is to be small."""
+        return self.overload, self.cut
 
 
 def partition_level(
@@ -96,6 +102,46 @@ def partition_level(
         The one that was taken.
     """
     cycles, parts = how
+    results = _run_all(level, num_parts, limits, candidates, cycles, runner)
+    best = min(range(len(results)), key=lambda i: (results[i].value, i))
+    Path(results[best].path).replace(level.file("best.npy"))
+    runner.run(Pass("take-parts", take_parts, [level.file("best.npy")], parts, [parts.nbytes]))
+    for result in results:
+        Path(result.path).unlink(missing_ok=True)
+    return candidates[best]
+
+
+def run_libraries(
+    level: Level, num_parts: int, limits: np.ndarray, candidates: Sequence[Candidate], runner: Runner
+) -> list[Result]:
+    """Partition a level by several calls, of which nothing is refined; nodes without neighbours get -1."""
+    return _run_all(level, num_parts, limits, candidates, 0, runner)
+
+
+def try_starts(
+    level: Level, num_parts: int, limits: np.ndarray, starts: Sequence[Candidate | Region], runner: Runner
+) -> list[Result]:
+    """Partition a level in several ways, by libraries or from given parts, as far as it takes to compare them.
+
+    Returns
+    -------
+    list of Result
+        The best first; of equal ones there is one.
+    """
+    results = _run_all(level, num_parts, limits, starts, SETTLED, runner)
+    distinct = {result.value: result for result in reversed(results)}
+    return [distinct[value] for value in sorted(distinct)]
+
+
+def _run_all(
+    level: Level,
+    num_parts: int,
+    limits: np.ndarray,
+    starts: Sequence[Candidate | Region],
+    cycles: int,
+    runner: Runner,
+) -> list[Result]:
+    candidates = [start for start in starts if isinstance(start, Candidate)]
     isolated = level.adjacency.num_isolated
     numbers = None
     if isolated:
@@ -106,14 +152,11 @@ def partition_level(
     file = export_graph(level.adjacency, level.file("graph.parhip"), numbers, wanted, runner)
     exported = _describe(file, level, num_parts, limits, numbers, runner)
     config = PartitionConfig(level, exported, numbers, tuple(int(limit) for limit in limits), cycles)
-    units = list(enumerate(candidates))
+    units = list(enumerate(starts))
     results = runner.run(Pass("partition-graph", run_candidate, units, config, [file.nbytes for _ in units]))
-    best = min(range(len(results)), key=lambda i: (results[i].overload, results[i].cut, i))
-    Path(results[best].path).replace(level.file("best.npy"))
-    runner.run(Pass("take-parts", take_parts, [level.file("best.npy")], parts, [parts.nbytes]))
-    for path in (file.path, exported.node_weights, *(r.path for r in results), *([numbers.path] if numbers else [])):
+    for path in (file.path, exported.node_weights, *([numbers.path] if numbers else [])):
         Path(path).unlink(missing_ok=True)
-    return candidates[best]
+    return list(results)
 
 
 def _weights_matter(level: Level) -> bool:
@@ -182,21 +225,26 @@ def export_weights(
     return totals.tolist(), int(np.ceil(combined * slack / num_parts))
 
 
-def run_candidate(unit: tuple[int, Candidate], config: PartitionConfig) -> Result:
-    """Run one candidate, deal out isolated nodes and refine; write the part of each node."""
-    index, candidate = unit
+def run_candidate(unit: tuple[int, Candidate | Region], config: PartitionConfig) -> Result:
+    """Run one candidate, or read given parts, deal out isolated nodes and refine; write the part of each node."""
+    index, start = unit
     level, num_parts = config.level, config.exported.num_parts
-    found = run_library(candidate, config.exported, Path(level.directory), f"candidate-{index}")
-    if config.numbers is not None:
-        parts = np.full(level.num_nodes, -1, np.int32)
-        parts[config.numbers.memmap() >= 0] = found
-    else:
+    if isinstance(start, Candidate):
+        found, seed = run_library(start, config.exported, Path(level.directory), f"candidate-{index}"), start.seed
         parts = found
+        if config.numbers is not None:
+            parts = np.full(level.num_nodes, -1, np.int32)
+            parts[config.numbers.memmap() >= 0] = found
+    else:
+        parts, seed = start.read(), index
     overload, cut = 0.0, 0
     if config.cycles:
         graph, limits = read_csr(level), np.array(config.limits, np.int64)
         deal_out_rest(graph, parts, num_parts, limits)
-        parts = refine(graph, parts, num_parts, limits, config.cycles, candidate.seed)
+        if config.cycles == SETTLED:
+            parts = settle(graph, parts, num_parts, limits, seed)
+        else:
+            parts = refine(graph, parts, num_parts, limits, config.cycles, seed)
         overload, cut = round(graph.overload(parts, limits, num_parts), 9), graph.cut(parts)
     path = level.file(f"candidate-{index}.npy")
     save_npy(path, parts)

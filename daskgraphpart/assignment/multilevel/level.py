@@ -70,5 +70,5 @@ def rounds_of(num_blocks: int) -> list[tuple[int, int]]:
     Blocks of one round run side by side and do not see each other's decisions. How many there are depends on the graph
     alone, so that the result does not depend on the number of workers.
     """
-    together = 4 * max(1, round(num_blocks / 32))  # a multiple of the usual numbers of cores, so that none waits
+    together = max(4, -(-num_blocks // 8))
     return [(first, min(first + together, num_blocks)) for first in range(0, num_blocks, together)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -98,8 +99,14 @@ def run(channel: socket.socket) -> None:
     channel : socket
         Our end of the channel.
     """
+    logging.getLogger("distributed.worker").addFilter(_is_news)
     default_initializer()  # random numbers of its own, as in any worker of dask
     asyncio.run(_live(channel))
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a record says what nobody knows: if the scheduler, in our client, does not answer, the cluster ends."""
+    return "with scheduler during heartbeat" not in str(record.msg)
 
 
 async def _live(channel: socket.socket) -> None:
