@@ -24,6 +24,8 @@ LEVEL_BETWEEN = 0.96
 """Arcs of one level that lead from cluster to cluster."""
 LEVEL_WEIGHT, LEVEL_DENSITY = 0.9, 0.4
 """Weight of the arcs that is left on coarser levels, and the share of all pairs of nodes that it is spread over."""
+COMBINED_ARCS = 0.72
+"""Arcs that are left at most on the coarse graph on which partitions are combined."""
 CUT_OF_METHODS = {"ldg": 0.75, "fennel": 0.65}
 """Edges that are cut, as a share of those that random owners cut; others as `CUT_OF_PARTITIONERS`."""
 CUT_OF_PARTITIONERS = 0.55

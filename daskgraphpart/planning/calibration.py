@@ -92,14 +92,15 @@ def _disk(directory: Path) -> tuple[float, float, float]:
 def _kernel() -> tuple[float, float]:
     """Seconds of grouping some rows by owner, and how many others want a processor meanwhile.
 
-    The seconds are processor time, the fastest of many rounds. Others count by the load average of the last minute too,
-    and the lower number is taken: what has ended does not matter, nor does what runs for a moment.
+    The seconds are processor time, the fastest of many rounds. Others count by the load average of the last minute, by
+    who runs now, and by the share of a processor that the kernel got; the lowest is taken: what has ended does not
+    matter, nor what runs for a moment, nor what has to wait for us.
     """
     owners = (np.arange(KERNEL_ROWS) * 2654435761 % 251).astype(np.uint8)
     starts = group_starts(np.bincount(owners, minlength=256))[:-1]
     positions = np.empty(KERNEL_ROWS, np.int64)
     group_positions(owners[:1], starts.copy(), positions[:1])  # compiled, or loaded
-    first, sampled, fastest = time.monotonic(), 0.0, float("inf")
+    first, sampled, fastest, used = time.monotonic(), 0.0, float("inf"), time.thread_time()
     running = []
     while (now := time.monotonic()) - first < KERNEL_SECONDS:
         cursors, started = starts.copy(), time.thread_time()
@@ -108,7 +109,11 @@ def _kernel() -> tuple[float, float]:
         if now - sampled > SECONDS_BETWEEN_SAMPLES:
             running.append(_running())
             sampled = now
-    return fastest, min(os.getloadavg()[0], sum(running) / len(running))
+    share = (time.thread_time() - used) / (time.monotonic() - first)
+    processors = len(os.sched_getaffinity(0))
+    # who leaves one of several processors to us is not seen by the share
+    waited_for = max(processors / max(share, 0.01) - 1, processors - 1)
+    return fastest, min(os.getloadavg()[0], sum(running) / len(running), waited_for)
 
 
 def _running() -> int:

@@ -57,11 +57,11 @@ class Sizes:
         """Arcs that lead from cluster to cluster."""
         return int(self.arcs * LEVEL_BETWEEN)
 
-    def coarser(self) -> Sizes:
-        """Sizes of the next level."""
+    def coarser(self, most_left: float = 1.0) -> Sizes:
+        """Sizes of the next level, which has a share of the arcs at most."""
         nodes = int((self.nodes - self.isolated) * LEVEL_NODES)
         drawn = int(distinct(LEVEL_DENSITY * nodes * nodes, LEVEL_WEIGHT * self.weight))
-        arcs, before = min(drawn, self.arcs_between), self.arcs_between
+        arcs, before = min(drawn, self.arcs_between, int(most_left * self.arcs)), self.arcs_between
         most = most_arcs_of_block(before, self.block_arcs)
         return Sizes(nodes, 0, arcs, self.weight, 8 * nodes + 12 * arcs, -(-before // most), self.constraints, most, 8)
 

@@ -29,7 +29,7 @@ from daskgraphpart.assignment.multilevel.initial import MANY_ARCS
 from daskgraphpart.assignment.multilevel.move_nodes import SWEEPS as MOVE_SWEEPS
 from daskgraphpart.assignment.pipeline import MULTILEVEL_CYCLES, REFINE_CYCLES
 from daskgraphpart.planning import work
-from daskgraphpart.planning.assumptions import RELIEFS
+from daskgraphpart.planning.assumptions import COMBINED_ARCS, RELIEFS
 from daskgraphpart.planning.levels import Sizes, sizes_of
 from daskgraphpart.planning.traffic import IN_PLACE, Traffic
 
@@ -149,15 +149,14 @@ class Solver:
         """Note the rounds on coarse graphs, see `assignment.multilevel.combine`."""
         for _ in range(ROUNDS):
             self.one("overlay-parts", 4 * level.nodes, bytes_of(4 * level.nodes * pool, 4 * level.nodes))
-            coarse = self.coarsen(level)
+            coarse = self.coarsen(level, shrinks_to=COMBINED_ARCS)
             for _ in range(pool):
                 self.one("restrict-parts", 4 * level.nodes, bytes_of(8 * level.nodes, 0))
             calls = tuple(Candidate("metis", tightness=tight) for _, tight in TOLERANCES)
             self.libraries(coarse, calls, 1, takes=False, starts=pool)
             pool = KEPT
-            traffic = bytes_of(
-                pool * (level.nbytes + level.weights_nbytes + 4 * level.nodes), 0, COMBINING * level.arcs
-            )
+            read = level.nbytes + level.weights_nbytes + 4 * level.nodes + coarse.nbytes + coarse.weights_nbytes
+            traffic = bytes_of(pool * read, 0, COMBINING * level.arcs)
             self.one("refine-best", pool * level.nbytes, traffic, pool, work.of_cycles(level.arcs, 1))
             self.runner.disk.remove(level.below)
 
@@ -184,7 +183,8 @@ class Solver:
         read = sum(4 * kept + LIBRARY_READS[call.library] + weights * (call.library == "metis") for call in calls)
         read += 4 * kept * starts
         read += (level.nbytes + level.weights_nbytes) * count if cycles else 0
-        memory = max(LIBRARY_START[call.library] + _library_memory(level, call, weighted) for call in calls)
+        # several calls differ: those that run side by side take as much as any on average
+        memory = sum(LIBRARY_START[call.library] + _library_memory(level, call, weighted) for call in calls) // count
         traffic = bytes_of(read, 4 * (kept + level.nodes) * count, memory, LIBRARY)
         seconds = work.of_calls(calls, (level.arcs, level.constraints, cycles), self.runner.resources.workers)
         self.one("partition-graph", file.nbytes * count, traffic, count, seconds)
@@ -249,8 +249,8 @@ class Solver:
         self.runner.disk.remove(level.below)
         self.refine_blocks(level)
 
-    def coarsen(self, level: Sizes, sweeps: int = CLUSTER_SWEEPS) -> Sizes:
-        """Note one step of coarsening; return the sizes of the coarser graph."""
+    def coarsen(self, level: Sizes, sweeps: int = CLUSTER_SWEEPS, shrinks_to: float = 1.0) -> Sizes:
+        """Note one step of coarsening, to a share of the arcs at most; return the sizes of the coarser graph."""
         nodes, weights = level.nodes, level.weights_nbytes
         self.runner.disk.write({level.below: 12 * nodes + weights})  # labels, proposals, favorites, loads
         self.one("cluster-nodes", weights, bytes_of(weights, 4 * nodes + weights))
@@ -259,7 +259,7 @@ class Solver:
             self.one("cluster-nodes", level.nbytes, bytes_of(read, 8 * nodes, level.block_memory), level.blocks + 8)
         read = 4 * nodes + weights + 8 * nodes * (level.isolated > 0)
         self.one("number-clusters", 4 * nodes, bytes_of(read, 0, 12 * nodes + (16 << 20)))
-        coarse, arcs, item = level.coarser(), level.arcs_between, 8 + level.weight_nbytes
+        coarse, arcs, item = level.coarser(shrinks_to), level.arcs_between, 8 + level.weight_nbytes
         memory = 2 * level.block_memory
         self.one("contract", level.nbytes, bytes_of(level.nbytes, item * arcs, memory, ARCS), level.blocks)
         memory = BYTES_PER_BLOCK_ARC * arcs // max(1, coarse.blocks)
