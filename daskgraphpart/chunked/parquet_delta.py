@@ -1,10 +1,9 @@
-"""Lengths of strings in pages of parquet, where they are encoded as differences, before pyarrow believes them.
+"""Numbers and lengths of strings in pages of parquet, encoded as differences: looked at before pyarrow believes them.
 
 In the encodings DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY a page begins with the lengths of its strings, of which
 pyarrow believes the count, and in the latter also how long the beginnings are that strings share with the one before:
-it takes memory for all of them first, whatever the page has. Both are inside the compressed page, so it is decompressed
-here once more. In DELTA_BINARY_PACKED nothing is taken for a count, only up to 128 MiB of addresses for widths, which
-are not touched beyond the page: such pages, of integers, are frequent, and are not looked at.
+it takes memory for all of them first, whatever the page has. In DELTA_BINARY_PACKED, of integers, it believes the
+number of widths. All that is inside the compressed page, so pages of these encodings are decompressed here once more.
 
 Source: parquet-format 2.11, Encodings.md; where each part begins, as in parquet-cpp (decoder.cc of Arrow 22).
 """
@@ -20,8 +19,8 @@ from daskgraphpart.chunked.thrift_compact import I32, CompactReader, ThriftEndEr
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY = 6, 7
-LENGTH_ENCODINGS = (DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY)
+DELTA_BINARY_PACKED, DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY = 5, 6, 7
+DELTA_ENCODINGS = (DELTA_BINARY_PACKED, DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY)
 RLE = 3
 MOST_BLOCK = 1 << 16
 """Values of a block: writers make blocks of 128 to 2,048."""
@@ -39,7 +38,6 @@ class _Head(NamedTuple):
     """What stands in front of numbers that are encoded as differences: how many there are, and how they are packed."""
 
     total: int
-    first: int
     num_parts: int  # of a block
     part: int  # numbers in a part, which have the same width
 
@@ -57,7 +55,7 @@ def decompress(content: bytes, codec: str, nbytes: int) -> bytes:
     if not content:
         return content  # no value but nulls
     if codec not in _CODEC_NAMES:
-        raise ThriftError(f"strings of lengths that are compressed by {codec}", 0)
+        raise ThriftError(f"differences that are compressed by {codec}", 0)
     try:
         return bytes(Codec(_CODEC_NAMES[codec]).decompress(content, nbytes, asbytes=True))
     except (OSError, ValueError) as fault:
@@ -82,15 +80,15 @@ def pass_levels(content: bytes, encodings: Iterable[int]) -> bytes:
     return content[at:]
 
 
-def check_lengths(content: bytes, encoding: int, num_values: int) -> None:
-    """Look at the lengths of strings.
+def check_delta(content: bytes, encoding: int, num_values: int) -> None:
+    """Look at the head of numbers, or at the lengths of strings.
 
     Parameters
     ----------
     content : bytes
         What the page has behind its levels, decompressed.
     encoding : int
-        One of `LENGTH_ENCODINGS`.
+        One of `DELTA_ENCODINGS`.
     num_values : int
         Values of the page, with nulls.
 
@@ -102,6 +100,9 @@ def check_lengths(content: bytes, encoding: int, num_values: int) -> None:
     if not content:
         return
     reader = CompactReader(content)
+    if encoding == DELTA_BINARY_PACKED:
+        _read_head(reader, num_values)
+        return
     most = min(num_values, max(MOST_VALUES, len(content)))
     if encoding == DELTA_LENGTH_BYTE_ARRAY:
         _read_head(reader, most)
@@ -125,24 +126,24 @@ def check_lengths(content: bytes, encoding: int, num_values: int) -> None:
 
 def _read_head(reader: CompactReader, most: int) -> _Head:
     block, num_parts, count = reader.u32(), reader.u32(), reader.u32()
-    first = reader.i32(I32)
     is_block = 0 < block <= MOST_BLOCK and block % 128 == 0
     if not is_block or not num_parts or block % num_parts or block // num_parts % 32:
-        raise ThriftError(f"blocks of {block:,} lengths in {num_parts:,} parts", reader.at)
+        raise ThriftError(f"blocks of {block:,} values in {num_parts:,} parts", reader.at)
     if count > most:
-        raise ThriftError(f"{count:,} lengths where there are at most {most:,}", reader.at)
-    return _Head(count, first, num_parts, block // num_parts)
+        raise ThriftError(f"{count:,} values where there are at most {most:,}", reader.at)
+    return _Head(count, num_parts, block // num_parts)
 
 
 def _read_numbers(reader: CompactReader, content: bytes, most: int) -> np.ndarray:
     """Numbers of 32 bits, as int64; `reader` is then behind them."""
     head = _read_head(reader, most)
+    first = reader.i32(I32)
     starts, widths, least = _find_parts(reader, content, head)
     steps = np.repeat(np.array(least, np.int64).astype(np.uint32), head.part)
     _add_packed(steps, np.frombuffer(content, np.uint8), np.array(starts, np.int64), np.array(widths, np.int64))
     numbers = np.empty(head.total, np.uint32)
     if head.total:
-        numbers[:1] = np.array([head.first]).astype(np.uint32)
+        numbers[:1] = np.array([first]).astype(np.uint32)
         numbers[1:] = steps[: head.total - 1]
     return np.cumsum(numbers, dtype=np.uint32).view(np.int32).astype(np.int64)
 

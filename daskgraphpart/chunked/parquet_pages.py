@@ -4,7 +4,7 @@ pyarrow takes as much memory as the header of a page says, up to 2 GiB, before i
 hostile or damaged file of a kilobyte would take 2 GiB for seconds. A page cannot be longer than its column chunk,
 cannot become longer than its codec allows, and its values do not need more bytes than their type has.
 
-What the header does not say, how many lengths of strings the compressed page has, is looked at in `parquet_delta`.
+What the header does not say, how many numbers or lengths are in a compressed page, is looked at in `parquet_delta`.
 
 Source: parquet-format 2.11, `PageHeader` in parquet.thrift; which pages are read, as in parquet-cpp (column_reader.cc
 of Arrow 22).
@@ -15,7 +15,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from daskgraphpart.chunked.parquet_delta import LENGTH_ENCODINGS, check_lengths, decompress, pass_levels
+from daskgraphpart.chunked.parquet_delta import (
+    DELTA_BINARY_PACKED,
+    DELTA_ENCODINGS,
+    check_delta,
+    decompress,
+    pass_levels,
+)
 from daskgraphpart.chunked.parquet_footer import (
     CODEC,
     CODECS,
@@ -144,18 +150,22 @@ def _check_chunk(path: str, fd: int, footer: Footer, group: int, number: int) ->
                 found=f"{page.num_values:,} values in {page.compressed:,} bytes that become {page.uncompressed:,}",
                 hint="it may be truncated; write it again",
             )
-        if page.encoding in LENGTH_ENCODINGS:
+        if page.encoding in DELTA_ENCODINGS:
             try:
-                _check_lengths(fd, position, page, codec, leaf)
+                _check_delta(fd, position, page, codec, leaf)
             except ThriftError as fault:
-                raise unreadable(path, f"byte {position:,}, {place}", "lengths of strings", fault) from None
+                raise unreadable(
+                    path, f"byte {position:,}, {place}", "numbers or lengths, as differences", fault
+                ) from None
         position += page.header_nbytes + page.compressed
         if page.kind != DICTIONARY_PAGE:
             remaining -= page.num_values
 
 
-def _check_lengths(fd: int, position: int, page: Page, codec: str, leaf: Leaf) -> None:
+def _check_delta(fd: int, position: int, page: Page, codec: str, leaf: Leaf) -> None:
     """Look into a page at `position`, whose header was looked at; there are few of these encodings."""
+    if codec == "LZ4" and page.encoding == DELTA_BINARY_PACKED:
+        return  # pyarrow guesses how it is framed; it takes no more than 128 MiB of addresses, and touches few of them
     content = _read(fd, page.compressed, position + page.header_nbytes)
     front, values = content[: page.levels_nbytes], content[page.levels_nbytes :]
     if page.is_compressed and codec != "UNCOMPRESSED":
@@ -163,7 +173,7 @@ def _check_lengths(fd: int, position: int, page: Page, codec: str, leaf: Leaf) -
     if page.kind == DATA_PAGE:
         has_levels = not leaf.is_flat, not leaf.is_required
         values = pass_levels(values, [e for e, has in zip(page.level_encodings, has_levels, strict=True) if has])
-    check_lengths(values, page.encoding, page.num_values)
+    check_delta(values, page.encoding, page.num_values)
 
 
 def read_page_header(fd: int, position: int, stop: int) -> Page:

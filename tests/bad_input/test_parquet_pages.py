@@ -269,10 +269,10 @@ LENGTHS: list[tuple[str, str, bytes, tuple[str, ...]]] = [
     (f"{what}, {encoding}", encoding, front + surgery.packed(OWN, **claim) + TEXT, words)
     for encoding, front in ((BY_LENGTH, b""), (BY_BEGINNING, surgery.packed(SHARED)))
     for what, claim, words in (
-        ("2**31 - 1 lengths", {"total": 2**31 - 1}, ("2,147,483,647 lengths where there are at most 20",)),
-        ("2**32 - 1 lengths", {"total": 2**32 - 1}, ("4,294,967,295 lengths",)),
+        ("2**31 - 1 lengths", {"total": 2**31 - 1}, ("2,147,483,647 values where there are at most 20",)),
+        ("2**32 - 1 lengths", {"total": 2**32 - 1}, ("4,294,967,295 values",)),
         ("2**32 lengths", {"total": 2**32}, ("more than 32 bits",)),
-        ("a length more", {"total": 21}, ("21 lengths where there are at most 20",)),
+        ("a length more", {"total": 21}, ("21 values where there are at most 20",)),
         ("blocks of nothing", {"block": 0}, ("blocks of 0",)),
         ("blocks of 100", {"block": 100}, ("blocks of 100",)),
         ("blocks of 2**31", {"block": 2**31}, ("blocks of 2,147,483,648",)),
@@ -283,7 +283,7 @@ LENGTHS: list[tuple[str, str, bytes, tuple[str, ...]]] = [
 ] + [
     (what, BY_BEGINNING, values, words)
     for what, values, words in (
-        ("2**31 - 1 beginnings", surgery.packed(SHARED, total=2**31 - 1), ("2,147,483,647 lengths",)),
+        ("2**31 - 1 beginnings", surgery.packed(SHARED, total=2**31 - 1), ("2,147,483,647 values",)),
         ("nothing behind beginnings", surgery.packed(SHARED), ("number without end",)),
         ("half the beginnings", surgery.packed(SHARED)[:70], ("lengths without end",)),
         ("no widths", surgery.packed(SHARED)[:7], ("lengths without end",)),
@@ -309,6 +309,28 @@ LENGTHS: list[tuple[str, str, bytes, tuple[str, ...]]] = [
 ]
 
 
+@pytest.mark.parametrize(("codec", "version"), [("snappy", "1.0"), ("gzip", "2.0")])
+@pytest.mark.parametrize(
+    ("claim", "word"),
+    [
+        ({"block": 2**32 - 128, "parts": 2**27 - 4}, "in 134,217,724 parts"),
+        ({"total": 26}, "26 values where there are at most 25"),
+        ({"parts": 0}, "in 0 parts"),
+    ],
+)
+def test_packed_numbers_that_cannot_be_are_one_error(
+    claim: dict[str, int], word: str, codec: str, version: str, tmp_path: Path, server: Server
+) -> None:
+    graph = write_graph(tmp_path / "in", "parquet")
+    edges(GOOD)(graph)
+    table = parquet.read_table(graph / EDGES)
+    how: dict[str, Any] = {"column_encoding": dict.fromkeys(("src", "dst"), "DELTA_BINARY_PACKED")}
+    parquet.write_table(table, graph / EDGES, compression=codec, data_page_version=version, use_dictionary=False, **how)
+    values = surgery.packed([0] * 25, **claim)
+    (graph / EDGES).write_bytes(surgery.with_values((graph / EDGES).read_bytes(), values, codec))
+    expect_refusal(server, graph, Case("", print, (EDGES, "row group 0, column 'src'", "as differences", word)))
+
+
 def write_lengths(path: Path, encoding: str, values: bytes, codec: str, version: str) -> None:
     """Write an edge list whose column of sources has one page of these bytes."""
     how: dict[str, Any] = {"column_encoding": dict.fromkeys(("src", "dst"), encoding), "use_dictionary": False}
@@ -325,7 +347,7 @@ def test_lengths_that_cannot_be_are_one_error(
 ) -> None:
     write_lengths(tmp_path / "e.parquet", encoding, values, codec, version)
     found = server.run("chunk", tmp_path / "out", "--edges", tmp_path / "e.parquet", "--map-ids", "--quiet")
-    judge(found, Case("", print, ("e.parquet", "row group 0, column 'src'", "lengths of strings", *words)))
+    judge(found, Case("", print, ("e.parquet", "row group 0, column 'src'", "as differences", *words)))
 
 
 def test_maps_of_ids_go_through_the_same_door(tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_lengths_that_are_claimed_take_no_memory(encoding: str, version: str, co
     )
     arrow = pa.default_memory_pool()
     before = arrow.max_memory()
-    with pytest.raises(InputFileError, match=r"lengths of strings.*2,147,483,647 lengths where there are at most 20"):
+    with pytest.raises(InputFileError, match=r"as differences.*2,147,483,647 values where there are at most 20"):
         read(path)
     assert arrow.max_memory() in (before, min(arrow.max_memory(), 128 << 20))
 
