@@ -107,8 +107,8 @@ def check_delta(content: bytes, encoding: int, num_values: int) -> None:
     if encoding == DELTA_LENGTH_BYTE_ARRAY:
         _read_head(reader, most)
         return
-    shared = _read_numbers(reader, content, most)
-    own = _read_numbers(reader, content, most)
+    shared = read_numbers(reader, content, most)
+    own = read_numbers(reader, content, most)
     if len(shared) != len(own):
         raise ThriftError(f"{len(own):,} strings, and {len(shared):,} beginnings", reader.at)
     if not len(own):
@@ -134,8 +134,27 @@ def _read_head(reader: CompactReader, most: int) -> _Head:
     return _Head(count, num_parts, block // num_parts)
 
 
-def _read_numbers(reader: CompactReader, content: bytes, most: int) -> np.ndarray:
-    """Numbers of 32 bits, as int64; `reader` is then behind them."""
+def read_numbers(reader: CompactReader, content: bytes, most: int) -> np.ndarray:
+    """Numbers of 32 bits that are encoded as differences.
+
+    Parameters
+    ----------
+    reader : CompactReader
+        Of `content`, at the first of them; afterwards behind the last.
+    content : bytes
+        What is read.
+    most : int
+        Numbers that there are at most.
+
+    Returns
+    -------
+    int64 array (numbers,)
+
+    Raises
+    ------
+    ThriftError
+        If there are more, or fewer than there should be.
+    """
     head = _read_head(reader, most)
     first = reader.i32(I32)
     starts, widths, least = _find_parts(reader, content, head)

@@ -17,6 +17,8 @@ from parquet_surgery import I32, I64, LIST, STRUCT
 from pyarrow import parquet
 
 from daskgraphpart.chunked.open_parquet import opened_parquet
+from daskgraphpart.chunked.parquet_delta import read_numbers
+from daskgraphpart.chunked.thrift_compact import CompactReader
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def column(kind: str, rows: int, seed: int, has_nulls: bool) -> pa.Array:
         "bool": lambda: pa.array(numbers % 2 == 0),
         "time": lambda: pa.array(numbers, pa.timestamp("us")),
         "decimal": lambda: pa.array(numbers).cast(pa.decimal128(30, 2)),
-        "strings": lambda: pa.array([f"node {n}" * (n % 7) for n in numbers.tolist()]),
+        "strings": lambda: pa.array([f"node {n}" * (n % 7) for n in numbers.tolist()], pa.string()),
         "categories": lambda: pa.array([f"{n}" for n in numbers.tolist()]).dictionary_encode(),
         "lists": lambda: pa.array([[float(n)] * (n % 5) for n in numbers.tolist()], pa.list_(pa.float32())),
         "vectors": lambda: pa.array([[0.5] * 3] * rows, pa.list_(pa.float32(), 3)),
@@ -276,6 +278,18 @@ def test_levels_of_strings_encoded_by_differences_are_passed(required: bool, tmp
     table = pa.Table.from_pylist([{"a": {"b": f"{i}"}} for i in range(300)], schema)
     content = as_bytes(table, use_dictionary=False, column_encoding={"a.b": "DELTA_BYTE_ARRAY"})
     assert table.equals(read(put(tmp_path / "a.parquet", content)))
+
+
+@pytest.mark.parametrize("bits", range(33))
+@pytest.mark.parametrize("rows", [1, 2, 33, 129, 1_000])
+def test_packed_numbers_are_unpacked(bits: int, rows: int) -> None:
+    numbers = np.random.default_rng(bits).integers(-(1 << bits) // 2, max(1, (1 << bits) // 2), rows).astype("i4")
+    schema = pa.schema([pa.field("a", pa.int32(), False)])
+    how = {"column_encoding": {"a": "DELTA_BINARY_PACKED"}, "use_dictionary": False, "compression": "none"}
+    values = surgery.pages_of(as_bytes(pa.table({"a": numbers}, schema), **how))[0][1]
+    reader = CompactReader(values + b"behind")
+    assert np.array_equal(numbers, read_numbers(reader, values + b"behind", rows))
+    assert reader.at == len(values)
 
 
 @pytest.mark.parametrize("block", [(128, 4), (128, 1), (256, 8), (2_048, 8), (1 << 16, 4)])
