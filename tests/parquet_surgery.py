@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -166,3 +169,27 @@ def change_page(content: bytes, change: Callable[[Struct], object], page: int = 
     pages = pages_of(content, chunk)
     change(pages[page][0])
     return with_pages(content, [(encode_struct(header), values) for header, values in pages], chunk)
+
+
+def packed(numbers: list[int], block: int = 128, parts: int = 4, total: int | None = None, width: int = 32) -> bytes:
+    """At most 33 numbers as DELTA_BINARY_PACKED has them, behind a head that claims anything."""
+    steps = np.zeros(32, "<i8")
+    steps[: len(numbers) - 1] = np.diff(numbers)
+    head = varint(block) + varint(parts) + varint(len(numbers) if total is None else total) + zigzag(numbers[0])
+    return head + zigzag(0) + bytes([width, *[0] * (min(parts, 64) - 1)]) + steps.astype("<u4").tobytes()
+
+
+def with_values(content: bytes, values: bytes, codec: str) -> bytes:
+    """The file with other values in the first page of the first column, which is optional, behind the same levels."""
+    compressor = None if codec == "none" else pa.Codec({"lz4": "lz4_raw"}.get(codec, codec))
+    header, page = pages_of(content)[0]
+    if 8 in header:
+        levels = page[: header[8][1][5][1] + header[8][1][6][1]]
+        changed = levels + (compressor.compress(values, asbytes=True) if compressor else values)
+        header[8][1][7] = TRUE, b""
+    else:
+        plain = compressor.decompress(page, header[2][1], asbytes=True) if compressor else page
+        levels = plain[: 4 + int.from_bytes(plain[:4], "little")]
+        changed = compressor.compress(levels + values, asbytes=True) if compressor else levels + values
+    header[2], header[3] = (I32, len(levels) + len(values)), (I32, len(changed))
+    return with_pages(content, [(encode_struct(header), changed)])

@@ -28,7 +28,7 @@ CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4
 BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY = 6, 7
 WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
 """Bytes of a value, by physical type: booleans, integers and floats."""
-REPEATED = 2
+REQUIRED, OPTIONAL, REPEATED = range(3)
 MOST_SCHEMA_LEVELS = 100
 DICTIONARY_HEADER_NBYTES = 100
 """Bytes by which chunks may be longer than they say: parquet-mr before 1.2.9 left out the header of the dictionary."""
@@ -52,11 +52,14 @@ class Leaf:
         Bytes of a value; None for strings.
     is_flat : bool
         Whether it has one value, or null, in each row.
+    is_required : bool
+        Whether it has one value in each row, and never null.
     """
 
     path: bytes
     width: int | None
     is_flat: bool
+    is_required: bool
 
     def is_in(self, names: Collection[str]) -> bool:
         """Whether it is read with the columns of these names."""
@@ -173,34 +176,35 @@ class _FooterReader:
 
     def _read_schema(self, kind: int) -> None:
         leaves: list[Leaf] = []
-        open_groups: list[tuple[bytes, bool, int]] = []  # path, whether repeated, children that are still to come
+        open_groups: list[tuple[bytes, int, int]] = []  # path, repetition, children that are still to come
         for i in self._reader.structs(kind, _LEAST_ELEMENT):
-            name, leaf_type, width, is_repeated, children = self._read_element()
-            path, flat = name, not is_repeated
+            name, leaf_type, width, repetition, children = self._read_element()
+            path = name
             if i:
                 while open_groups and not open_groups[-1][2]:
                     open_groups.pop()
                 if not open_groups:
                     raise self._fault("a schema of several roots")
-                above, above_flat, remaining = open_groups.pop()
-                open_groups.append((above, above_flat, remaining - 1))
-                path, flat = (above + b"." + name if len(open_groups) > 1 else name), flat and above_flat
+                above, above_repetition, remaining = open_groups.pop()
+                open_groups.append((above, above_repetition, remaining - 1))
+                path = above + b"." + name if len(open_groups) > 1 else name
+                repetition = max(repetition, above_repetition)
             else:
-                flat = True  # implementations differ in whether the root is repeated
+                repetition = REQUIRED  # implementations differ in whether the root is repeated
             if i and not children and leaf_type is not None:
                 width = width if leaf_type == FIXED_LEN_BYTE_ARRAY else WIDTHS.get(leaf_type)
-                leaves.append(Leaf(path, width, flat))
+                leaves.append(Leaf(path, width, repetition != REPEATED, repetition == REQUIRED))
                 continue
-            open_groups.append((path, flat, children))
+            open_groups.append((path, repetition, children))
             if len(open_groups) > MOST_SCHEMA_LEVELS:
                 raise self._fault("a schema nested too deeply")
         if not open_groups or any(remaining for _, _, remaining in open_groups):
             raise self._fault("a schema with too few elements")
         self.leaves = tuple(leaves)
 
-    def _read_element(self) -> tuple[bytes, int | None, int | None, bool, int]:
-        """Name, physical type, width, whether repeated, number of children."""
-        name, leaf_type, width, is_repeated, children = b"", None, None, False, 0
+    def _read_element(self) -> tuple[bytes, int | None, int | None, int, int]:
+        """Name, physical type, width, repetition, number of children."""
+        name, leaf_type, width, repetition, children = b"", None, None, REQUIRED, 0
         reader = self._reader
         for number, kind in reader.fields():
             if number == 1:
@@ -210,7 +214,9 @@ class _FooterReader:
             elif number == 2:
                 width = reader.i32(kind)
             elif number == 3:
-                is_repeated = reader.i32(kind) == REPEATED
+                repetition = reader.i32(kind)
+                if not REQUIRED <= repetition <= REPEATED:
+                    raise self._fault(f"repetition {repetition}")
             elif number == 4:
                 name = reader.binary(kind)
             elif number == 5:
@@ -219,7 +225,7 @@ class _FooterReader:
                 reader.skip(kind)
         if children < 0 or (leaf_type == FIXED_LEN_BYTE_ARRAY and not children and (width is None or width < 1)):
             raise self._fault(f"an element of the schema with {children} children, of {width} bytes")
-        return name, leaf_type, width, is_repeated, children
+        return name, leaf_type, width, repetition, children
 
     def _read_group(self) -> None:
         num_rows, num_chunks = -1, -1

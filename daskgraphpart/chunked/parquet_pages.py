@@ -4,6 +4,8 @@ pyarrow takes as much memory as the header of a page says, up to 2 GiB, before i
 hostile or damaged file of a kilobyte would take 2 GiB for seconds. A page cannot be longer than its column chunk,
 cannot become longer than its codec allows, and its values do not need more bytes than their type has.
 
+What the header does not say, how many numbers or lengths are in a compressed page, is looked at in `parquet_delta`.
+
 Source: parquet-format 2.11, `PageHeader` in parquet.thrift; which pages are read, as in parquet-cpp (column_reader.cc
 of Arrow 22).
 """
@@ -13,6 +15,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from daskgraphpart.chunked.parquet_delta import (
+    DELTA_BINARY_PACKED,
+    DELTA_ENCODINGS,
+    check_delta,
+    decompress,
+    pass_levels,
+)
 from daskgraphpart.chunked.parquet_footer import (
     CODEC,
     CODECS,
@@ -24,7 +33,7 @@ from daskgraphpart.chunked.parquet_footer import (
     Leaf,
     unreadable,
 )
-from daskgraphpart.chunked.thrift_compact import I32, CompactReader, ThriftEndError, ThriftError
+from daskgraphpart.chunked.thrift_compact import I32, TRUE, CompactReader, ThriftEndError, ThriftError
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -50,8 +59,12 @@ HEADER_NBYTES = (1 << 7, 1 << 12, 1 << 16, 1 << 20, 1 << 24)
 
 DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3
 _STRUCTS = {5: DATA_PAGE, 7: DICTIONARY_PAGE, 8: DATA_PAGE_V2}
-_WANTED = {DATA_PAGE: {1: I32}, DICTIONARY_PAGE: {1: I32}, DATA_PAGE_V2: {1: I32, 5: I32, 6: I32}}
-"""Number of values; bytes of levels in pages of version 2."""
+_WANTED = {
+    DATA_PAGE: {1: I32, 2: I32, 3: I32, 4: I32},
+    DICTIONARY_PAGE: {1: I32},
+    DATA_PAGE_V2: {1: I32, 4: I32, 5: I32, 6: I32, 7: TRUE},
+}
+"""Number of values; encoding of values, of levels; of version 2 encoding, bytes of levels, whether it is compressed."""
 
 
 class Page(NamedTuple):
@@ -69,6 +82,12 @@ class Page(NamedTuple):
         Bytes at the front that are never compressed.
     header_nbytes : int
         Bytes of the header.
+    encoding : int
+        Of the values; -1 for other pages.
+    is_compressed : bool
+        Whether values are compressed, if the column has a codec.
+    level_encodings : tuple of int
+        Of levels of repetition and of definition.
     """
 
     kind: int
@@ -77,6 +96,9 @@ class Page(NamedTuple):
     num_values: int
     levels_nbytes: int
     header_nbytes: int
+    encoding: int
+    is_compressed: bool
+    level_encodings: tuple[int, int]
 
 
 def check_pages(path: str, fd: int, footer: Footer, groups: Iterable[int], leaves: Iterable[int]) -> None:
@@ -128,9 +150,30 @@ def _check_chunk(path: str, fd: int, footer: Footer, group: int, number: int) ->
                 found=f"{page.num_values:,} values in {page.compressed:,} bytes that become {page.uncompressed:,}",
                 hint="it may be truncated; write it again",
             )
+        if page.encoding in DELTA_ENCODINGS:
+            try:
+                _check_delta(fd, position, page, codec, leaf)
+            except ThriftError as fault:
+                raise unreadable(
+                    path, f"byte {position:,}, {place}", "numbers or lengths, as differences", fault
+                ) from None
         position += page.header_nbytes + page.compressed
         if page.kind != DICTIONARY_PAGE:
             remaining -= page.num_values
+
+
+def _check_delta(fd: int, position: int, page: Page, codec: str, leaf: Leaf) -> None:
+    """Look into a page at `position`, whose header was looked at; there are few of these encodings."""
+    if codec == "LZ4" and page.encoding == DELTA_BINARY_PACKED:
+        return  # pyarrow guesses how it is framed; it takes no more than 128 MiB of addresses, and touches few of them
+    content = _read(fd, page.compressed, position + page.header_nbytes)
+    front, values = content[: page.levels_nbytes], content[page.levels_nbytes :]
+    if page.is_compressed and codec != "UNCOMPRESSED":
+        values = decompress(values, codec, page.uncompressed - len(front))
+    if page.kind == DATA_PAGE:
+        has_levels = not leaf.is_flat, not leaf.is_required
+        values = pass_levels(values, [e for e, has in zip(page.level_encodings, has_levels, strict=True) if has])
+    check_delta(values, page.encoding, page.num_values)
 
 
 def read_page_header(fd: int, position: int, stop: int) -> Page:
@@ -175,7 +218,10 @@ def _parse(reader: CompactReader) -> Page:
         raise ThriftError(f"no number of values, in a page of kind {page_kind}", reader.at)
     levels = values.get(5, 0), values.get(6, 0)
     levels_nbytes = sum(levels) if min(levels) >= 0 else -1
-    return Page(page_kind, sizes[2], sizes[3], values.get(1, 0), levels_nbytes, reader.at)
+    encoding = values.get({DATA_PAGE: 2, DATA_PAGE_V2: 4}.get(page_kind, 0), -1)
+    of_levels = values.get(4, -1), values.get(3, -1)
+    sizes_and_values = sizes[2], sizes[3], values.get(1, 0), levels_nbytes
+    return Page(page_kind, *sizes_and_values, reader.at, encoding, bool(values.get(7, 1)), of_levels)
 
 
 def _fault(page: Page, room: int, codec: str, leaf: Leaf, num_values: int) -> str | None:

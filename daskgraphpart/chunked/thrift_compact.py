@@ -81,6 +81,10 @@ class CompactReader:
         self._expect(kind, I64)
         return self._signed(64)
 
+    def u32(self) -> int:
+        """An unsigned integer of 32 bits, which only pages have, outside of structs."""
+        return self._number(32)
+
     def binary(self, kind: int) -> bytes:
         """A string."""
         self._expect(kind, BINARY)
@@ -108,7 +112,7 @@ class CompactReader:
         kind : int
             That of the field.
         wanted : mapping of int to int
-            Kinds by the numbers of fields: `I32` or `I64`; other fields are passed over.
+            Kinds by the numbers of fields: `I32`, `I64`, or `TRUE` for what is true or false; others are passed over.
         """
         self._expect(kind, STRUCT)
         self._enter()
@@ -133,9 +137,12 @@ class CompactReader:
             at = self.at
             if not (0 < kind <= STRUCT and 0 < field <= MOST_FIELD) or field in found:
                 raise ThriftError(f"field {field} twice" if field in found else f"field {field} of kind {kind}", at)
-            if field in wanted:
+            if field in wanted and kind == FALSE:
+                self._expect(TRUE, wanted[field])
+                found[field] = 0
+            elif field in wanted:
                 self._expect(kind, wanted[field])
-                found[field] = self._signed(_BITS[kind])
+                found[field] = 1 if kind == TRUE else self._signed(_BITS[kind])
                 at = self.at
             elif I16 <= kind <= I64:
                 while at < end and content[at] > 127:

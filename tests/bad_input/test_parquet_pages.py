@@ -254,6 +254,102 @@ def test_owners_go_through_the_same_door(kind: str, codec: str, tmp_path: Path, 
     judge(found, Case("", print, ("n.parquet", "row group 0, column 'owner'", PAGE)))
 
 
+NAMES = [f"node {i}" for i in range(20)]
+TEXT = "".join(NAMES).encode()
+SHARED, OWN = [0] * len(NAMES), [len(name) for name in NAMES]
+BY_LENGTH, BY_BEGINNING = "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"
+
+
+def second(numbers: list[int], value: int) -> list[int]:
+    """Numbers of which the second is another."""
+    return [numbers[0], value, *numbers[2:]]
+
+
+LENGTHS: list[tuple[str, str, bytes, tuple[str, ...]]] = [
+    (f"{what}, {encoding}", encoding, front + surgery.packed(OWN, **claim) + TEXT, words)
+    for encoding, front in ((BY_LENGTH, b""), (BY_BEGINNING, surgery.packed(SHARED)))
+    for what, claim, words in (
+        ("2**31 - 1 lengths", {"total": 2**31 - 1}, ("2,147,483,647 values where there are at most 20",)),
+        ("2**32 - 1 lengths", {"total": 2**32 - 1}, ("4,294,967,295 values",)),
+        ("2**32 lengths", {"total": 2**32}, ("more than 32 bits",)),
+        ("a length more", {"total": 21}, ("21 values where there are at most 20",)),
+        ("blocks of nothing", {"block": 0}, ("blocks of 0",)),
+        ("blocks of 100", {"block": 100}, ("blocks of 100",)),
+        ("blocks of 2**31", {"block": 2**31}, ("blocks of 2,147,483,648",)),
+        ("blocks of no parts", {"parts": 0}, ("in 0 parts",)),
+        ("blocks of 3 parts", {"parts": 3}, ("in 3 parts",)),
+        ("blocks of 2**27 parts", {"block": 2**32 - 128, "parts": 2**27 - 4}, ("in 134,217,724 parts",)),
+    )
+] + [
+    (what, BY_BEGINNING, values, words)
+    for what, values, words in (
+        ("2**31 - 1 beginnings", surgery.packed(SHARED, total=2**31 - 1), ("2,147,483,647 values",)),
+        ("nothing behind beginnings", surgery.packed(SHARED), ("number without end",)),
+        ("half the beginnings", surgery.packed(SHARED)[:70], ("lengths without end",)),
+        ("no widths", surgery.packed(SHARED)[:7], ("lengths without end",)),
+        ("a width of 33 bits", surgery.packed(SHARED, width=33) + bytes(300), ("33 bits",)),
+        ("fewer beginnings", surgery.packed(SHARED[:19]) + surgery.packed(OWN) + TEXT, ("20 strings, and 19",)),
+        (
+            "a beginning of 2 GiB",
+            surgery.packed(second(SHARED, 2**31 - 1)) + surgery.packed(OWN) + TEXT,
+            ("string 1", "2,147,483,647"),
+        ),
+        ("a beginning longer than the string", surgery.packed(second(SHARED, 7)) + surgery.packed(OWN), ("string 1",)),
+        ("a beginning of the first", surgery.packed([1, *SHARED[1:]]) + surgery.packed(OWN) + TEXT, ("string 0",)),
+        ("a negative beginning", surgery.packed(second(SHARED, -1)) + surgery.packed(OWN) + TEXT, ("string 1",)),
+        ("a negative length", surgery.packed(SHARED) + surgery.packed(second(OWN, -2)) + TEXT, ("string 1",)),
+        ("a string of 2 GiB", surgery.packed(SHARED) + surgery.packed(second(OWN, 2**31 - 1)) + TEXT, ("strings of",)),
+        ("text cut short", surgery.packed(SHARED) + surgery.packed(OWN) + TEXT[:-1], ("strings of", "in 129")),
+        (
+            "beginnings that add up",
+            surgery.packed([0, *[1 << 23] * 19]) + surgery.packed([1 << 23, *[1] * 19]) + bytes((1 << 23) + 19),
+            ("strings of 167,772,179 bytes",),
+        ),
+    )
+]
+
+
+@pytest.mark.parametrize(("codec", "version"), [("snappy", "1.0"), ("gzip", "2.0")])
+@pytest.mark.parametrize(
+    ("claim", "word"),
+    [
+        ({"block": 2**32 - 128, "parts": 2**27 - 4}, "in 134,217,724 parts"),
+        ({"total": 26}, "26 values where there are at most 25"),
+        ({"parts": 0}, "in 0 parts"),
+    ],
+)
+def test_packed_numbers_that_cannot_be_are_one_error(
+    claim: dict[str, int], word: str, codec: str, version: str, tmp_path: Path, server: Server
+) -> None:
+    graph = write_graph(tmp_path / "in", "parquet")
+    edges(GOOD)(graph)
+    table = parquet.read_table(graph / EDGES)
+    how: dict[str, Any] = {"column_encoding": dict.fromkeys(("src", "dst"), "DELTA_BINARY_PACKED")}
+    parquet.write_table(table, graph / EDGES, compression=codec, data_page_version=version, use_dictionary=False, **how)
+    values = surgery.packed([0] * 25, **claim)
+    (graph / EDGES).write_bytes(surgery.with_values((graph / EDGES).read_bytes(), values, codec))
+    expect_refusal(server, graph, Case("", print, (EDGES, "row group 0, column 'src'", "as differences", word)))
+
+
+def write_lengths(path: Path, encoding: str, values: bytes, codec: str, version: str) -> None:
+    """Write an edge list whose column of sources has one page of these bytes."""
+    how: dict[str, Any] = {"column_encoding": dict.fromkeys(("src", "dst"), encoding), "use_dictionary": False}
+    parquet.write_table(
+        pa.table({"src": NAMES, "dst": NAMES}), path, compression=codec, data_page_version=version, **how
+    )
+    path.write_bytes(surgery.with_values(path.read_bytes(), values, codec))
+
+
+@pytest.mark.parametrize(("encoding", "values", "words"), [pytest.param(*case[1:], id=case[0]) for case in LENGTHS])
+@pytest.mark.parametrize(("codec", "version"), [("none", "1.0"), ("zstd", "2.0")])
+def test_lengths_that_cannot_be_are_one_error(
+    encoding: str, values: bytes, words: tuple[str, ...], codec: str, version: str, tmp_path: Path, server: Server
+) -> None:
+    write_lengths(tmp_path / "e.parquet", encoding, values, codec, version)
+    found = server.run("chunk", tmp_path / "out", "--edges", tmp_path / "e.parquet", "--map-ids", "--quiet")
+    judge(found, Case("", print, ("e.parquet", "row group 0, column 'src'", "as differences", *words)))
+
+
 def test_maps_of_ids_go_through_the_same_door(tmp_path: Path) -> None:
     names = np.array([f"node {i}" for i in range(20)])
     np.savez(tmp_path / "e.npz", src=names, dst=names)

@@ -17,6 +17,8 @@ from parquet_surgery import I32, I64, LIST, STRUCT
 from pyarrow import parquet
 
 from daskgraphpart.chunked.open_parquet import opened_parquet
+from daskgraphpart.chunked.parquet_delta import read_numbers
+from daskgraphpart.chunked.thrift_compact import CompactReader
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def column(kind: str, rows: int, seed: int, has_nulls: bool) -> pa.Array:
         "bool": lambda: pa.array(numbers % 2 == 0),
         "time": lambda: pa.array(numbers, pa.timestamp("us")),
         "decimal": lambda: pa.array(numbers).cast(pa.decimal128(30, 2)),
-        "strings": lambda: pa.array([f"node {n}" * (n % 7) for n in numbers.tolist()]),
+        "strings": lambda: pa.array([f"node {n}" * (n % 7) for n in numbers.tolist()], pa.string()),
         "categories": lambda: pa.array([f"{n}" for n in numbers.tolist()]).dictionary_encode(),
         "lists": lambda: pa.array([[float(n)] * (n % 5) for n in numbers.tolist()], pa.list_(pa.float32())),
         "vectors": lambda: pa.array([[0.5] * 3] * rows, pa.list_(pa.float32(), 3)),
@@ -235,6 +237,100 @@ def test_bytes_of_columns_are_those_of_the_footer(tmp_path: Path) -> None:
                 if metadata.row_group(group).column(i).path_in_schema.split(".")[0] in columns
             )
             assert expected == opened.uncompressed_nbytes(columns)
+
+
+def strings(kind: str, rows: int = 3_000) -> pa.Array:
+    """Strings of some kind, which share beginnings or do not, and are null or not."""
+    rng = np.random.default_rng(5)
+    names = [f"http://node/{i // 7}/{'x' * int(n)}" for i, n in enumerate(rng.integers(0, 40, rows))]
+    made: dict[str, Callable[[], pa.Array]] = {
+        "all": lambda: pa.array(names),
+        "some": lambda: pa.array([None if n % 3 else name for n, name in enumerate(names)]),
+        "none": lambda: pa.nulls(rows, pa.string()),
+        "empty": lambda: pa.array([""] * rows),
+        "lists": lambda: pa.array(
+            [names[i : i + n] if n else None for i, n in enumerate(rng.integers(0, 4, rows))], pa.list_(pa.string())
+        ),
+        "halves": lambda: pa.array(rng.random(rows).astype("f2")),
+    }
+    return made[kind]()
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("encoding", ENCODINGS["strings"][1:])
+@pytest.mark.parametrize("kind", ["all", "some", "none", "empty", "lists", "halves"])
+def test_strings_encoded_by_differences_are_read(
+    kind: str, encoding: str, version: str, codec: str, tmp_path: Path
+) -> None:
+    if kind == "halves" and encoding == "DELTA_LENGTH_BYTE_ARRAY":
+        return
+    table = pa.table({"a": strings(kind)})
+    how = {"column_encoding": {"a.list.element" if kind == "lists" else "a": encoding}, "compression": codec}
+    content = as_bytes(table, use_dictionary=False, data_page_version=version, data_page_size=10_000, **how)
+    assert len(surgery.pages_of(content)) > 1 or kind in ("none", "empty", "halves")
+    assert table.equals(read(put(tmp_path / "a.parquet", content)))
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_levels_of_strings_encoded_by_differences_are_passed(required: bool, tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("a", pa.struct([pa.field("b", pa.string(), not required)]), not required)])
+    table = pa.Table.from_pylist([{"a": {"b": f"{i}"}} for i in range(300)], schema)
+    content = as_bytes(table, use_dictionary=False, column_encoding={"a.b": "DELTA_BYTE_ARRAY"})
+    assert table.equals(read(put(tmp_path / "a.parquet", content)))
+
+
+@pytest.mark.parametrize("bits", range(33))
+@pytest.mark.parametrize("rows", [1, 2, 33, 129, 1_000])
+def test_packed_numbers_are_unpacked(bits: int, rows: int) -> None:
+    numbers = np.random.default_rng(bits).integers(-(1 << bits) // 2, max(1, (1 << bits) // 2), rows).astype("i4")
+    schema = pa.schema([pa.field("a", pa.int32(), False)])
+    how = {"column_encoding": {"a": "DELTA_BINARY_PACKED"}, "use_dictionary": False, "compression": "none"}
+    values = surgery.pages_of(as_bytes(pa.table({"a": numbers}, schema), **how))[0][1]
+    reader = CompactReader(values + b"behind")
+    assert np.array_equal(numbers, read_numbers(reader, values + b"behind", rows))
+    assert reader.at == len(values)
+
+
+@pytest.mark.parametrize("block", [(128, 4), (128, 1), (256, 8), (2_048, 8), (1 << 16, 4)])
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_blocks_of_any_writer_are_read(block: tuple[int, int], codec: str, version: str, tmp_path: Path) -> None:
+    names, shared = ["node 1", "node 12", "node", "x", ""] * 6, [0, 6, 4, 0, 0] * 6
+    content = as_bytes(
+        pa.table({"a": names}),
+        use_dictionary=False,
+        column_encoding={"a": "DELTA_BYTE_ARRAY"},
+        compression=codec,
+        data_page_version=version,
+    )
+    rest = [name[start:] for name, start in zip(names, shared, strict=True)]
+    part = block[0] // block[1]
+    lengths = [surgery.packed(numbers, *block) for numbers in (shared, list(map(len, rest)))]
+    values = b"".join(length + bytes(4 * (part - 32)) for length in lengths) + "".join(rest).encode()
+    found = read(put(tmp_path / "a.parquet", surgery.with_values(content, values, codec)))
+    assert found["a"].to_pylist() == names
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("encoding", ENCODINGS["strings"][1:])
+def test_lengths_that_are_claimed_take_no_memory(encoding: str, version: str, codec: str, tmp_path: Path) -> None:
+    content = as_bytes(
+        pa.table({"a": ["node"] * 20}),
+        use_dictionary=False,
+        column_encoding={"a": encoding},
+        compression=codec,
+        data_page_version=version,
+    )
+    path = put(
+        tmp_path / "a.parquet", surgery.with_values(content, surgery.packed([4] * 20, total=(1 << 31) - 1), codec)
+    )
+    arrow = pa.default_memory_pool()
+    before = arrow.max_memory()
+    with pytest.raises(InputFileError, match=r"as differences.*2,147,483,647 values where there are at most 20"):
+        read(path)
+    assert arrow.max_memory() in (before, min(arrow.max_memory(), 128 << 20))
 
 
 @pytest.mark.parametrize("codec", CODECS)
