@@ -91,8 +91,7 @@ def choose(level: Level, num_parts: int, options: AssignOptions, resources: Reso
         return _choose_auto(level, num_parts, options, resources)
     if options.method == "metis":
         need_library("metis")
-        tight = 0.5 if len(level.weights) > 1 else 1.0
-        call = Candidate("metis", options.seed, recursive=options.recursive, objtype=options.objtype, tightness=tight)
+        call = _metis(options, 0.5 if len(level.weights) > 1 else 1.0)
         return Choice("metis", (call,), 0, need["metis"], "asked for")
     if options.method == "kaminpar":
         need_library("kaminpar")
@@ -106,15 +105,16 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
     arcs, need = level.adjacency.num_arcs, needs(level)
     size = f"{format_count(arcs // 2)} edges"
     side_by_side = 2 * (max(need["metis"], need["kaminpar"]) + need["refinement"])
-    # beyond a few million edges it is hubs that make methods differ
-    few = arcs <= MEDIUM_ARCS or (arcs <= LARGE_ARCS and level.adjacency.is_skewed)
-    if few and side_by_side <= resources.memory and (has_library("kaminpar") or has_library("metis")):
+    if arcs <= MEDIUM_ARCS and side_by_side <= resources.memory and (has_library("kaminpar") or has_library("metis")):
         calls = tuple(c for c in _portfolio(level, num_parts, options) if has_library(c.library))
         why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are refined, and the best is taken"
-        cycles = 1 if arcs > MEDIUM_ARCS else 3
-        if arcs > SMALL_ARCS and len(level.weights) > 1:
-            cycles = 0  # a coarse graph is where several constraints are approached
+        # with several constraints a coarse graph is where they are approached
+        cycles = 0 if arcs > SMALL_ARCS and len(level.weights) > 1 else 3
         return Choice("portfolio", calls, cycles, side_by_side, why)
+    hubs = level.adjacency.is_skewed and arcs <= LARGE_ARCS and len(level.weights) > 1
+    if hubs and has_library("metis") and need["metis"] <= resources.memory:
+        why = "the graph has hubs, and METIS knows all constraints from the start"
+        return Choice("metis", (_metis(options, 0.5),), 0, need["metis"], why)
     if has_library("kaminpar"):
         for compressed in (True,) if arcs > LARGE_ARCS else (False, True):
             name = "kaminpar, compressed" if compressed else "kaminpar"
@@ -128,7 +128,7 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
 def _portfolio(level: Level, num_parts: int, options: AssignOptions) -> list[Candidate]:
     seed, arcs = options.seed, level.adjacency.num_arcs
     calls = [Candidate("kaminpar", seed, "eco"), Candidate("metis", seed, objtype=options.objtype)]
-    if arcs > MEDIUM_ARCS or (arcs > SMALL_ARCS and len(level.weights) > 1):
+    if arcs > SMALL_ARCS and len(level.weights) > 1:
         return calls
     if len(level.weights) > 1:
         calls.append(Candidate("metis", seed, tightness=0.3))
@@ -164,6 +164,10 @@ def coarse_candidates(options: AssignOptions) -> tuple[Candidate, ...]:
     return found
 
 
+def _metis(options: AssignOptions, tightness: float) -> Candidate:
+    return Candidate("metis", options.seed, recursive=options.recursive, objtype=options.objtype, tightness=tightness)
+
+
 def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: str) -> Choice:
     need = needs(level)
     compressed = need["kaminpar"] > resources.memory
@@ -181,10 +185,10 @@ def _kaminpar(level: Level, options: AssignOptions, resources: Resources, why: s
 def _contexts(level: Level) -> tuple[str, tuple[str, ...]]:
     """How `auto` calls KaMinPar on a graph that is not small: the method, and the contexts it takes."""
     graph = level.adjacency
-    if graph.is_skewed and graph.num_arcs > LARGE_ARCS:
-        return "skewed", ("fast", "eco")
     # hubs make the default context cut up to 10 % more than METIS, and meshes a little more
-    if graph.is_skewed or graph.is_even:
+    if graph.is_skewed:
+        return "skewed", ("fast", "eco")
+    if graph.is_even:
         return "kaminpar", ("eco",)
     if graph.num_arcs > COARSENED_ARCS:
         return "coarsened", ("default", "eco")

@@ -60,6 +60,17 @@ def test_a_graph_with_nothing_to_be_found_gets_the_quick_context(
     assert "fast" in report_of(generated(tmp_path / "rmat", "rmat"), "auto", "nodes,edges").method
 
 
+def test_metis_gets_graphs_with_hubs_that_are_not_too_large_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "LARGE_ARCS", 1 << 20)
+    graph = generated(tmp_path / "rmat", "rmat")
+    found = report_of(graph, "auto", "nodes,edges")
+    assert found.method.startswith("metis")
+    assert found.cut_share <= report_of(graph, "metis", "nodes,edges").cut_share
+    assert "metis" not in report_of(graph, "auto", "nodes").method
+
+
 def test_a_graph_with_communities_gets_the_thorough_context(tmp_path: Path) -> None:
     graph = generated(tmp_path / "communities", "communities", 240_000)
     found = report_of(graph, "auto", "nodes")

@@ -156,8 +156,7 @@ def test_passes_of_streaming_methods_are_as_planned(method: str, tmp_path: Path)
 def test_bytes_are_as_planned_whatever_there_is_to_repair(
     method: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choose, "SMALL_ARCS", 1000)
-    monkeypatch.setattr(choose, "MEDIUM_ARCS", 10_000)  # two calls, and those on coarse graphs
+    monkeypatch.setattr(choose, "SMALL_ARCS", 1000)  # two calls, and those on coarse graphs
     monkeypatch.setattr(csr_blocks, "HUB_FACTOR", 0)
     generate(tmp_path / "g", kind=kind, num_nodes=60_000, num_edges=300_000, feature_width=40)
     how: dict[str, Any] = {"method": method, "resources": resources()}
