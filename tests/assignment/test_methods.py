@@ -154,6 +154,12 @@ def test_weights_of_the_user_are_balanced(communities: Path, tmp_path: Path) -> 
     assert (loads.max(axis=1) <= 1.0201 * loads.mean(axis=1)).all()
 
 
+def test_metis_takes_no_two_seeds_for_the_same(communities: Path) -> None:
+    found = [owners_of(dgp.assign(communities, 4, method="metis", seed=seed)) for seed in (0, 1, 2**31 - 1)]
+    assert not same(found[0], found[1])
+    assert sum(owners.size for owners in found[2].values()) == 20_000
+
+
 @pytest.mark.parametrize(("objtype", "recursive"), [("cut", False), ("vol", False), ("cut", True)])
 def test_metis_takes_its_options(objtype: str, recursive: bool, communities: Path) -> None:
     found = dgp.assign(communities, 4, method="metis", objtype=objtype, recursive=recursive, seed=5)

@@ -142,8 +142,7 @@ def _calls(coarse: Level, seed: int) -> list[Candidate]:
     last = len(coarse.weights) - 1
     seeds = _times(SEEDS, coarse) if coarse.adjacency.total_weight > FEW_ARCS else 1
     return [
-        # METIS takes the seeds 0 and 1 for the same
-        Candidate("metis", seed + 1 + i, tightness=tight, focus=last if loose else -1, looseness=loose)
+        Candidate("metis", seed + i, tightness=tight, focus=last if loose else -1, looseness=loose)
         for i in range(seeds)
         for loose, tight in TOLERANCES
     ]
