@@ -154,6 +154,20 @@ def test_weights_of_the_user_are_balanced(communities: Path, tmp_path: Path) -> 
     assert (loads.max(axis=1) <= 1.0201 * loads.mean(axis=1)).all()
 
 
+@pytest.mark.parametrize("method", ["fennel", "ldg"])
+def test_the_last_of_several_passes_keeps_the_limits(method: str, mag: Path) -> None:
+    for passes in (1, 2, 5):
+        report = dgp.assign(mag, 4, method=method, balance="nodes,edges", passes=passes).report
+        assert report is not None
+        assert all(balance.is_kept for balance in report.balances), (passes, report.balances)
+
+
+def test_metis_takes_no_two_seeds_for_the_same(communities: Path) -> None:
+    found = [owners_of(dgp.assign(communities, 4, method="metis", seed=seed)) for seed in (0, 1, 2**31 - 1)]
+    assert not same(found[0], found[1])
+    assert sum(owners.size for owners in found[2].values()) == 20_000
+
+
 @pytest.mark.parametrize(("objtype", "recursive"), [("cut", False), ("vol", False), ("cut", True)])
 def test_metis_takes_its_options(objtype: str, recursive: bool, communities: Path) -> None:
     found = dgp.assign(communities, 4, method="metis", objtype=objtype, recursive=recursive, seed=5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from daskgraphpart.assignment.multilevel.in_memory import Csr, contract, refine
@@ -72,6 +72,86 @@ def test_relief_lowers_the_overload_and_keeps_the_loads_right(problem: tuple) ->
     assert left <= before + 1e-9
     assert np.array_equal(loads, graph.loads(parts, num_parts))
     assert left == pytest.approx(overload(loads, limits))
+
+
+def best_relief_by_definition(
+    graph: Csr, node: int, parts: np.ndarray, loads: np.ndarray, limits: np.ndarray
+) -> tuple[float, int, float]:
+    """Score, part and relief of the best move of a node; part -1 if no move helps."""
+
+    def overload_by_definition(each: np.ndarray) -> float:
+        return float((np.maximum(each - limits, 0) / np.maximum(limits, 1)).sum())
+
+    old, weights = parts[node], graph.node_weights[node]
+    row = slice(graph.indptr[node], graph.indptr[node + 1])
+    bound = np.bincount(parts[graph.indices[row]], graph.weights[row], minlength=len(loads))
+    best = (-np.inf, -1, 0.0)
+    for part in set(range(len(loads))) - {old}:
+        moved = loads.copy()
+        moved[old] -= weights
+        moved[part] += weights
+        relief = overload_by_definition(loads) - overload_by_definition(moved)
+        gain = bound[part] - bound[old]
+        score = gain * relief if gain > 0 else (gain - 1e-3) / max(relief, 1e-12)
+        score -= 1e-6 * float((loads[part] / np.maximum(limits, 1)).max())
+        if relief > 1e-12 and score > best[0]:
+            best = (score, part, relief)
+    return best
+
+
+def relieved_by_definition(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray) -> bool:
+    """Twin of `relieve`: the best move first, by keys that are those of when a neighbour last moved; in place.
+
+    Returns whether there was always one best move; between equals the order in the heap decides.
+    """
+    loads = graph.loads(parts, num_parts)
+    keys = {}
+    for node in range(graph.num_nodes):
+        over = (loads[parts[node]] > limits) & (graph.node_weights[node] > 0)
+        score, part, _ = best_relief_by_definition(graph, node, parts, loads, limits)
+        if over.any() and part >= 0:
+            keys[node] = score
+    while keys and (loads > limits).any():
+        best_keys = sorted(keys.values())[-2:]
+        if len(best_keys) == 2 and np.isclose(*best_keys, rtol=1e-6, atol=0.0):
+            return False
+        node = max(keys, key=lambda each: keys[each])
+        score, part, _ = best_relief_by_definition(graph, node, parts, loads, limits)
+        if part >= 0 and score < keys[node] * (1.001 if keys[node] < 0 else 0.999) - 1e-9:
+            keys[node] = score
+            if max(keys, key=lambda each: keys[each]) != node:
+                continue
+        del keys[node]
+        if part < 0:
+            continue
+        loads[parts[node]] -= graph.node_weights[node]
+        loads[part] += graph.node_weights[node]
+        parts[node] = part
+        for other in graph.indices[graph.indptr[node] : graph.indptr[node + 1]].tolist():
+            if other in keys:
+                keys[other], found, _ = best_relief_by_definition(graph, other, parts, loads, limits)
+                if found < 0:
+                    del keys[other]
+    return True
+
+
+@settings(max_examples=50)
+@given(problems(), st.integers(0, 2**32))
+def test_relief_is_that_of_the_definition(problem: tuple, seed: int) -> None:
+    graph, parts, num_parts, limits = problem
+    rng = np.random.default_rng(seed)
+    # weights with which hardly two moves are equally good
+    rows = np.repeat(np.arange(graph.num_nodes), np.diff(graph.indptr))
+    noise = rng.integers(1, 1 << 30, (graph.num_nodes, graph.num_nodes))
+    weights = (noise + noise.T)[rows, graph.indices]
+    node_weights = graph.node_weights * 1_000_000 + rng.integers(1, 1000, graph.node_weights.shape)
+    graph, limits = Csr(graph.indptr, graph.indices, weights, node_weights), limits * 1_000_000
+    expected = parts.copy()
+    is_clear = relieved_by_definition(graph, expected, num_parts, limits)
+    event("one best move" if is_clear else "equals")
+    args = (graph.indptr, graph.indices, weights, parts, node_weights, graph.loads(parts, num_parts), limits)
+    relieve(*args, 1 << 40)
+    assert not is_clear or np.array_equal(parts, expected)
 
 
 def test_relief_takes_nodes_from_the_border_inwards() -> None:

@@ -68,7 +68,7 @@ def test_dgl_agrees_with_partitions_by_every_method(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["cora", "dblp_hetero", "walshaw_mesh/4elt"])
+@pytest.mark.parametrize("name", ["cora", "dblp_hetero", "walshaw_mesh/4elt", "walshaw_mesh/cti"])
 def test_auto_cuts_no_more_than_metis_and_fennel_less_than_ldg(name: str, tmp_path: Path) -> None:
     directory = load_real_graph(name).write(tmp_path / "graph")
     for num_parts in (4, 8):

@@ -57,7 +57,7 @@ def run_metis(call: dict[str, Any]) -> memoryview:
     options = np.empty(40, integer)  # METIS_NOPTIONS
     library.METIS_SetDefaultOptions(_pointer(options))
     options[int(_internal.OptionKey.OBJTYPE)] = int(call["objtype"] == "vol")
-    options[int(_internal.OptionKey.SEED)] = call["seed"]
+    options[int(_internal.OptionKey.SEED)] = (call["seed"] + 1) % 2**31  # 0 and 1 are the same to it
     num_nodes, num_arcs = call["num_nodes"], call["num_arcs"]
 
     def column(offset: int, count: int) -> np.ndarray:

@@ -24,15 +24,19 @@ if TYPE_CHECKING:
 
 # a full price would scatter the first nodes, when parts are empty; later passes press harder, as Nishimura and Ugander
 # advise
-FIRST_PRICE, PRICE_GROWTH = 0.1, 3.0
+FIRST_PRICE, PRICE_GROWTH = 0.2, 2.0
+# full parts take none of the nodes that are bound to them: all passes but the last may exceed limits, the first by this
+# share
+FIRST_ROOM = 0.02
 DEFAULT_PASSES = {"ldg": 1, "fennel": 3}
 
 
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
-    """State of the stream, in files, and the price of fullness; negative for LDG."""
+    """State of the stream, in files, the limits of a pass, and the price of fullness; negative for LDG."""
 
     state: MoveConfig
+    limits: tuple[int, ...]
     alpha: float
 
 
@@ -53,7 +57,9 @@ def stream_level(state: MoveConfig, method: str, passes: int, runner: Runner) ->
     level, num_parts = state.level, state.loads.num_rows
     alpha = fennel_alpha(level, num_parts) if method == "fennel" else -1.0
     for number in range(passes):
-        config = StreamConfig(state, alpha * FIRST_PRICE * PRICE_GROWTH**number)
+        room = FIRST_ROOM * (passes - 1 - number) / max(1, passes - 1)
+        limits = tuple(int(limit * (1 + room)) for limit in state.limits)
+        config = StreamConfig(state, limits, alpha * FIRST_PRICE * PRICE_GROWTH**number)
         steps = [
             Pass("stream-nodes", stream_block, [b], config, [b.nbytes], is_repeatable=False)
             for b in level.adjacency.blocks
@@ -72,5 +78,5 @@ def stream_block(block: CsrBlock, config: StreamConfig) -> None:
     """Assign the nodes of one block."""
     state = config.state
     parts, loads = writable(state.parts), writable(state.loads)
-    node_weights, limits = state.level.read_weights(block.start, block.stop), np.array(state.limits, np.int64)
+    node_weights, limits = state.level.read_weights(block.start, block.stop), np.array(config.limits, np.int64)
     stream_nodes(*block.read(), block.start, parts, node_weights, loads, limits, config.alpha)

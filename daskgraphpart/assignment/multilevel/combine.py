@@ -5,7 +5,8 @@ is lost on the way there varies a lot. So many beginnings are tried, where that 
 are refined on the finest graph and laid over one another. Clusters that stay inside the overlay keep every border that
 one of them has found, and the next round, on the coarse graph of these clusters, finds which borders go together.
 
-Sanders and Schulz, "Distributed evolutionary graph partitioning" (ALENEX 2012), combine two partitions in this way.
+Sanders and Schulz, "Distributed Evolutionary Graph Partitioning" (ALENEX 2012; KaFFPaE), combine two partitions by
+their overlay in this way.
 """
 
 from __future__ import annotations
@@ -142,8 +143,7 @@ def _calls(coarse: Level, seed: int) -> list[Candidate]:
     last = len(coarse.weights) - 1
     seeds = _times(SEEDS, coarse) if coarse.adjacency.total_weight > FEW_ARCS else 1
     return [
-        # METIS takes the seeds 0 and 1 for the same
-        Candidate("metis", seed + 1 + i, tightness=tight, focus=last if loose else -1, looseness=loose)
+        Candidate("metis", seed + i, tightness=tight, focus=last if loose else -1, looseness=loose)
         for i in range(seeds)
         for loose, tight in TOLERANCES
     ]
