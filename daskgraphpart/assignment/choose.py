@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 SMALL_ARCS, MEDIUM_ARCS, LARGE_ARCS, COARSENED_ARCS = 1_200_000, 6_000_000, 20_000_000, 30_000_000
+TINY_ARCS = 100_000  # up to which nothing is won by combining, and processes take most of the time
 KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
 METIS_PER_ARC, METIS_PER_NODE = 88, 60
 STREAMING_PER_NODE, MULTILEVEL_PER_NODE = 12, 32
@@ -45,8 +46,8 @@ class Choice:
     Parameters
     ----------
     method : str
-        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"portfolio"``, ``"skewed"`` or
-        ``"coarsened"``.
+        ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"portfolio"``, ``"combined"``,
+        ``"skewed"`` or ``"coarsened"``.
     candidates : tuple of Candidate
         Calls of libraries, of which the best is taken.
     cycles : int
@@ -108,9 +109,12 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
     if arcs <= MEDIUM_ARCS and side_by_side <= resources.memory and (has_library("kaminpar") or has_library("metis")):
         calls = tuple(c for c in _portfolio(level, num_parts, options) if has_library(c.library))
         why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are refined, and the best is taken"
-        # with several constraints a coarse graph is where they are approached
-        cycles = 0 if arcs > SMALL_ARCS and len(level.weights) > 1 else 3
-        return Choice("portfolio", calls, cycles, side_by_side, why)
+        if len(level.weights) == 1 or arcs <= TINY_ARCS:
+            return Choice("portfolio", calls, 6 if len(level.weights) > 1 else 3, side_by_side, why)
+        # on a larger graph it is after they have been combined that they are refined to the end
+        cycles = 0 if arcs > SMALL_ARCS else 3
+        why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are combined"
+        return Choice("combined", calls, cycles, side_by_side, why)
     hubs = level.adjacency.is_skewed and arcs <= LARGE_ARCS and len(level.weights) > 1
     if hubs and has_library("metis") and need["metis"] <= resources.memory:
         why = "the graph has hubs, and METIS knows all constraints from the start"

@@ -282,8 +282,8 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
         elif choice.method == "coarsened":
             quick, thorough = choice.candidates
             taken = partition_coarsened(level, limits, (quick, thorough), (num_parts, parts), runner)
-        elif choice.method == "portfolio" and len(limits) > 1:
-            taken = _partition_portfolio(task, choice, parts, runner)
+        elif choice.method == "combined":
+            taken = _combine_calls(task, choice, parts, runner)
         else:
             taken = partition_level(level, num_parts, limits, choice.candidates, (choice.cycles, parts), runner)
         taken = _repair(task, taken, parts, runner)
@@ -292,7 +292,7 @@ def _run_choice(task: Task, choice: Choice, parts: Region, runner: Runner) -> tu
     return _stream(task, choice, parts, runner)
 
 
-def _partition_portfolio(task: Task, choice: Choice, parts: Region, runner: Runner) -> str:
+def _combine_calls(task: Task, choice: Choice, parts: Region, runner: Runner) -> str:
     """Combine the best of what several calls give."""
     level, num_parts, limits = task.level, task.num_parts, task.limits
     if choice.cycles:

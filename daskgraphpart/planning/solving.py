@@ -127,7 +127,7 @@ class Solver:
         elif choice.method == "coarsened":
             self.coarsened(level, choice)
         else:
-            combines = choice.method == "portfolio" and level.constraints > 1
+            combines = choice.method == "combined"
             self.libraries(level, choice.candidates, choice.cycles, takes=not combines)
             if combines:
                 self.combine(level, KEPT if choice.cycles else len(choice.candidates))

@@ -137,6 +137,7 @@ def owners_of(graph: Path, cluster: str, workers: int) -> np.ndarray:
 def test_combined_parts_are_the_same_for_any_number_of_workers_and_without_metis_within_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(choose, "TINY_ARCS", 0)
     with open_runner(dgp.Resources(1 << 28)) as runner:
         generate(tmp_path / "g", kind="rmat", num_nodes=2000, num_edges=12_000, feature_width=0, runner=runner)
     first = owners_of(tmp_path / "g", "threads", 2)
