@@ -111,8 +111,8 @@ def _choose_auto(level: Level, num_parts: int, options: AssignOptions, resources
         why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are refined, and the best is taken"
         if len(level.weights) == 1 or arcs <= TINY_ARCS:
             return Choice("portfolio", calls, 6 if len(level.weights) > 1 else 3, side_by_side, why)
-        # on a larger graph it is after they have been combined that they are refined to the end
-        cycles = 0 if arcs > SMALL_ARCS else 3
+        # on a larger graph it is after they have been combined that they are refined
+        cycles = 0 if arcs > SMALL_ARCS else 6
         why = f"{size} are few: {len(calls)} calls of KaMinPar and METIS are combined"
         return Choice("combined", calls, cycles, side_by_side, why)
     hubs = level.adjacency.is_skewed and arcs <= LARGE_ARCS and len(level.weights) > 1

@@ -296,7 +296,7 @@ def _combine_calls(task: Task, choice: Choice, parts: Region, runner: Runner) ->
     """Combine the best of what several calls give."""
     level, num_parts, limits = task.level, task.num_parts, task.limits
     if choice.cycles:
-        found = try_starts(level, num_parts, limits, choice.candidates, runner)[:KEPT]
+        found = try_starts(level, num_parts, limits, choice.candidates, runner, choice.cycles)[:KEPT]
     else:
         found = run_libraries(level, num_parts, limits, choice.candidates, runner)
     pool = [npy_region(result.path, np.int32, (level.num_nodes,)) for result in found]

@@ -119,16 +119,21 @@ def run_libraries(
 
 
 def try_starts(
-    level: Level, num_parts: int, limits: np.ndarray, starts: Sequence[Candidate | Region], runner: Runner
+    level: Level,
+    num_parts: int,
+    limits: np.ndarray,
+    starts: Sequence[Candidate | Region],
+    runner: Runner,
+    cycles: int = SETTLED,
 ) -> list[Result]:
-    """Partition a level in several ways, by libraries or from given parts, as far as it takes to compare them.
+    """Partition a level in several ways, by libraries or from given parts; by default as far as it takes to rank them.
 
     Returns
     -------
     list of Result
         The best first; of equal ones there is one.
     """
-    results = _run_all(level, num_parts, limits, starts, SETTLED, runner)
+    results = _run_all(level, num_parts, limits, starts, cycles, runner)
     distinct = {result.value: result for result in reversed(results)}
     return [distinct[value] for value in sorted(distinct)]
 
