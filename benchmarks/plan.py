@@ -27,9 +27,6 @@ from daskgraphpart.engine.measure import measure
 from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.planning.measured import MeasuringProgress
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from graphs import load_real_graph
-
 
 @dataclass(frozen=True)
 class Case:
@@ -105,6 +102,9 @@ def made(name: str, case: Case, directory: Path) -> Path:
     if case.how:
         return generate_once(target, *case.how.split())
     if not (target / "metadata.json").is_file():
+        sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+        from graphs import load_real_graph
+
         load_real_graph(name).write(target, edge_format="csv")
     return target
 

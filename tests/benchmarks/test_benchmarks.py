@@ -100,5 +100,5 @@ def test_clusters(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "clusters.py", *TOY, "--directory", str(tmp_path))
     jobs = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")]
     random = [f"random, {way}" for way in ("threads", "local", "client", "killed")]
-    assert jobs == ["job", *random, "job", "auto, threads", "auto, local"]
+    assert jobs == ["job", "---", *random, "job", "---", "auto, threads", "auto, local"]
     assert "tasks were sent again" in table

@@ -72,7 +72,7 @@ def test_workers_are_forks_of_a_process_that_has_imported_what_they_need(connect
     assert {"numba", "pyarrow.parquet", "distributed"} <= set(next(iter(connection.client.run(_modules).values())))
     workers = pids(connection)
     connection.close()
-    assert not [pid for pid in (parent, *workers.values()) if is_running(pid)]
+    wait_until(lambda: not any(is_running(pid) for pid in (parent, *workers.values())))
 
 
 def _modules() -> list[str]:
@@ -212,7 +212,7 @@ def test_where_libraries_have_threads_workers_are_spawned(
         parents = set(made.client.run(os.getppid).values())
         assert len(parents) == 1
     assert file_hashes(tmp_path / "out") == undisturbed
-    assert not [pid for pid in (*before.values(), *parents) if is_running(pid)]
+    wait_until(lambda: not any(is_running(pid) for pid in (*before.values(), *parents)))
 
 
 def _command() -> str:
