@@ -36,7 +36,7 @@ BYTES_PER_SECOND = {
     "merge-arcs": 500e6,
     "merge-ends": 450e6,
     "number-clusters": 80e6,
-    "place-rows": 1200e6,
+    "place-rows": 2000e6,
     "refine-cut": 850e6,
     "relabel-nodes": 600e6,
     "resolve-ends": 250e6,
@@ -51,7 +51,7 @@ BYTES_PER_SECOND = {
     "write-nodes": 1200e6,
 }
 STREAMING = 500e6
-START_SECONDS = 0.5
+START_SECONDS = 0.4
 """Of a job: libraries and compiled kernels are loaded by their first users."""
 UNIT_SECONDS = 0.0005
 """Of a task beside its work."""
