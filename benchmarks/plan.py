@@ -16,7 +16,7 @@ import shutil
 import sys
 import tempfile
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,9 @@ def main() -> None:
     parser.add_argument("--methods", default=METHODS, help="comma between them")
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="semicolon or comma between them, or: others")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
+        "--sizes", default="", help="instead of those of the graphs, as in: --sizes='--nodes 1e4 --edges 1e5'"
+    )
     parser.add_argument("--directory", type=Path, help="where files go; default a temporary directory")
     parser.add_argument("--job", help="internal: run this job, and tell what it did")
     options = parser.parse_args()
@@ -68,6 +71,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.directory) as scratch:
         for name in names_of(options.graphs):
             case = {**GRAPHS, **OTHERS}[name]
+            case = replace(case, how=f"{case.how} {options.sizes}".strip())
             graph = made(name, case, options.directory or Path(scratch))
             for method in options.methods.split(","):
                 found = measured_job(graph, Path(scratch) / "out", method, (case, options.workers))
