@@ -11,6 +11,7 @@ import ast
 import io
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BytesIO
 from tokenize import TokenError
@@ -31,7 +32,7 @@ MOST_AXES = 32
 MOST_NBYTES = 1 << 62
 MOST_NPY_HEADER = 1 << 17  # numpy parses no more than 10,000 bytes of it
 _MOST_LITERAL = 10_000
-_NOT_NPY = (
+NOT_NPY = (
     ValueError, EOFError, SyntaxError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,
     MemoryError, TokenError,
 )  # fmt: skip
@@ -191,8 +192,9 @@ class NpyHeader:
 
 
 # headers are Python literals, and Python 3.11 may fail when it parses in two threads and the garbage collector
-# interrupts one of them ("AST constructor recursion depth mismatch")
+# interrupts one of them ("AST constructor recursion depth mismatch"); other libraries parse as well, without the lock
 _PARSING = threading.Lock()
+_MOST_COLLISIONS = 100
 
 
 def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
@@ -213,15 +215,8 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
         # the whole header, and no more: numpy would allocate what its length says
         head = io.BytesIO(file.read(MOST_NPY_HEADER))
     try:
-        version = np.lib.format.read_magic(head)
-        if version not in ((1, 0), (2, 0), (3, 0)):
-            raise ValueError(f"unknown version {version[0]}.{version[1]}")
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        with _PARSING:
-            if version == (3, 0):
-                _refuse_old_syntax(head)
-            shape, fortran, dtype = read(head)
-    except _NOT_NPY as fault:
+        shape, fortran, dtype = parse_npy_header(head)
+    except NOT_NPY as fault:
         found = next(iter(str(fault).splitlines()), type(fault).__name__)
         raise InputFileError("not a readable npy file", file=name, found=found) from fault
     if dtype.kind not in "biufc" or not shape:
@@ -236,6 +231,39 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
             "npy file is truncated", file=name, expected=f"{offset + nbytes:,} bytes", found=f"{size:,} bytes"
         )
     return NpyHeader(offset, dtype, tuple(shape), bool(fortran) and len(shape) > 1)
+
+
+def parse_npy_header(head: BytesIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Parse the beginning of an npy file, and go to its first element.
+
+    Parameters
+    ----------
+    head : io.BytesIO
+        At the first byte of the file; it may end where the elements begin, or later.
+
+    Returns
+    -------
+    tuple of (tuple of int, bool, numpy.dtype)
+        Shape, whether the elements are in Fortran order, and their dtype.
+
+    Raises
+    ------
+    ValueError, EOFError, SyntaxError, TypeError, ...
+        As numpy does.
+    """
+    version = np.lib.format.read_magic(head)
+    if version not in ((1, 0), (2, 0), (3, 0)):
+        raise ValueError(f"unknown version {version[0]}.{version[1]}")
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    begin = head.tell()
+    with _PARSING:
+        for _ in range(_MOST_COLLISIONS):
+            head.seek(begin)
+            with suppress(SystemError):
+                if version == (3, 0):
+                    _refuse_old_syntax(head)
+                return read(head)
+    raise ValueError("Python fails to parse the header")
 
 
 def _refuse_old_syntax(head: BytesIO) -> None:

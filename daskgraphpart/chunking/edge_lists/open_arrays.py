@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import math
 import os
 import shutil
@@ -11,7 +12,6 @@ import zipfile
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from daskgraphpart.chunking.edge_lists.tables import (
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import GraphPartError, InputFileError
 from daskgraphpart.storage.atomic import naming
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import MOST_NPY_HEADER, NOT_NPY, Region, parse_npy_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -239,19 +239,19 @@ def _read_member_header(archive: zipfile.ZipFile, member: str, path: str) -> Arr
 
 def _read_header(file: Any, name: str, path: str, size: int) -> Array:
     """Read the header of an npy file of so many bytes, of numbers or of strings."""
+    head = io.BytesIO(file.read(MOST_NPY_HEADER))
     try:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, is_fortran, dtype = read(file)
-    except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as fault:
-        raise InputFileError("not a readable npy file", file=path, found=str(fault).splitlines()[0]) from fault
+        shape, is_fortran, dtype = parse_npy_header(head)
+    except NOT_NPY as fault:
+        found = next(iter(str(fault).splitlines()), type(fault).__name__)
+        raise InputFileError("not a readable npy file", file=path, found=found) from fault
     if dtype.kind not in "biufUS" or not shape:
         raise InputFileError(
             f"array {name!r} does not hold numbers or strings" if name else "does not hold numbers or strings",
             file=path,
             found=f"dtype {dtype}, shape {shape}",
         )
-    nbytes = file.tell() + math.prod(shape) * dtype.itemsize
+    nbytes = head.tell() + math.prod(shape) * dtype.itemsize
     if min(shape) < 0 or size < nbytes:
         raise InputFileError(
             f"array {name!r} is truncated" if name else "npy file is truncated",
@@ -259,4 +259,4 @@ def _read_header(file: Any, name: str, path: str, size: int) -> Array:
             expected=f"{nbytes:,} bytes",
             found=f"{size:,}",
         )
-    return Array(name, dtype, tuple(shape), bool(is_fortran) and len(shape) > 1, file.tell())
+    return Array(name, dtype, tuple(shape), bool(is_fortran) and len(shape) > 1, head.tell())
