@@ -7,7 +7,6 @@ import os
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import dask
 from dask.base import named_schedulers
 from dask.callbacks import Callback
 
@@ -71,10 +70,8 @@ class LocalExecutor:
         assert not any(getattr(call, "host", "") for call in calls), f"{name} needs workers on certain machines"
         keys = [f"{name}-{i:06d}" for i in range(len(calls))]
         index = {key: i for i, key in enumerate(keys)}
-        tasks = [
-            dask.delayed(call, name=f"call-{key}", pure=False, traverse=False)(dask_key_name=key)
-            for key, call in zip(keys, calls, strict=True)
-        ]
+        # a graph as the scheduler takes it: to build it from delayed objects takes longer than to run small tasks
+        tasks = {key: (call,) for key, call in zip(keys, calls, strict=True)}
 
         def posttask(key: Any, result: Any, *_: Any) -> None:
             if key in index:
@@ -84,7 +81,7 @@ class LocalExecutor:
             # by its name, dask would import distributed first, which takes half a second and 90 MB
             scheduler = named_schedulers[self._scheduler]
             with Callback(posttask=posttask):
-                return list(dask.compute(*tasks, scheduler=scheduler, pool=self._pool, optimize_graph=False))
+                return list(scheduler(tasks, keys, pool=self._pool, optimize_graph=False))
         except BrokenExecutor as fault:
             raise EnvironmentFaultError(
                 "a worker process died",
