@@ -15,7 +15,6 @@ from daskgraphpart.storage.region import Region, save_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 LOG2_SLABS = 10
 ARCS_PER_READ = 1 << 20
@@ -38,7 +37,7 @@ class ArcRuns:
     Parameters
     ----------
     directory : str
-        Where the files are: `arcs-<run>.npy` of shape (2, arcs), and `weights-<run>.npy` if arcs have weights.
+        Where the files are: `arcs-<run>.npy` of shape (arcs, 2), or (arcs, 3) if arcs have weights.
     num_nodes : int
         Number of nodes.
     dtype : numpy.dtype
@@ -54,6 +53,11 @@ class ArcRuns:
     dtype: np.dtype
     weight_dtype: np.dtype | None
     counts: np.ndarray
+
+    @property
+    def arc_nbytes(self) -> int:
+        """Bytes of an arc."""
+        return arc_dtype(self.dtype, self.weight_dtype).itemsize * (2 if self.weight_dtype is None else 3)
 
     def slices(self, first_slab: int, last_slab: int) -> Iterator[tuple[int, int, int]]:
         """Go through the runs that have arcs in slabs ``[first, last)``: run, first row, last row; bounded pieces."""
@@ -71,67 +75,44 @@ class Slice:
 
     Parameters
     ----------
-    path, weight_path : str
-        Files of the run; no weights if empty.
-    run_rows : int
-        Arcs of the whole run.
+    path : str
+        File of the run.
     start, stop : int
         Rows.
     """
 
     path: str
-    weight_path: str
-    run_rows: int
     start: int
     stop: int
 
-    def nodes(self, dtype: np.dtype) -> np.ndarray:
-        """Read the nodes."""
-        return _column(self.path, dtype, self.run_rows, 0).read(self.start, self.stop)
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs."""
+        return self.stop - self.start
 
-    def neighbors(self, dtype: np.dtype) -> np.ndarray:
-        """Read the neighbours."""
-        return _column(self.path, dtype, self.run_rows, 1).read(self.start, self.stop)
-
-    def weights(self, dtype: np.dtype) -> np.ndarray:
-        """Read the weights."""
-        return _column(self.weight_path, dtype, self.run_rows, 0).read(self.start, self.stop)
+    def read_into(self, arcs: np.ndarray) -> None:
+        """Fill an array of that many arcs."""
+        Region(self.path, _HEADER_NBYTES, arcs.dtype, (self.stop, arcs.shape[1])).read_into(arcs, self.start)
 
 
 def slices_of(runs: ArcRuns, first_slab: int, last_slab: int) -> list[Slice]:
     """Slices of all runs in slabs ``[first, last)``, with their files."""
-    rows = runs.counts.sum(axis=1)
-    return [
-        Slice(
-            run_path(runs.directory, run),
-            weights_path(runs.directory, run) if runs.weight_dtype else "",
-            int(rows[run]),
-            start,
-            stop,
-        )
-        for run, start, stop in runs.slices(first_slab, last_slab)
-    ]
+    found = runs.slices(first_slab, last_slab)
+    return [Slice(_run_path(runs.directory, run), start, stop) for run, start, stop in found]
 
 
-def run_path(directory: str | Path, index: int) -> str:
-    """File of a run's nodes and neighbours."""
+def arc_dtype(dtype: np.dtype, weight_dtype: np.dtype | None) -> np.dtype:
+    """Dtype of arcs whose nodes and weights have these."""
+    return dtype if weight_dtype is None else np.promote_types(dtype, weight_dtype)
+
+
+def write_run(directory: str, index: int, arcs: np.ndarray) -> None:
+    """Write a run."""
+    save_npy(_run_path(directory, index), arcs)
+
+
+def _run_path(directory: str, index: int) -> str:
     return f"{directory}/arcs-{index:06d}.npy"
 
 
-def weights_path(directory: str | Path, index: int) -> str:
-    """File of a run's weights."""
-    return f"{directory}/weights-{index:06d}.npy"
-
-
-def write_run(directory: str, index: int, arcs: np.ndarray, weights: np.ndarray | None) -> None:
-    """Write a run."""
-    save_npy(run_path(directory, index), arcs)
-    if weights is not None:
-        save_npy(weights_path(directory, index), weights)
-
-
 _HEADER_NBYTES = 128  # an npy header of version 1.0 with a short shape is padded to this
-
-
-def _column(path: str, dtype: np.dtype, num_rows: int, column: int) -> Region:
-    return Region(path, _HEADER_NBYTES + column * num_rows * dtype.itemsize, dtype, (num_rows,))

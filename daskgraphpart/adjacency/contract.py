@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import ArcRuns, num_slabs, slab_shift, write_run
+from daskgraphpart.adjacency.arc_runs import ArcRuns, arc_dtype, num_slabs, slab_shift, write_run
 from daskgraphpart.adjacency.merge_arcs import MOST_BLOCK_ARCS, merge_runs
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_coarse_arcs, scatter_coarse_arcs
@@ -43,7 +43,7 @@ class ContractConfig:
     num_clusters : int
         Number of coarse nodes.
     weight_dtype : numpy.dtype
-        In which the weights of the finer graph's arcs fit.
+        In which the sum of the weights of the finer graph's arcs fits.
     """
 
     directory: str
@@ -74,8 +74,7 @@ def contract(fine: Adjacency, clusters: Region, num_clusters: int, directory: Pa
     """
     directory.mkdir(parents=True, exist_ok=True)
     units = [ContractUnit(i, block) for i, block in enumerate(fine.blocks)]
-    wide = any(block.weight_dtype == np.int64 for block in fine.blocks)
-    weight_dtype = np.dtype(np.int64 if wide else np.int32)
+    weight_dtype = np.dtype(np.int32 if fine.total_weight < 1 << 31 else np.int64)
     config = ContractConfig(str(directory), clusters, num_clusters, weight_dtype)
     counts = runner.run(Pass("contract", contract_block, units, config, [unit.block.nbytes for unit in units]))
     table = np.array(counts, np.int64).reshape(len(units), num_slabs(num_clusters))
@@ -89,8 +88,8 @@ def contract_block(unit: ContractUnit, config: ContractConfig) -> np.ndarray:
     """Write the run of one block; return the number of its arcs in each slab, int64 (slabs,)."""
     rows = (unit.block.start, *unit.block.read())
     clusters = config.clusters.memmap()
-    counts, arcs, arc_weights = scatter_arcs(rows, clusters, config.num_clusters, config.weight_dtype)
-    write_run(config.directory, unit.index, arcs, arc_weights)
+    counts, arcs = scatter_arcs(rows, clusters, config.num_clusters, config.weight_dtype)
+    write_run(config.directory, unit.index, arcs)
     return counts
 
 
@@ -99,7 +98,7 @@ def scatter_arcs(
     clusters: np.ndarray,
     num_clusters: int,
     weight_dtype: np.dtype,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Group the arcs of a block that lead from cluster to cluster by slab.
 
     Parameters
@@ -117,18 +116,14 @@ def scatter_arcs(
     -------
     int64 array (slabs,)
         Number of arcs in each slab.
-    array (2, arcs)
-        Coarse nodes and neighbours.
-    array (arcs,)
-        Weights.
+    int32 or int64 array (arcs, 3)
+        Coarse nodes, neighbours and weights.
     """
     start, indptr, indices, weights = rows
     shift = slab_shift(num_clusters)
     counts = np.zeros(num_slabs(num_clusters), np.int64)
     count_coarse_arcs(indptr, indices, start, clusters, shift, counts)
     starts = group_starts(counts)
-    arcs = np.empty((2, starts[-1]), id_dtype(num_clusters))
-    arc_weights = np.empty(starts[-1], weight_dtype)
-    cursors = starts[:-1].copy()
-    scatter_coarse_arcs(indptr, indices, weights, start, clusters, shift, cursors, arcs, arc_weights)
-    return counts, arcs, arc_weights
+    arcs = np.empty((starts[-1], 3), arc_dtype(id_dtype(num_clusters), weight_dtype))
+    scatter_coarse_arcs(indptr, indices, weights, start, clusters, shift, starts[:-1].copy(), arcs)
+    return counts, arcs

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import ArcRuns, Slice, slab_shift, slices_of
+from daskgraphpart.adjacency.arc_runs import ArcRuns, Slice, arc_dtype, slab_shift, slices_of
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_nodes, merge_arcs, merge_weighted_arcs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
@@ -59,9 +59,9 @@ class MergeConfig:
     directory : str
         Of the blocks.
     dtype : numpy.dtype
-        Of the arcs.
+        Of the neighbours.
     weight_dtype : numpy.dtype or None
-        Of the arcs' weights; None if they have none.
+        Of the arcs' weights, in which their sum fits; None if they have none.
     in_degrees : Region or None
         Filled with the in-degree of each node, int64.
     """
@@ -72,9 +72,22 @@ class MergeConfig:
     in_degrees: Region | None
 
     @property
-    def is_weighted(self) -> bool:
-        """Whether the arcs have weights."""
-        return self.weight_dtype is not None
+    def arc_nbytes(self) -> int:
+        """Bytes of an arc."""
+        return self.room_for(1).nbytes
+
+    def room_for(self, num_arcs: int) -> np.ndarray:
+        """Return an array of that many arcs, not filled."""
+        width = 2 if self.weight_dtype is None else 3
+        return np.empty((num_arcs, width), arc_dtype(self.dtype, self.weight_dtype))
+
+    def read(self, pieces: Sequence[Slice]) -> np.ndarray:
+        """Read arcs, one row each."""
+        arcs, done = self.room_for(sum(piece.num_arcs for piece in pieces)), 0
+        for piece in pieces:
+            piece.read_into(arcs[done : done + piece.num_arcs])
+            done += piece.num_arcs
+        return arcs
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +109,7 @@ def merge_runs(
         Range(i, start, stop, arcs, tuple(slices_of(runs, *slabs)))
         for i, (start, stop, arcs, slabs) in enumerate(_ranges(runs, least_arcs, runner))
     ]
-    item = 2 * runs.dtype.itemsize + (runs.weight_dtype.itemsize if runs.weight_dtype else 0)
-    sizes = [2 * unit.num_arcs * item for unit in units]
+    sizes = [2 * unit.num_arcs * runs.arc_nbytes for unit in units]
     found = runner.run(Pass("merge-arcs", merge_block, units, config, sizes, (Merged, CsrBlock)))
     for path in Path(runs.directory).glob("*-??????.npy"):
         path.unlink(missing_ok=True)
@@ -126,8 +138,8 @@ def _ranges(runs: ArcRuns, least_arcs: int, runner: Runner) -> list[tuple[int, i
 
     hot = [int(slab) for slab in np.flatnonzero(totals > most)]
     units = [Range(s, *nodes_of(s, s + 1), most, tuple(slices_of(runs, s, s + 1))) for s in hot]
-    sizes = [int(totals[s]) * runs.dtype.itemsize for s in hot]
-    config = MergeConfig("", runs.dtype, None, None)
+    sizes = [int(totals[s]) * runs.arc_nbytes for s in hot]
+    config = MergeConfig("", runs.dtype, runs.weight_dtype, None)
     cuts = dict(zip(hot, runner.run(Pass("cut-slab", cut_slab, units, config, sizes)), strict=True))
     ranges, first, last = [], 0, 0
     while first < totals.size:
@@ -152,7 +164,7 @@ def cut_slab(unit: Range, config: MergeConfig) -> list[tuple[int, int, int]]:
     """Cut a slab into ranges of nodes with at most `unit.num_arcs` arcs, or of one node: start, stop, arcs of each."""
     counts = np.zeros(unit.stop - unit.start, np.int64)
     for piece in unit.slices:
-        count_nodes(piece.nodes(config.dtype), unit.start, counts)
+        count_nodes(config.read([piece]), unit.start, counts)
     ends = np.cumsum(counts)
     cuts, first, done = [], 0, 0
     while first < counts.size:
@@ -164,16 +176,15 @@ def cut_slab(unit: Range, config: MergeConfig) -> list[tuple[int, int, int]]:
 
 def merge_block(unit: Range, config: MergeConfig) -> Merged:
     """Write one block."""
-    columns = _read_arcs(unit, config)
-    num_arcs = columns[0].size
-    rows = np.empty(num_arcs, config.dtype)
+    arcs = _read_arcs(unit, config)
+    num_arcs, is_weighted = arcs.shape[0], config.weight_dtype is not None
+    rows, weights = np.empty(num_arcs, config.dtype), np.empty(num_arcs, config.weight_dtype or np.int32)
     indptr = np.empty(unit.stop - unit.start + 1, np.int64)
-    weights = np.empty(num_arcs, np.int64 if config.is_weighted else np.int32)
-    if config.is_weighted:
-        done = merge_weighted_arcs(*columns, unit.start, unit.stop, rows, indptr, weights)
+    if is_weighted:
+        done = merge_weighted_arcs(arcs, unit.start, unit.stop, rows, indptr, weights)
     else:
         in_degrees = np.zeros(unit.stop - unit.start, np.int64)
-        done = merge_arcs(*columns, unit.start, unit.stop, rows, indptr, weights, in_degrees)
+        done = merge_arcs(arcs, unit.start, unit.stop, rows, indptr, weights, in_degrees)
         if config.in_degrees is not None:
             config.in_degrees.write(in_degrees, unit.start)
     weights = weights[:done]
@@ -184,28 +195,14 @@ def merge_block(unit: Range, config: MergeConfig) -> Merged:
     return Merged(block, int(np.count_nonzero(degrees == 0)), total, int(degrees.max(initial=0)))
 
 
-def _read_arcs(unit: Range, config: MergeConfig) -> tuple[np.ndarray, ...]:
-    """Arcs of the unit's nodes: nodes, neighbours and, if they have them, weights."""
-    nodes, neighbors = (np.empty(unit.num_arcs, config.dtype) for _ in range(2))
-    weights = np.empty(unit.num_arcs if config.weight_dtype else 0, config.weight_dtype or np.int32)
-    done = 0
-    for piece, mine in _filtered(unit, config.dtype):
-        count = piece.stop - piece.start if mine is None else int(np.count_nonzero(mine))
-        keep = slice(None) if mine is None else mine
-        nodes[done : done + count] = piece.nodes(config.dtype)[keep]
-        neighbors[done : done + count] = piece.neighbors(config.dtype)[keep]
-        if config.weight_dtype:
-            weights[done : done + count] = piece.weights(config.weight_dtype)[keep]
-        done += count
-    return (nodes, neighbors, weights) if config.is_weighted else (nodes, neighbors)
-
-
-def _filtered(unit: Range, dtype: np.dtype) -> Iterator[tuple[Slice, np.ndarray | None]]:
-    """Pieces of the runs, and which of their arcs are the unit's if not all are."""
-    whole = sum(piece.stop - piece.start for piece in unit.slices) == unit.num_arcs
+def _read_arcs(unit: Range, config: MergeConfig) -> np.ndarray:
+    """Arcs of the unit's nodes."""
+    if sum(piece.num_arcs for piece in unit.slices) == unit.num_arcs:
+        return config.read(unit.slices)
+    kept, done = config.room_for(unit.num_arcs), 0
     for piece in unit.slices:
-        if whole:
-            yield piece, None
-        else:
-            nodes = piece.nodes(dtype)
-            yield piece, (nodes >= unit.start) & (nodes < unit.stop)
+        arcs = config.read([piece])
+        mine = arcs[(arcs[:, 0] >= unit.start) & (arcs[:, 0] < unit.stop)]
+        kept[done : done + mine.shape[0]] = mine
+        done += mine.shape[0]
+    return kept

@@ -95,7 +95,7 @@ def split_edges(unit: SplitUnit, config: SplitConfig) -> np.ndarray:
     counts = np.zeros(num_slabs(config.num_nodes), np.int64)
     count_edge_arcs(src, dst, firsts, shift, counts)
     starts = group_starts(counts)
-    arcs = np.empty((2, starts[-1]), id_dtype(config.num_nodes))
+    arcs = np.empty((starts[-1], 2), id_dtype(config.num_nodes))
     scatter_edge_arcs(src, dst, firsts, shift, starts[:-1].copy(), arcs)
-    write_run(config.directory, unit.index, arcs, None)
+    write_run(config.directory, unit.index, arcs)
     return counts

@@ -1,7 +1,8 @@
 """Arcs of an adjacency: both directions of every edge, grouped by slabs of nodes, then sorted and merged by row.
 
-An arc is a pair (node, neighbour). A neighbour that is stored as its bitwise complement (a negative number) tells that
-the edge points at the node; that is how in-degrees are counted while the adjacency is built, with no extra column.
+An arc is a row (node, neighbour), or (node, neighbour, weight): what belongs together moves together, in one stream
+per group instead of three. A neighbour that is stored as its bitwise complement (a negative number) tells that the edge
+points at the node; that is how in-degrees are counted while the adjacency is built, with no extra column.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ def scatter_edge_arcs(src, dst, firsts, shift, cursors, arcs):  # type: ignore[n
         As in `count_edge_arcs`.
     cursors : int64 array (slabs,)
         Where each slab's group begins; moved on.
-    arcs : int32 or int64 array (2, arcs)
+    arcs : int32 or int64 array (arcs, 2)
         Filled with nodes and neighbours; a self-loop gives the one arc that counts for the in-degree.
     """
     for i in range(src.size):
         s, d = src[i] + firsts[0], dst[i] + firsts[1]
         place = cursors[d >> shift]
         cursors[d >> shift] = place + 1
-        arcs[0, place] = d
-        arcs[1, place] = ~s
+        arcs[place, 0] = d
+        arcs[place, 1] = ~s
         if s != d:
             place = cursors[s >> shift]
             cursors[s >> shift] = place + 1
-            arcs[0, place] = s
-            arcs[1, place] = d
+            arcs[place, 0] = s
+            arcs[place, 1] = d
 
 
 @njit(cache=True, nogil=True)
@@ -70,8 +71,26 @@ def _digit_bits(highest):  # type: ignore[no-untyped-def]
     return digits, -(-bits // max(1, digits))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _sort_by_neighbor(arcs, other, highest, width):  # type: ignore[no-untyped-def]
+    """Sort arcs of so many columns by the digits of their neighbours, the lowest first; return where they are then."""
+    digits, bits = _digit_bits(highest)
+    mask, counts = (1 << bits) - 1, np.empty(1 << bits, np.int64)
+    for digit in range(digits):
+        shift = digit * bits
+        _count_digits(arcs, shift, mask, counts)
+        for i in range(arcs.shape[0]):
+            value = (arcs[i, 1] >> shift) & mask
+            place = counts[value]
+            counts[value] = place + 1
+            for column in range(width):
+                other[place, column] = arcs[i, column]
+        arcs, other = other, arcs
+    return arcs
+
+
 @njit(cache=True, nogil=True)
-def merge_arcs(nodes, neighbors, first, last, rows, indptr, weights, in_degrees):  # type: ignore[no-untyped-def]
+def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: ignore[no-untyped-def]
     """Sort the arcs of nodes ``[first, last)`` by row and neighbour, and merge parallel ones.
 
     Arcs are sorted by the digits of their neighbours, the lowest first, and then by row, which takes a third of the
@@ -79,7 +98,7 @@ def merge_arcs(nodes, neighbors, first, last, rows, indptr, weights, in_degrees)
 
     Parameters
     ----------
-    nodes, neighbors : int32 or int64 array (arcs,)
+    arcs : int32 or int64 array (arcs, 2)
         Arcs in any order; those of other nodes are skipped. Overwritten: work space.
     first, last : int
         Range of nodes.
@@ -100,8 +119,8 @@ def merge_arcs(nodes, neighbors, first, last, rows, indptr, weights, in_degrees)
     num_nodes = last - first
     starts = np.zeros(num_nodes + 1, np.int64)
     kept, highest = 0, 0
-    for i in range(nodes.size):
-        node, neighbor = nodes[i], neighbors[i]
+    for i in range(arcs.shape[0]):
+        node, neighbor = arcs[i, 0], arcs[i, 1]
         if node < first or node >= last:
             continue
         if neighbor < 0:
@@ -109,27 +128,16 @@ def merge_arcs(nodes, neighbors, first, last, rows, indptr, weights, in_degrees)
             neighbor = ~neighbor
         if neighbor != node:
             starts[node - first + 1] += 1
-            nodes[kept], neighbors[kept] = node, neighbor
+            arcs[kept, 0], arcs[kept, 1] = node, neighbor
             highest = max(highest, neighbor)
             kept += 1
     for row in range(num_nodes):
         starts[row + 1] += starts[row]
-    digits, bits = _digit_bits(highest)
-    other_nodes, other_neighbors = np.empty_like(nodes[:kept]), np.empty_like(neighbors[:kept])
-    mask, counts = (1 << bits) - 1, np.empty(1 << bits, np.int64)
-    for digit in range(digits):
-        _count_digits(neighbors[:kept], digit * bits, mask, counts)
-        for i in range(kept):
-            value = (neighbors[i] >> (digit * bits)) & mask
-            place = counts[value]
-            counts[value] = place + 1
-            other_nodes[place], other_neighbors[place] = nodes[i], neighbors[i]
-        nodes, other_nodes = other_nodes, nodes
-        neighbors, other_neighbors = other_neighbors, neighbors
+    ordered = _sort_by_neighbor(arcs[:kept], np.empty_like(arcs[:kept]), highest, 2)
     cursors = starts[:num_nodes].copy()
     for i in range(kept):
-        row = nodes[i] - first
-        rows[cursors[row]] = neighbors[i]
+        row = ordered[i, 0] - first
+        rows[cursors[row]] = ordered[i, 1]
         cursors[row] += 1
     done = 0
     indptr[0] = 0
@@ -150,11 +158,11 @@ def merge_arcs(nodes, neighbors, first, last, rows, indptr, weights, in_degrees)
 
 
 @njit(cache=True, nogil=True)
-def _count_digits(values, shift, mask, counts):  # type: ignore[no-untyped-def]
+def _count_digits(arcs, shift, mask, counts):  # type: ignore[no-untyped-def]
     """Fill `counts` with where the group of each digit begins."""
     counts[:] = 0
-    for i in range(values.size):
-        counts[(values[i] >> shift) & mask] += 1
+    for i in range(arcs.shape[0]):
+        counts[(arcs[i, 1] >> shift) & mask] += 1
     total = 0
     for digit in range(counts.size):
         count = counts[digit]
@@ -190,7 +198,7 @@ def count_coarse_arcs(indptr, indices, first, clusters, shift, counts):  # type:
 
 
 @njit(cache=True, nogil=True)
-def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursors, arcs, arc_weights):  # type: ignore[no-untyped-def]
+def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursors, arcs):  # type: ignore[no-untyped-def]
     """Write the arcs between different clusters grouped by slab of coarse nodes.
 
     Parameters
@@ -201,10 +209,8 @@ def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursor
         Weights of the arcs; none means 1.
     cursors : int64 array (slabs,)
         Where each slab's group begins; moved on.
-    arcs : int32 or int64 array (2, coarse arcs)
-        Filled with coarse nodes and neighbours.
-    arc_weights : int32 or int64 array (coarse arcs,)
-        Filled.
+    arcs : int32 or int64 array (coarse arcs, 3)
+        Filled with coarse nodes, neighbours and weights.
     """
     for row in range(indptr.size - 1):
         cluster = clusters[first + row]
@@ -215,23 +221,25 @@ def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursor
             if other >= 0 and other != cluster:
                 place = cursors[cluster >> shift]
                 cursors[cluster >> shift] = place + 1
-                arcs[0, place] = cluster
-                arcs[1, place] = other
-                arc_weights[place] = weights[i] if weights.size else 1
+                arcs[place, 0] = cluster
+                arcs[place, 1] = other
+                arcs[place, 2] = weights[i] if weights.size else 1
 
 
 @njit(cache=True, nogil=True)
-def merge_weighted_arcs(nodes, neighbors, arc_weights, first, last, rows, indptr, weights):  # type: ignore[no-untyped-def]
+def merge_weighted_arcs(arcs, first, last, rows, indptr, weights):  # type: ignore[no-untyped-def]
     """Sort weighted arcs of nodes ``[first, last)`` by row and neighbour, and add up parallel ones.
 
     Parameters
     ----------
-    nodes, neighbors, first, last, rows, indptr
-        As in `merge_arcs`; no neighbour is negative, none is the node itself.
-    arc_weights : int32 or int64 array (arcs,)
-        Weight of each arc. Overwritten.
-    weights : int64 array (arcs,)
-        Filled with the sums.
+    arcs : int32 or int64 array (arcs, 3)
+        As in `merge_arcs`, with weights; no neighbour is negative, none is the node itself.
+    first, last, indptr
+        As in `merge_arcs`.
+    rows : int32 or int64 array (arcs,)
+        As in `merge_arcs`.
+    weights : int32 or int64 array (arcs,)
+        Filled with the sums, which have to fit.
 
     Returns
     -------
@@ -241,36 +249,22 @@ def merge_weighted_arcs(nodes, neighbors, arc_weights, first, last, rows, indptr
     num_nodes = last - first
     starts = np.zeros(num_nodes + 1, np.int64)
     kept, highest = 0, 0
-    for i in range(nodes.size):
-        node = nodes[i]
+    for i in range(arcs.shape[0]):
+        node, neighbor, weight = arcs[i, 0], arcs[i, 1], arcs[i, 2]
         if first <= node < last:
             starts[node - first + 1] += 1
-            nodes[kept], neighbors[kept], arc_weights[kept] = node, neighbors[i], arc_weights[i]
-            highest = max(highest, neighbors[i])
+            arcs[kept, 0], arcs[kept, 1], arcs[kept, 2] = node, neighbor, weight
+            highest = max(highest, neighbor)
             kept += 1
     for row in range(num_nodes):
         starts[row + 1] += starts[row]
-    digits, bits = _digit_bits(highest)
-    other_nodes, other_neighbors = np.empty_like(nodes[:kept]), np.empty_like(neighbors[:kept])
-    other_weights = np.empty_like(arc_weights[:kept])
-    mask, counts = (1 << bits) - 1, np.empty(1 << bits, np.int64)
-    for digit in range(digits):
-        _count_digits(neighbors[:kept], digit * bits, mask, counts)
-        for i in range(kept):
-            value = (neighbors[i] >> (digit * bits)) & mask
-            place = counts[value]
-            counts[value] = place + 1
-            other_nodes[place], other_neighbors[place] = nodes[i], neighbors[i]
-            other_weights[place] = arc_weights[i]
-        nodes, other_nodes = other_nodes, nodes
-        neighbors, other_neighbors = other_neighbors, neighbors
-        arc_weights, other_weights = other_weights, arc_weights
+    ordered = _sort_by_neighbor(arcs[:kept], np.empty_like(arcs[:kept]), highest, 3)
     cursors = starts[:num_nodes].copy()
     for i in range(kept):
-        row = nodes[i] - first
+        row = ordered[i, 0] - first
         place = cursors[row]
         cursors[row] = place + 1
-        rows[place], weights[place] = neighbors[i], arc_weights[i]
+        rows[place], weights[place] = ordered[i, 1], ordered[i, 2]
     done = 0
     indptr[0] = 0
     for row in range(num_nodes):
@@ -289,7 +283,7 @@ def merge_weighted_arcs(nodes, neighbors, arc_weights, first, last, rows, indptr
 
 
 @njit(cache=True, nogil=True)
-def count_nodes(nodes, first, counts):  # type: ignore[no-untyped-def]
+def count_nodes(arcs, first, counts):  # type: ignore[no-untyped-def]
     """Add the number of arcs of each node from `first` on to `counts`."""
-    for i in range(nodes.size):
-        counts[nodes[i] - first] += 1
+    for i in range(arcs.shape[0]):
+        counts[arcs[i, 0] - first] += 1

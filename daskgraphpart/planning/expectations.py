@@ -165,7 +165,7 @@ class Expectations:
     def _merged(self, unit: Range, config: MergeConfig) -> Merged:
         nodes = unit.stop - unit.start
         arcs = round(unit.num_arcs * ARCS_LEFT)
-        weight_dtype = None if arcs == unit.num_arcs else np.dtype(np.int64 if config.is_weighted else np.int32)
+        weight_dtype = None if arcs == unit.num_arcs else config.weight_dtype or np.dtype(np.int32)
         path = f"{config.directory}/block-{unit.index:06d}.csr"
         block = CsrBlock(path, unit.start, unit.stop, arcs, config.dtype, weight_dtype)
         isolated = nodes - round(distinct(nodes, unit.num_arcs))
@@ -200,7 +200,7 @@ def _slabs(unit: SplitUnit, config: SplitConfig) -> np.ndarray:
 
 def _pieces(unit: Range) -> list[tuple[int, int, int]]:
     """Pieces of a slab that holds more arcs than a block may."""
-    total = sum(piece.stop - piece.start for piece in unit.slices)
+    total = sum(piece.num_arcs for piece in unit.slices)
     number = max(1, min(-(-total // max(1, unit.num_arcs)), unit.stop - unit.start))
     arcs = _spread(total, number)
     ends = unit.start + np.cumsum(np.append(0, _spread(unit.stop - unit.start, number)))

@@ -38,8 +38,6 @@ class Sizes:
         Number of weights of a node.
     block_arcs : int
         Most arcs of a block.
-    weight_nbytes : int
-        Bytes of the weight of an arc.
     """
 
     nodes: int
@@ -50,7 +48,11 @@ class Sizes:
     blocks: int
     constraints: int
     block_arcs: int
-    weight_nbytes: int = 4
+
+    @property
+    def weight_nbytes(self) -> int:
+        """Bytes of the weight of an arc of the next level."""
+        return 4 if self.weight < 1 << 31 else 8
 
     @property
     def arcs_between(self) -> int:
@@ -63,7 +65,8 @@ class Sizes:
         drawn = int(distinct(LEVEL_DENSITY * nodes * nodes, LEVEL_WEIGHT * self.weight))
         arcs, before = min(drawn, self.arcs_between, int(most_left * self.arcs)), self.arcs_between
         most = most_arcs_of_block(before, self.block_arcs)
-        return Sizes(nodes, 0, arcs, self.weight, 8 * nodes + 12 * arcs, -(-before // most), self.constraints, most, 8)
+        nbytes = 8 * nodes + (4 + self.weight_nbytes) * arcs
+        return Sizes(nodes, 0, arcs, self.weight, nbytes, -(-before // most), self.constraints, most)
 
     def is_refined_in_memory(self, memory: int) -> bool:
         """Whether a V-cycle is done in memory, see `assignment.multilevel.vcycle.improve`."""

@@ -259,7 +259,7 @@ class Solver:
             self.one("cluster-nodes", level.nbytes, bytes_of(read, 8 * nodes, level.block_memory), level.blocks + 8)
         read = 4 * nodes + weights + 8 * nodes * (level.isolated > 0)
         self.one("number-clusters", 4 * nodes, bytes_of(read, 0, 12 * nodes + (16 << 20)))
-        coarse, arcs, item = level.coarser(shrinks_to), level.arcs_between, 8 + level.weight_nbytes
+        coarse, arcs, item = level.coarser(shrinks_to), level.arcs_between, 3 * level.weight_nbytes
         memory = 2 * level.block_memory
         self.one("contract", level.nbytes, bytes_of(level.nbytes, item * arcs, memory, ARCS), level.blocks)
         memory = BYTES_PER_BLOCK_ARC * arcs // max(1, coarse.blocks)

@@ -228,19 +228,16 @@ def _split_edges(unit: Any, config: Any, files: Mapping[str, InputFile]) -> Traf
 
 
 def _cut_slab(unit: Any, config: Any, _: Any) -> Traffic:
-    rows = sum(piece.stop - piece.start for piece in unit.slices)
-    return Traffic(rows * config.dtype.itemsize, {}, 8 * (unit.stop - unit.start))
+    rows = sum(piece.num_arcs for piece in unit.slices)
+    return Traffic(rows * config.arc_nbytes, {}, 8 * (unit.stop - unit.start))
 
 
 def _merge_arcs(unit: Any, config: Any, _: Any) -> Traffic:
-    rows, item = sum(piece.stop - piece.start for piece in unit.slices), config.dtype.itemsize
-    filtered = item * (rows != unit.num_arcs)  # nodes are read again to see which are the unit's
+    rows, item = sum(piece.num_arcs for piece in unit.slices), config.dtype.itemsize
     written = {"adjacency": 8 * (unit.stop - unit.start + 1) + unit.num_arcs * 2 * item}
     if config.in_degrees is not None:
         written["adjacency"] += 8 * (unit.stop - unit.start)
-    weights = config.weight_dtype.itemsize if config.weight_dtype else 0
-    read = round(rows * (2 * item + weights + filtered) * HUB_READS)
-    return Traffic(read, written, BYTES_PER_BLOCK_ARC * unit.num_arcs)
+    return Traffic(round(rows * config.arc_nbytes * HUB_READS), written, BYTES_PER_BLOCK_ARC * unit.num_arcs)
 
 
 def _weigh_nodes(unit: Any, config: Any, files: Mapping[str, InputFile]) -> Traffic:

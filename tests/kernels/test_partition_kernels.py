@@ -265,11 +265,12 @@ def arcs_of_a_range(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int, 
 @given(arcs_of_a_range(), st.sampled_from([np.int32, np.int64]))
 def test_weighted_arcs_are_merged_as_numpy_merges_them(arcs: tuple, dtype: type) -> None:
     nodes, neighbors, first, last, rng = arcs
-    arc_weights = rng.integers(1, 9, nodes.size).astype(dtype)
+    arc_weights = rng.integers(1, 9, nodes.size)
     expected = merged_by_numpy(nodes, neighbors, arc_weights, first, last)
-    rows, weights = np.empty_like(neighbors), np.empty(nodes.size, np.int64)
+    rows, weights = np.empty_like(neighbors), np.empty(nodes.size, dtype)
     indptr = np.empty(last - first + 1, np.int64)
-    done = merge_weighted_arcs(nodes.copy(), neighbors.copy(), arc_weights.copy(), first, last, rows, indptr, weights)
+    columns = np.stack([nodes, neighbors, arc_weights.astype(nodes.dtype)], axis=1)
+    done = merge_weighted_arcs(columns, first, last, rows, indptr, weights)
     for found, wanted in zip((indptr, rows[:done], weights[:done]), expected, strict=True):
         assert np.array_equal(found, wanted)
 
@@ -285,7 +286,7 @@ def test_arcs_of_edges_are_merged_and_counted_as_numpy_does(arcs: tuple) -> None
     rows, weights = np.empty_like(neighbors), np.empty(nodes.size, np.int32)
     indptr, in_degrees = np.empty(last - first + 1, np.int64), np.zeros(last - first, np.int64)
     coded = np.where(points_here, ~neighbors, neighbors).astype(neighbors.dtype)
-    done = merge_arcs(nodes.copy(), coded, first, last, rows, indptr, weights, in_degrees)
+    done = merge_arcs(np.stack([nodes, coded], axis=1), first, last, rows, indptr, weights, in_degrees)
     for found, wanted in zip((indptr, rows[:done], weights[:done]), expected, strict=True):
         assert np.array_equal(found, wanted)
     inside = (nodes >= first) & (nodes < last) & points_here

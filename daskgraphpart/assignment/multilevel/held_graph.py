@@ -136,33 +136,22 @@ def contract_held(graph: Held, clusters: np.ndarray, count: int, each: Map) -> H
     dtype = np.dtype(np.int32 if total < 1 << 31 else np.int64)
     runs = list(each(lambda block: scatter_arcs(block, clusters, count, dtype), graph.blocks))
     shift, slabs = slab_shift(count), num_slabs(count)
-    table = np.array([counts for counts, _, _ in runs], np.int64).reshape(len(runs), slabs)
+    table = np.array([counts for counts, _ in runs], np.int64).reshape(len(runs), slabs)
     ends = np.hstack([np.zeros((len(runs), 1), np.int64), np.cumsum(table, axis=1)])
 
     def merge(span: tuple[int, int]) -> Rows:
         first, last = span
-        pieces = [
-            (r, int(ends[i, first]), int(ends[i, last])) for i, r in enumerate(runs) if table[i, first:last].any()
-        ]
-        nodes, neighbors = (_joined([arcs[row, a:b] for (_, arcs, _), a, b in pieces]) for row in (0, 1))
-        arc_weights = _joined([weights[a:b] for (_, _, weights), a, b in pieces])
+        arcs = np.concatenate([run[ends[i, first] : ends[i, last]] for i, (_, run) in enumerate(runs)])
         start, stop = first << shift, min(last << shift, count)
-        indices, weights = np.empty(nodes.size, np.int32), np.empty(nodes.size, np.int64)
+        indices, weights = np.empty(arcs.shape[0], np.int32), np.empty(arcs.shape[0], dtype)
         indptr = np.empty(stop - start + 1, np.int64)
-        done = merge_weighted_arcs(
-            nodes.astype(np.int32, copy=False), neighbors.astype(np.int32, copy=False), arc_weights, start, stop,
-            indices, indptr, weights,
-        )  # fmt: skip
-        return Rows(start, indptr, indices[:done].copy(), weights[:done].astype(dtype))
+        done = merge_weighted_arcs(arcs, start, stop, indices, indptr, weights)
+        return Rows(start, indptr, indices[:done].copy(), weights[:done].copy())
 
     blocks = tuple(each(merge, _spans(table.sum(axis=0))))
     node_weights = np.zeros((count, graph.node_weights.shape[1]), np.int64)
     add_up(clusters, 0, graph.node_weights, node_weights)
     return Held(blocks, node_weights)
-
-
-def _joined(pieces: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate(pieces) if pieces else np.empty(0, np.int32)
 
 
 def _spans(totals: np.ndarray) -> list[tuple[int, int]]:
