@@ -24,7 +24,7 @@ from daskgraphpart.assignment.libraries.call import Candidate
 from daskgraphpart.assignment.methods.streaming import DEFAULT_PASSES
 from daskgraphpart.assignment.multilevel.cluster_nodes import SWEEPS as CLUSTER_SWEEPS
 from daskgraphpart.assignment.multilevel.combine import BYTES_PER_ARC as COMBINING
-from daskgraphpart.assignment.multilevel.combine import KEPT, ROUNDS, TOLERANCES
+from daskgraphpart.assignment.multilevel.combine import KEPT, TOLERANCES, rounds_from
 from daskgraphpart.assignment.multilevel.initial import MANY_ARCS
 from daskgraphpart.assignment.multilevel.move_nodes import SWEEPS as MOVE_SWEEPS
 from daskgraphpart.assignment.pipeline import MULTILEVEL_CYCLES, REFINE_CYCLES
@@ -147,14 +147,15 @@ class Solver:
 
     def combine(self, level: Sizes, pool: int) -> None:
         """Note the rounds on coarse graphs, see `assignment.multilevel.combine`."""
-        for _ in range(ROUNDS):
+        rounds, kept = rounds_from(pool)
+        for _ in range(rounds):
             self.one("overlay-parts", 4 * level.nodes, bytes_of(4 * level.nodes * pool, 4 * level.nodes))
             coarse = self.coarsen(level, shrinks_to=COMBINED_ARCS)
             for _ in range(pool):
                 self.one("restrict-parts", 4 * level.nodes, bytes_of(8 * level.nodes, 0))
             calls = tuple(Candidate("metis", tightness=tight) for _, tight in TOLERANCES)
             self.libraries(coarse, calls, 1, takes=False, starts=pool)
-            pool = KEPT
+            pool = kept
             read = level.nbytes + level.weights_nbytes + 4 * level.nodes + coarse.nbytes + coarse.weights_nbytes
             traffic = bytes_of(pool * read, 0, COMBINING * level.arcs)
             self.one("refine-best", pool * level.nbytes, traffic, pool, work.of_cycles(level.arcs, 1))

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
-ROUNDS = 2
-KEPT = 3  # of a round, which the next is made from
+ROUNDS, KEPT = 2, 3  # and how many partitions of a round the next is made from
+ROUNDS_ALONE, KEPT_ALONE = 3, 4  # from one partition: the first round combines nothing, it makes what the others do
 SEEDS = 3  # of each call
 FEW_ARCS = 1_200_000  # of a graph of which other calls have been made, so that one seed is enough
 MOST_WORK = 500_000  # arcs of a coarse graph, times how often something is tried
@@ -101,7 +101,8 @@ def combine(
         What was done, for the report.
     """
     pool, parts, seed = how
-    for number in range(ROUNDS):
+    rounds, kept = rounds_from(len(pool))
+    for number in range(rounds):
         salt = (seed + 1) * 1_000_003 + 977 * number
         coarse, clusters = _coarsen_within(level, limits, pool, salt, runner)
         starts = [create_parts(coarse, f"start-{i}.npy") for i in range(len(pool))]
@@ -109,10 +110,15 @@ def combine(
             restrict(clusters, each, start, runner)
         found = try_starts(coarse, num_parts, limits, [*_calls(coarse, seed), *starts], runner)
         config = FinishConfig(level, coarse, clusters, tuple(int(most) for most in limits), num_parts, salt)
-        pool = _finish(found[:KEPT], config, number, runner)
+        pool = _finish(found[:kept], config, number, runner)
         shutil.rmtree(coarse.directory, ignore_errors=True)
     writable(parts)[:] = pool[0].read()
-    return f"combined in {ROUNDS} rounds from many beginnings"
+    return f"combined in {rounds} rounds from many beginnings"
+
+
+def rounds_from(num_partitions: int) -> tuple[int, int]:
+    """Rounds, and how many partitions of each are kept, for so many to begin with."""
+    return (ROUNDS, KEPT) if num_partitions > 1 else (ROUNDS_ALONE, KEPT_ALONE)
 
 
 def _coarsen_within(
