@@ -302,9 +302,7 @@ def large_table(rows: list[dict[str, Any]]) -> list[str]:
         "Whole processes from the files to the parts, run in turn. `metis` is METIS on the adjacency that we build",
         "out of core, for all constraints; `METIS in DGL` is `dgl.metis_partition_assignment` in a process that reads",
         "the same files, as its users run it (it balances nodes or edges). The last columns are `auto` over that row.",
-        "Seconds depend on who else uses the machine, and while rows with both constraints were measured many did:",
-        "compare their CPU seconds, of all cores.",
-        "METIS uses one core, KaMinPar all.",
+        "Seconds depend on who else uses the machine, CPU seconds (of all cores) less. METIS uses one core, KaMinPar all.",
         "",
     ]
     ours = {(r["graph"], r["edges"], r["balance"]): r for r in rows if r["method"] == "auto"}
@@ -351,7 +349,7 @@ def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:
         "DGL with `balance_edges=True` balances edges (in-degree) alone; what it does to nodes is in the table. `kept`",
         "tells whether its largest part is within its tolerance of 3 %; where it is not, there is nothing to compare.",
         f"`alike` is `auto --balance {ALIKE}`: the same one constraint. With `balance_ntypes` of one type DGL balances",
-        "nodes as well. Rows without `alike` were measured before METIS with loosened constraints was among the calls.",
+        "nodes as well.",
         "",
     ]
     body = []

@@ -26,6 +26,8 @@ MOST_CLUSTER_SWEEPS = 4
 CLUSTERS_SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
 MOST_MOVE_SWEEPS = 5
 MOVES_SETTLED = 0.002
+MOST_MENDS = 3
+MENDED = 0.998  # of the cut; when less is won, a further repair is not worth its time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,7 +187,8 @@ class Sweeper:
     def mend(self, graph: Held, parts: np.ndarray) -> tuple[float, int]:
         """Restore balance and improve the cut by single moves, in place; return the value of what they give.
 
-        Balance comes first or last: which is better cannot be told beforehand.
+        Balance comes first or last: which is better cannot be told beforehand. Room that it makes is used by further
+        moves, as long as they win something.
         """
         first, last = parts.copy(), parts.copy()
         self.balance(graph, first)
@@ -193,6 +196,15 @@ class Sweeper:
         self.balance(graph, first)
         self.move(graph, last)
         self.balance(graph, last)
-        best = min((first, last), key=lambda each: self.value(graph, each))
+        value, best = min(((self.value(graph, each), each) for each in (first, last)), key=lambda found: found[0])
+        for _ in range(MOST_MENDS):
+            further = best.copy()
+            self.move(graph, further)
+            self.balance(graph, further)
+            before, after = value, self.value(graph, further)
+            if after < value:
+                value, best = after, further
+            if after[1] > MENDED * before[1]:
+                break
         parts[:] = best
-        return self.value(graph, best)
+        return value
