@@ -302,7 +302,8 @@ def large_table(rows: list[dict[str, Any]]) -> list[str]:
         "Whole processes from the files to the parts, run in turn. `metis` is METIS on the adjacency that we build",
         "out of core, for all constraints; `METIS in DGL` is `dgl.metis_partition_assignment` in a process that reads",
         "the same files, as its users run it (it balances nodes or edges). The last columns are `auto` over that row.",
-        "Seconds depend on who else uses the machine, CPU seconds (of all cores) less. METIS uses one core, KaMinPar all.",
+        "Seconds depend on who else uses the machine, CPU seconds (of all cores) less.",
+        "METIS uses one core, KaMinPar all.",
         "",
     ]
     ours = {(r["graph"], r["edges"], r["balance"]): r for r in rows if r["method"] == "auto"}

@@ -190,6 +190,21 @@ def test_what_is_said_about_nannies_is_heeded_by_nannies(config: dict[str, Any])
         assert list(made.client.run(os.getenv, "OF_MINE").values()) == ["3"]
 
 
+def test_a_server_that_was_killed_is_replaced(graph: Path, undisturbed: dict[str, str], tmp_path: Path) -> None:
+    fork_server.begin()
+    first = fork_server._begun[0]._process
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    with connect("local", 2) as made:
+        (second,) = set(made.client.run(os.getppid).values())
+        progress = Disturber(40, lambda: os.kill(second, signal.SIGKILL))  # its workers are killed with it
+        partition(graph, tmp_path / "out", made.cluster, progress=progress)
+        assert progress.done > 40
+        (third,) = set(made.client.run(os.getppid).values())
+        assert len({first.pid, second, third}) == 3
+    assert file_hashes(tmp_path / "out") == undisturbed
+
+
 def test_what_is_said_about_the_scheduler_needs_no_nannies() -> None:
     fork_server.begin()
     with dask.config.set({"daskgraphpart.local": {"name": "of-mine", "silence-logs": False}}), connect("local", 1) as m:

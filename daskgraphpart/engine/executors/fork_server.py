@@ -64,7 +64,7 @@ def begun() -> ForkServer | None:
 
 
 class ForkServer:
-    """A server, starting or started.
+    """A server, starting or started; one that was killed is replaced when it is needed again.
 
     Parameters
     ----------
@@ -73,10 +73,15 @@ class ForkServer:
     """
 
     def __init__(self, modules: Sequence[str]) -> None:
+        self._modules = [*ALWAYS_IMPORTED, *modules]
+        self._is_closed = False
+        self._start()
+
+    def _start(self) -> None:
         self._control, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603
-                _call_in_python("serve", theirs.fileno(), os.getpid(), [*ALWAYS_IMPORTED, *modules]),
+                _call_in_python("serve", theirs.fileno(), os.getpid(), self._modules),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env={**ONE_THREAD, **os.environ},
@@ -86,12 +91,23 @@ class ForkServer:
     def fork(self) -> socket.socket:
         """Ask for a worker; return our end of its channel, which ends if there will be none."""
         ours, theirs = socket.socketpair()
-        with theirs, contextlib.suppress(OSError):  # a server that is gone is noticed at the channel
-            socket.send_fds(self._control, [b"w"], [theirs.fileno()])
+        with theirs:
+            if self._is_closed:
+                return ours
+            try:
+                socket.send_fds(self._control, [b"w"], [theirs.fileno()])
+            except OSError:  # the system has killed it, for want of memory perhaps
+                self._end()
+                self._start()
+                socket.send_fds(self._control, [b"w"], [theirs.fileno()])
         return ours
 
     def close(self) -> None:
         """End the server, and with it all workers that are left."""
+        self._is_closed = True
+        self._end()
+
+    def _end(self) -> None:
         self._control.close()
         self._process.kill()
         self._process.wait()

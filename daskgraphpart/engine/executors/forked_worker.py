@@ -96,7 +96,8 @@ class ForkedWorker(ProcessInterface):  # type: ignore[misc]
         _open.add(self)
         try:
             reader, writer = self._channel = await asyncio.open_unix_connection(sock=self._server.fork())
-            await write_message(writer, self._wanted)
+            with contextlib.suppress(ConnectionError):  # as a channel that ends before the answer
+                await write_message(writer, self._wanted)
             answer = await read_message(reader)
             if not isinstance(answer, Started):
                 raise (answer.fault if answer else None) or RuntimeError("a worker died when it started")
