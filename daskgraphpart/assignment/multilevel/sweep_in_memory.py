@@ -6,7 +6,7 @@ many sweeps there are depends on the data, but no longer how many bytes are read
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,8 +26,9 @@ MOST_CLUSTER_SWEEPS = 4
 CLUSTERS_SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
 MOST_MOVE_SWEEPS = 5
 MOVES_SETTLED = 0.002
-MOST_MENDS = 3
-MENDED = 0.998  # of the cut; when less is won, a further repair is not worth its time
+MOST_OSCILLATIONS = 2
+LOOSENED = 1.03  # times the limits, so that a node can leave a full part after another has come
+OSCILLATED = 0.998  # of the cut; when less is won, a further oscillation is not worth its time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,24 +188,20 @@ class Sweeper:
     def mend(self, graph: Held, parts: np.ndarray) -> tuple[float, int]:
         """Restore balance and improve the cut by single moves, in place; return the value of what they give.
 
-        Balance comes first or last: which is better cannot be told beforehand. Room that it makes is used by further
-        moves, as long as they win something.
+        Moves beyond the limits, and the way back, find exchanges that no move within the limits begins.
         """
-        first, last = parts.copy(), parts.copy()
-        self.balance(graph, first)
-        self.move(graph, first)
-        self.balance(graph, first)
-        self.move(graph, last)
-        self.balance(graph, last)
-        value, best = min(((self.value(graph, each), each) for each in (first, last)), key=lambda found: found[0])
-        for _ in range(MOST_MENDS):
-            further = best.copy()
-            self.move(graph, further)
-            self.balance(graph, further)
-            before, after = value, self.value(graph, further)
-            if after < value:
-                value, best = after, further
-            if after[1] > MENDED * before[1]:
+        self.balance(graph, parts)
+        self.move(graph, parts)
+        self.balance(graph, parts)
+        value = self.value(graph, parts)
+        loosened = replace(self, limits=(self.limits * LOOSENED).astype(np.int64))
+        for _ in range(MOST_OSCILLATIONS):
+            further, before = parts.copy(), value
+            for sweeper in (loosened, self):
+                sweeper.move(graph, further)
+                self.balance(graph, further)
+            if (after := self.value(graph, further)) < value:
+                value, parts[:] = after, further
+            if after[1] > OSCILLATED * before[1]:
                 break
-        parts[:] = best
         return value
