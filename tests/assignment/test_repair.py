@@ -73,7 +73,7 @@ def test_sweeps_in_memory_find_what_those_over_blocks_on_disk_do(problem: Any) -
         patch.setattr(sweep_in_memory, "MOST_MOVE_SWEEPS", 3)
         patch.setattr(sweep_in_memory, "MOVES_SETTLED", 1e-9)
         mine = parts.copy()
-        sweeper(num_parts, limits).deal_out_rest(graph, mine)
+        graph.deal_out_rest(mine, num_parts, limits)
         sweeper(num_parts, limits).move(graph, mine)
         sweeper(num_parts, limits).relieve(graph, mine)
         level = stored(graph, Path(directory))
@@ -88,7 +88,7 @@ def test_sweeps_in_memory_find_what_those_over_blocks_on_disk_do(problem: Any) -
 def test_a_repair_gives_every_node_a_part_and_adds_to_no_overload(problem: Any, threads: int, task: Any) -> None:
     graph, parts, num_parts, limits = problem
     dealt = parts.copy()
-    sweeper(num_parts, limits).deal_out_rest(graph, dealt)
+    graph.deal_out_rest(dealt, num_parts, limits)
     found = []
     for count in (1, threads):
         with TemporaryDirectory() as directory:
@@ -124,7 +124,7 @@ def test_contraction_of_blocks_gives_the_graph_that_contraction_of_one_piece_doe
 def test_a_v_cycle_keeps_nodes_in_range_and_never_makes_balance_worse(problem: Any) -> None:
     graph, parts, num_parts, limits = problem
     cycle = sweeper(num_parts, limits, most_arcs=30)
-    cycle.deal_out_rest(graph, parts)
+    graph.deal_out_rest(parts, cycle.num_parts, cycle.limits)
     before = graph.overload(parts, limits, num_parts)
     after = cycle.v_cycle(graph, parts.copy(), 1, 0)
     assert after.min() >= 0

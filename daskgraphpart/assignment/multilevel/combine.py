@@ -20,7 +20,7 @@ import numpy as np
 from daskgraphpart.assignment.libraries.call import Candidate, has_library
 from daskgraphpart.assignment.multilevel.cluster_nodes import SWEEPS, coarsen
 from daskgraphpart.assignment.multilevel.in_memory import oscillate, refine_level
-from daskgraphpart.assignment.multilevel.initial import deal_out_rest, read_csr, try_starts
+from daskgraphpart.assignment.multilevel.initial import read_csr, try_starts
 from daskgraphpart.assignment.multilevel.level import Level, create_parts, writable
 from daskgraphpart.assignment.multilevel.move_nodes import restrict
 from daskgraphpart.engine.plan import Pass
@@ -176,7 +176,7 @@ def refine_best(unit: tuple[str, Region], config: FinishConfig) -> tuple[float, 
     coarse_parts = oscillate(graph, coarse_parts, num_parts, limits, _times(OSCILLATIONS, config.coarse), config.salt)
     graph, clusters = read_csr(config.level), config.clusters.read()
     parts = np.where(clusters >= 0, coarse_parts[clusters], -1).astype(np.int32)
-    deal_out_rest(graph, parts, num_parts, limits)
+    graph.deal_out_rest(parts, num_parts, limits)
     parts = refine_level(graph, parts, num_parts, limits)
     writable(region)[:] = parts
     return round(graph.overload(parts, limits, num_parts), 9), graph.cut(parts)

@@ -15,10 +15,10 @@ import numpy as np
 from daskgraphpart.adjacency.arc_runs import num_slabs, slab_shift
 from daskgraphpart.adjacency.contract import scatter_arcs
 from daskgraphpart.adjacency.merge_arcs import most_arcs_of_block
-from daskgraphpart.assignment.multilevel.in_memory import Csr
+from daskgraphpart.assignment.multilevel.in_memory import Csr, WeightedNodes
 from daskgraphpart.kernels.arcs import merge_weighted_arcs
 from daskgraphpart.kernels.clusters import add_up
-from daskgraphpart.kernels.moves import cut_of_rows, overload
+from daskgraphpart.kernels.moves import cut_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +49,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class Held(WeightedNodes):
     """A weighted graph in memory, as blocks.
 
     Parameters
@@ -61,11 +61,6 @@ class Held:
 
     blocks: tuple[Rows, ...]
     node_weights: np.ndarray
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes."""
-        return int(self.node_weights.shape[0])
 
     @property
     def num_arcs(self) -> int:
@@ -84,16 +79,6 @@ class Held:
             return int(cut_of_rows(block.indptr, block.indices, block.weights, block.start, parts)[0])
 
         return sum(each(of, self.blocks)) // 2
-
-    def loads(self, parts: np.ndarray, num_parts: int) -> np.ndarray:
-        """Loads of the parts, int64 (parts, constraints)."""
-        loads = np.zeros((num_parts, self.node_weights.shape[1]), np.int64)
-        add_up(parts, 0, self.node_weights, loads)
-        return loads
-
-    def overload(self, parts: np.ndarray, limits: np.ndarray, num_parts: int) -> float:
-        """By how much the parts exceed the limits."""
-        return float(overload(self.loads(parts, num_parts), limits))
 
     def csr(self) -> Csr:
         """The same graph as one piece."""

@@ -15,7 +15,7 @@ from daskgraphpart.kernels.clusters import (
     propose_clusters,
 )
 from daskgraphpart.kernels.fm import refine_fm, relieve
-from daskgraphpart.kernels.moves import cut_of_rows, overload
+from daskgraphpart.kernels.moves import cut_of_rows, deal_out, overload
 
 CLUSTER_SHARE = 0.02  # of a part's limit: the most a cluster may weigh
 SWEEPS = 4
@@ -31,8 +31,43 @@ BYTES_PER_ARC = 4 + 8 + 40  # neighbour, weight; contraction: keys, weights, arc
 BYTES_PER_NODE = 100
 
 
+class WeightedNodes:
+    """What graphs in memory have in common: their nodes.
+
+    Parameters
+    ----------
+    node_weights : int64 array (nodes, constraints)
+    """
+
+    __slots__ = ()
+    node_weights: np.ndarray
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.node_weights.shape[0])
+
+    def loads(self, parts: np.ndarray, num_parts: int) -> np.ndarray:
+        """Loads of the parts, int64 (parts, constraints)."""
+        loads = np.zeros((num_parts, self.node_weights.shape[1]), np.int64)
+        add_up(parts, 0, self.node_weights, loads)
+        return loads
+
+    def overload(self, parts: np.ndarray, limits: np.ndarray, num_parts: int) -> float:
+        """By how much the parts exceed the limits."""
+        return float(overload(self.loads(parts, num_parts), limits))
+
+    def deal_out_rest(self, parts: np.ndarray, num_parts: int, limits: np.ndarray) -> None:
+        """Give the nodes that have no part yet to the emptiest parts, the heaviest first, in place."""
+        rest = np.flatnonzero(parts < 0)
+        if rest.size:
+            shares = (self.node_weights[rest] / np.maximum(limits, 1)).max(axis=1)
+            order = rest[np.argsort(-shares, kind="stable")]
+            deal_out(order, self.node_weights[order], limits, parts, self.loads(parts, num_parts))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Csr:
+class Csr(WeightedNodes):
     """A weighted graph in memory.
 
     Parameters
@@ -48,24 +83,9 @@ class Csr:
     weights: np.ndarray
     node_weights: np.ndarray
 
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes."""
-        return self.indptr.size - 1
-
     def cut(self, parts: np.ndarray) -> int:
         """Weight of the edges that are cut."""
         return int(cut_of_rows(self.indptr, self.indices, self.weights, 0, parts)[0]) // 2
-
-    def loads(self, parts: np.ndarray, num_parts: int) -> np.ndarray:
-        """Loads of the parts, int64 (parts, constraints)."""
-        loads = np.zeros((num_parts, self.node_weights.shape[1]), np.int64)
-        add_up(parts, 0, self.node_weights, loads)
-        return loads
-
-    def overload(self, parts: np.ndarray, limits: np.ndarray, num_parts: int) -> float:
-        """By how much the parts exceed the limits."""
-        return float(overload(self.loads(parts, num_parts), limits))
 
 
 def refine(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray, cycles: int, seed: int) -> np.ndarray:

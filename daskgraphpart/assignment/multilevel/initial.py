@@ -13,7 +13,6 @@ from daskgraphpart.assignment.libraries.call import Candidate, Exported, run_lib
 from daskgraphpart.assignment.multilevel.cluster_nodes import ROWS_PER_READ, isolated_nodes
 from daskgraphpart.assignment.multilevel.in_memory import Csr, refine, settle
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.kernels.moves import deal_out
 from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import Region, create_npy, save_npy
 from daskgraphpart.storage.runs import id_dtype
@@ -245,7 +244,7 @@ def run_candidate(unit: tuple[int, Candidate | Region], config: PartitionConfig)
     overload, cut = 0.0, 0
     if config.cycles:
         graph, limits = read_csr(level), np.array(config.limits, np.int64)
-        deal_out_rest(graph, parts, num_parts, limits)
+        graph.deal_out_rest(parts, num_parts, limits)
         if config.cycles == SETTLED:
             parts = settle(graph, parts, num_parts, limits, seed)
         else:
@@ -260,12 +259,3 @@ def read_csr(level: Level) -> Csr:
     """Read a level into memory."""
     indptr, indices, weights = level.adjacency.read()
     return Csr(indptr, indices, weights, level.read_weights(0, level.num_nodes))
-
-
-def deal_out_rest(graph: Csr, parts: np.ndarray, num_parts: int, limits: np.ndarray) -> None:
-    """Give the nodes that have no part yet to the emptiest parts, the heaviest first, in place."""
-    rest = np.flatnonzero(parts < 0)
-    if rest.size:
-        shares = (graph.node_weights[rest] / np.maximum(limits, 1)).max(axis=1)
-        order = rest[np.argsort(-shares, kind="stable")]
-        deal_out(order, graph.node_weights[order], limits, parts, graph.loads(parts, num_parts))

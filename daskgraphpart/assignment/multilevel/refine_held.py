@@ -109,7 +109,7 @@ def _held(config: HeldConfig) -> Iterator[tuple[Held, np.ndarray, Sweeper]]:
 def refine_task(_: None, config: HeldConfig) -> bool:
     """Deal out nodes of no part, restore balance and improve the cut by a V-cycle; return whether that has helped."""
     with _held(config) as (graph, parts, sweeper):
-        sweeper.deal_out_rest(graph, parts)
+        graph.deal_out_rest(parts, config.num_parts, sweeper.limits)
         return sweeper.improve(graph, parts, config.cycles, config.seed)
 
 
@@ -120,7 +120,7 @@ def repair_task(_: None, config: HeldConfig) -> bool:
     """
     with _held(config) as (graph, parts, sweeper):
         given = parts.copy()
-        sweeper.deal_out_rest(graph, parts)
+        graph.deal_out_rest(parts, config.num_parts, sweeper.limits)
         is_far_off = graph.overload(parts, sweeper.limits, config.num_parts) > LITTLE_OVERLOAD * config.num_parts
         if not is_far_off:
             if len(config.limits) > 1 and config.refines:

@@ -13,13 +13,15 @@ import numpy as np
 
 from daskgraphpart.assignment.multilevel.cluster_nodes import LEAST_SHRINKAGE, largest_clusters
 from daskgraphpart.assignment.multilevel.held_graph import Held, Rows, contract_held
-from daskgraphpart.assignment.multilevel.in_memory import Csr, refine
+from daskgraphpart.assignment.multilevel.in_memory import refine
 from daskgraphpart.assignment.multilevel.level import rounds_of
 from daskgraphpart.assignment.multilevel.move_nodes import MOST_RELIEFS
 from daskgraphpart.kernels.clusters import apply_clusters, join_leftovers, number_clusters, propose_clusters
-from daskgraphpart.kernels.moves import apply_moves, apply_relief, deal_out, overload, propose_moves, propose_relief
+from daskgraphpart.kernels.moves import apply_moves, apply_relief, overload, propose_moves, propose_relief
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from daskgraphpart.assignment.multilevel.held_graph import Map
 
 MOST_CLUSTER_SWEEPS = 4
@@ -52,13 +54,19 @@ class Sweeper:
     each: Map
     most_arcs: int
 
-    def deal_out_rest(self, graph: Held | Csr, parts: np.ndarray) -> None:
-        """Give the nodes that have no part yet to the emptiest parts, the heaviest first, in place."""
-        rest = np.flatnonzero(parts < 0)
-        if rest.size:
-            shares = (graph.node_weights[rest] / np.maximum(self.limits, 1)).max(axis=1)
-            order = rest[np.argsort(-shares, kind="stable")]
-            deal_out(order, graph.node_weights[order], self.limits, parts, graph.loads(parts, self.num_parts))
+    def in_rounds(
+        self,
+        graph: Held,
+        propose: Callable[[Rows], np.ndarray],
+        settle: Callable[[int, np.ndarray, np.ndarray], int],
+    ) -> int:
+        """Have what all blocks of a round propose take effect, round by round; return how many nodes moved."""
+        moved = 0
+        for first, last in rounds_of(len(graph.blocks)):
+            blocks = graph.blocks[first:last]
+            for block, mine in zip(blocks, list(self.each(propose, blocks)), strict=True):
+                moved += settle(block.start, mine, graph.node_weights[block.start : block.stop])
+        return moved
 
     def move(self, graph: Held, parts: np.ndarray) -> None:
         """Move nodes to the part that cuts least, sweep by sweep, until little changes; in place."""
@@ -71,14 +79,11 @@ class Sweeper:
             )
             return mine
 
+        def settle(start: int, mine: np.ndarray, weights: np.ndarray) -> int:
+            return int(apply_moves(start, mine, weights, self.limits, parts, loads))
+
         for _ in range(MOST_MOVE_SWEEPS):
-            moved = 0
-            for first, last in rounds_of(len(graph.blocks)):
-                blocks = graph.blocks[first:last]
-                for block, mine in zip(blocks, list(self.each(propose, blocks)), strict=True):
-                    weights = graph.node_weights[block.start : block.stop]
-                    moved += apply_moves(block.start, mine, weights, self.limits, parts, loads)
-            if moved < MOVES_SETTLED * graph.num_nodes:
+            if self.in_rounds(graph, propose, settle) < MOVES_SETTLED * graph.num_nodes:
                 break
 
     def relieve(self, graph: Held, parts: np.ndarray) -> float:
@@ -112,14 +117,14 @@ class Sweeper:
 
     def balance(self, graph: Held, parts: np.ndarray) -> float:
         """Deal out nodes of no part and restore balance; return the overload that is left."""
-        self.deal_out_rest(graph, parts)
+        graph.deal_out_rest(parts, self.num_parts, self.limits)
         left = self.relieve(graph, parts)
         isolated = graph.isolated()
         if left > 0 and isolated.size:
             # nodes without neighbours may go anywhere; they are dealt out again around the others
             parts[isolated] = -1
             self.relieve(graph, parts)
-            self.deal_out_rest(graph, parts)
+            graph.deal_out_rest(parts, self.num_parts, self.limits)
             left = self.relieve(graph, parts)
         return left
 
@@ -137,15 +142,11 @@ class Sweeper:
             )  # fmt: skip
             return mine
 
+        def settle(start: int, mine: np.ndarray, weights: np.ndarray) -> int:
+            return int(apply_clusters(start, mine, weights, most, labels, loads))
+
         for _ in range(MOST_CLUSTER_SWEEPS):
-            moved = 0
-            for first, last in rounds_of(len(graph.blocks)):
-                blocks = graph.blocks[first:last]
-                for block, mine in zip(blocks, list(self.each(propose, blocks)), strict=True):
-                    moved += apply_clusters(
-                        block.start, mine, node_weights[block.start : block.stop], most, labels, loads
-                    )
-            if moved < CLUSTERS_SETTLED * n:
+            if self.in_rounds(graph, propose, settle) < CLUSTERS_SETTLED * n:
                 break
         sizes, waiting = np.bincount(labels, minlength=n).astype(np.int32), np.full(n, -1, np.int32)
         join_leftovers(0, favorites, node_weights, most, sizes, waiting, parts, labels, loads)
@@ -157,7 +158,7 @@ class Sweeper:
 
         On the coarsest graph there are `cycles` more, by moves one by one.
         """
-        self.deal_out_rest(graph, parts)
+        graph.deal_out_rest(parts, self.num_parts, self.limits)
         if graph.num_arcs <= self.most_arcs:
             return refine(graph.csr(), parts, self.num_parts, self.limits, cycles, seed)
         # balance is restored on the coarsest graph first, where whole clusters move; single nodes would tear them apart
