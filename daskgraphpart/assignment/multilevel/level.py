@@ -68,7 +68,8 @@ def rounds_of(num_blocks: int) -> list[tuple[int, int]]:
     """Cut the blocks into rounds: first block and last.
 
     Blocks of one round run side by side and do not see each other's decisions. How many there are depends on the graph
-    alone, so that the result does not depend on the number of workers.
+    alone, so that the result does not depend on the number of workers. It is a multiple of four: with nine, one of two
+    workers would wait for the ninth.
     """
-    together = max(4, -(-num_blocks // 8))
+    together = max(4, num_blocks // 8 // 4 * 4)
     return [(first, min(first + together, num_blocks)) for first in range(0, num_blocks, together)]
