@@ -331,6 +331,8 @@ def _is_mended(task: Task, parts: Region, runner: Runner) -> bool:
     """
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
     refines, memory = options.method != "metis", runner.resources.memory
+    if len(limits) == 1 and overload_of(level, parts, num_parts, limits, runner) == 0.0:
+        return True  # what the library gave is within the limit, and need not be read beside the graph
     if can_be_held(level, memory, by_cycle=False):
         most, cycles = (
             tuple(int(limit) for limit in limits),

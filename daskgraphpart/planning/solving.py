@@ -194,14 +194,18 @@ class Solver:
         self.runner.disk.remove(LIBRARY)
 
     def repair(self, level: Sizes, refines: bool) -> None:
-        """Note that what a library gave is repaired, in memory if it fits."""
+        """Note that what a library gave is repaired, in memory if it fits; within one constraint it keeps the limit."""
+        if level.constraints == 1:
+            self.weigh(level)
+            self.weigh(level)
+            return
         if level.is_repaired_in_memory(self.memory):
             traffic = bytes_of(level.nbytes + level.weights_nbytes + 4 * level.nodes, 0, level.sweep_memory)
             self.one("repair-in-memory", level.nbytes, traffic, 1, work.REPAIR * level.arcs)
             self.weigh(level)
             return
         self.weigh(level)
-        if level.constraints > 1 and refines:
+        if refines:
             self.refine_blocks(level, RELIEFS)
         self.weigh(level)
 
