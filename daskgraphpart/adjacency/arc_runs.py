@@ -57,7 +57,7 @@ class ArcRuns:
     @property
     def arc_nbytes(self) -> int:
         """Bytes of an arc."""
-        return arc_dtype(self.dtype, self.weight_dtype).itemsize * (2 if self.weight_dtype is None else 3)
+        return empty_arcs(1, self.dtype, self.weight_dtype).nbytes
 
     def slices(self, first_slab: int, last_slab: int) -> Iterator[tuple[int, int, int]]:
         """Go through the runs that have arcs in slabs ``[first, last)``: run, first row, last row; bounded pieces."""
@@ -101,9 +101,11 @@ def slices_of(runs: ArcRuns, first_slab: int, last_slab: int) -> list[Slice]:
     return [Slice(_run_path(runs.directory, run), start, stop) for run, start, stop in found]
 
 
-def arc_dtype(dtype: np.dtype, weight_dtype: np.dtype | None) -> np.dtype:
-    """Dtype of arcs whose nodes and weights have these."""
-    return dtype if weight_dtype is None else np.promote_types(dtype, weight_dtype)
+def empty_arcs(num_arcs: int, dtype: np.dtype, weight_dtype: np.dtype | None) -> np.ndarray:
+    """Return arcs that are not filled, one row each: node, neighbour and, if arcs have weights, the weight."""
+    if weight_dtype is None:
+        return np.empty((num_arcs, 2), dtype)
+    return np.empty((num_arcs, 3), np.promote_types(dtype, weight_dtype))
 
 
 def write_run(directory: str, index: int, arcs: np.ndarray) -> None:

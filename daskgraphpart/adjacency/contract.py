@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import ArcRuns, arc_dtype, num_slabs, slab_shift, write_run
+from daskgraphpart.adjacency.arc_runs import ArcRuns, empty_arcs, num_slabs, slab_shift, write_run
 from daskgraphpart.adjacency.merge_arcs import MOST_BLOCK_ARCS, merge_runs
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_coarse_arcs, scatter_coarse_arcs
@@ -124,6 +124,6 @@ def scatter_arcs(
     counts = np.zeros(num_slabs(num_clusters), np.int64)
     count_coarse_arcs(indptr, indices, start, clusters, shift, counts)
     starts = group_starts(counts)
-    arcs = np.empty((starts[-1], 3), arc_dtype(id_dtype(num_clusters), weight_dtype))
+    arcs = empty_arcs(starts[-1], id_dtype(num_clusters), weight_dtype)
     scatter_coarse_arcs(indptr, indices, weights, start, clusters, shift, starts[:-1].copy(), arcs)
     return counts, arcs

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import ArcRuns, Slice, arc_dtype, slab_shift, slices_of
+from daskgraphpart.adjacency.arc_runs import ArcRuns, Slice, empty_arcs, slab_shift, slices_of
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_nodes, merge_arcs, merge_weighted_arcs
@@ -78,8 +78,7 @@ class MergeConfig:
 
     def room_for(self, num_arcs: int) -> np.ndarray:
         """Return an array of that many arcs, not filled."""
-        width = 2 if self.weight_dtype is None else 3
-        return np.empty((num_arcs, width), arc_dtype(self.dtype, self.weight_dtype))
+        return empty_arcs(num_arcs, self.dtype, self.weight_dtype)
 
     def read(self, pieces: Sequence[Slice]) -> np.ndarray:
         """Read arcs, one row each."""
@@ -177,10 +176,10 @@ def cut_slab(unit: Range, config: MergeConfig) -> list[tuple[int, int, int]]:
 def merge_block(unit: Range, config: MergeConfig) -> Merged:
     """Write one block."""
     arcs = _read_arcs(unit, config)
-    num_arcs, is_weighted = arcs.shape[0], config.weight_dtype is not None
+    num_arcs = arcs.shape[0]
     rows, weights = np.empty(num_arcs, config.dtype), np.empty(num_arcs, config.weight_dtype or np.int32)
     indptr = np.empty(unit.stop - unit.start + 1, np.int64)
-    if is_weighted:
+    if config.weight_dtype is not None:
         done = merge_weighted_arcs(arcs, unit.start, unit.stop, rows, indptr, weights)
     else:
         in_degrees = np.zeros(unit.stop - unit.start, np.int64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import ArcRuns, num_slabs, slab_shift, write_run
+from daskgraphpart.adjacency.arc_runs import ArcRuns, empty_arcs, num_slabs, slab_shift, write_run
 from daskgraphpart.chunked.edge_blocks import edge_blocks, read_checked
 from daskgraphpart.chunked.first_fault import first_fault
 from daskgraphpart.chunked.read_block import check_ids, read_edges
@@ -95,7 +95,7 @@ def split_edges(unit: SplitUnit, config: SplitConfig) -> np.ndarray:
     counts = np.zeros(num_slabs(config.num_nodes), np.int64)
     count_edge_arcs(src, dst, firsts, shift, counts)
     starts = group_starts(counts)
-    arcs = np.empty((starts[-1], 2), id_dtype(config.num_nodes))
+    arcs = empty_arcs(starts[-1], id_dtype(config.num_nodes), None)
     scatter_edge_arcs(src, dst, firsts, shift, starts[:-1].copy(), arcs)
     write_run(config.directory, unit.index, arcs)
     return counts

@@ -332,12 +332,10 @@ def _is_mended(task: Task, parts: Region, runner: Runner) -> bool:
     level, num_parts, limits, options = task.level, task.num_parts, task.limits, task.options
     refines, memory = options.method != "metis", runner.resources.memory
     if len(limits) == 1 and overload_of(level, parts, num_parts, limits, runner) == 0.0:
-        return True  # what the library gave is within the limit, and need not be read beside the graph
+        return True  # there is nothing to repair, and the graph need not be read
     if can_be_held(level, memory, by_cycle=False):
-        most, cycles = (
-            tuple(int(limit) for limit in limits),
-            int(options.method != "auto" and can_be_held(level, memory)),
-        )
+        most = tuple(int(limit) for limit in limits)
+        cycles = int(options.method != "auto" and can_be_held(level, memory))
         config = HeldConfig(level, parts, num_parts, most, cycles, options.seed, threads_of(runner), refines=refines)
         return run_held("repair-in-memory", config, runner)
     is_far_off = overload_of(level, parts, num_parts, limits, runner) > LITTLE_OVERLOAD * num_parts

@@ -32,7 +32,7 @@ MOST_AXES = 32
 MOST_NBYTES = 1 << 62
 MOST_NPY_HEADER = 1 << 17  # numpy parses no more than 10,000 bytes of it
 _MOST_LITERAL = 10_000
-NOT_NPY = (
+_NOT_NPY = (
     ValueError, EOFError, SyntaxError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,
     MemoryError, TokenError,
 )  # fmt: skip
@@ -214,11 +214,7 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
         size = size_of_open(file)
         # the whole header, and no more: numpy would allocate what its length says
         head = io.BytesIO(file.read(MOST_NPY_HEADER))
-    try:
-        shape, fortran, dtype = parse_npy_header(head)
-    except NOT_NPY as fault:
-        found = next(iter(str(fault).splitlines()), type(fault).__name__)
-        raise InputFileError("not a readable npy file", file=name, found=found) from fault
+    shape, fortran, dtype = parse_npy_header(head, name)
     if dtype.kind not in "biufc" or not shape:
         what = "is 0-dimensional" if not shape else "does not hold plain numbers"
         hint = "objects are pickled, and are never loaded" if dtype.hasobject else None
@@ -233,13 +229,15 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
     return NpyHeader(offset, dtype, tuple(shape), bool(fortran) and len(shape) > 1)
 
 
-def parse_npy_header(head: BytesIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+def parse_npy_header(head: BytesIO, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Parse the beginning of an npy file, and go to its first element.
 
     Parameters
     ----------
     head : io.BytesIO
         At the first byte of the file; it may end where the elements begin, or later.
+    name : str
+        Of the file.
 
     Returns
     -------
@@ -248,9 +246,17 @@ def parse_npy_header(head: BytesIO) -> tuple[tuple[int, ...], bool, np.dtype]:
 
     Raises
     ------
-    ValueError, EOFError, SyntaxError, TypeError, ...
-        As numpy does.
+    InputFileError
+        If it is not an npy file.
     """
+    try:
+        return _parse(head)
+    except _NOT_NPY as fault:
+        found = next(iter(str(fault).splitlines()), type(fault).__name__)
+        raise InputFileError("not a readable npy file", file=name, found=found) from fault
+
+
+def _parse(head: BytesIO) -> tuple[tuple[int, ...], bool, np.dtype]:
     version = np.lib.format.read_magic(head)
     if version not in ((1, 0), (2, 0), (3, 0)):
         raise ValueError(f"unknown version {version[0]}.{version[1]}")

@@ -29,7 +29,7 @@ from daskgraphpart.chunking.edge_lists.tables import (
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import GraphPartError, InputFileError
 from daskgraphpart.storage.atomic import naming
-from daskgraphpart.storage.region import MOST_NPY_HEADER, NOT_NPY, Region, parse_npy_header
+from daskgraphpart.storage.region import MOST_NPY_HEADER, Region, parse_npy_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -240,11 +240,7 @@ def _read_member_header(archive: zipfile.ZipFile, member: str, path: str) -> Arr
 def _read_header(file: Any, name: str, path: str, size: int) -> Array:
     """Read the header of an npy file of so many bytes, of numbers or of strings."""
     head = io.BytesIO(file.read(MOST_NPY_HEADER))
-    try:
-        shape, is_fortran, dtype = parse_npy_header(head)
-    except NOT_NPY as fault:
-        found = next(iter(str(fault).splitlines()), type(fault).__name__)
-        raise InputFileError("not a readable npy file", file=path, found=found) from fault
+    shape, is_fortran, dtype = parse_npy_header(head, path)
     if dtype.kind not in "biufUS" or not shape:
         raise InputFileError(
             f"array {name!r} does not hold numbers or strings" if name else "does not hold numbers or strings",

@@ -74,8 +74,7 @@ class LocalExecutor:
         tasks = {key: (call,) for key, call in zip(keys, calls, strict=True)}
 
         def posttask(key: Any, result: Any, *_: Any) -> None:
-            if key in index:
-                on_done(index[key], result)
+            on_done(index[key], result)
 
         try:
             # by its name, dask would import distributed first, which takes half a second and 90 MB
