@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.chunked.graph import read_chunked
-from daskgraphpart.display.tables import text_table
-from daskgraphpart.display.units import format_seconds, format_size
 from daskgraphpart.engine.measure import measure
 from daskgraphpart.errors import OptionError
+from daskgraphpart.tables import text_table
+from daskgraphpart.units import format_seconds, format_size
 
 if TYPE_CHECKING:
     import os
@@ -175,7 +175,7 @@ def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -
     OptionError
         If matplotlib is not installed.
     """
-    from daskgraphpart.display.plots import draw_lines
+    from daskgraphpart.reporting.plots import draw_lines
 
     good = [r for r in results if not r.fault]
     panels: list[tuple[str, Callable[[Compared], float]]] = [

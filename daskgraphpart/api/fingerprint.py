@@ -16,11 +16,11 @@ import numpy as np
 
 from daskgraphpart.assignment.directory import BINARY_FORMS, TRAINERS, crc_of
 from daskgraphpart.chunked.metadata import METADATA_FILE
-from daskgraphpart.display.units import format_size
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.remote.store import remembered_listings, version_of
 from daskgraphpart.remote.url import Url, as_path
+from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     import os

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.fingerprint import check_unchanged
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME, Workspace
-from daskgraphpart.display.units import format_size
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
 from daskgraphpart.storage.atomic import environment_faults
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
+from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

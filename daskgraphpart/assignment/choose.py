@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.adjacency.merge_arcs import BLOCKS, LEAST_BLOCK_ARCS, MOST_BLOCK_ARCS
 from daskgraphpart.assignment.libraries.call import Candidate, has_library, need_library
 from daskgraphpart.assignment.multilevel.in_memory import BYTES_PER_ARC, BYTES_PER_NODE
-from daskgraphpart.display.units import format_count, format_size
+from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.level import Level

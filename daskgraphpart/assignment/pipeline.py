@@ -53,9 +53,9 @@ from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.report import AssignReport, Balance
 from daskgraphpart.assignment.skewed import BY_DEGREE, partition_skewed
 from daskgraphpart.assignment.weigh_nodes import NodeWeights, weigh_nodes
-from daskgraphpart.display.units import format_size
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.storage.region import npy_region
+from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph

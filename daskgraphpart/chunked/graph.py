@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.headers import edge_file, feature_files
 from daskgraphpart.chunked.metadata import read_metadata
-from daskgraphpart.display.tables import html_table, text_table
-from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.remote.store import remembered_listings
 from daskgraphpart.remote.url import as_path, located
 from daskgraphpart.schema import DataSpec, GraphSchema
 from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.tables import html_table, text_table
+from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     import os

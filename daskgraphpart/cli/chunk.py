@@ -133,7 +133,7 @@ def command(**values: Any) -> None:
 def _show(path: Path, map_ids: bool, seconds: float) -> None:
     """Print what the graph holds, and what became of IDs."""
     from daskgraphpart.chunked.graph import read_chunked
-    from daskgraphpart.display.units import format_seconds
+    from daskgraphpart.units import format_seconds
 
     click.echo(repr(read_chunked(path.parent)))
     click.echo("")
@@ -177,7 +177,7 @@ def _nodes(given: Iterable[str]) -> dict[str, tuple[list[str], str]]:
 
 
 def _num_nodes(given: Iterable[str]) -> dict[str, int]:
-    from daskgraphpart.display.units import parse_count
+    from daskgraphpart.units import parse_count
 
     counts: dict[str, int] = {}
     for text in given:

@@ -37,9 +37,9 @@ def command(**values: Any) -> None:
     daskgraphpart generate mag --kind mag --nodes 1e6 --edges 1e7 --edge-format csv
     """
     from daskgraphpart.chunked.graph import read_chunked
-    from daskgraphpart.display.units import parse_count
     from daskgraphpart.engine.runner import open_runner
     from daskgraphpart.generation.pipeline import generate
+    from daskgraphpart.units import parse_count
 
     with progress_of(values) as progress, open_runner(resources_of(values), progress) as runner:
         generate(

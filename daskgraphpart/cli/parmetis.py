@@ -65,7 +65,7 @@ def write(**values: Any) -> None:
     daskgraphpart parmetis write --input_dir graph --output_dir for-parmetis --schema_file metadata.json --num_parts 4
     """
     from daskgraphpart.api.parmetis import write_parmetis
-    from daskgraphpart.display.units import format_count, format_seconds
+    from daskgraphpart.units import format_count, format_seconds
 
     graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR"), values)
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
@@ -122,7 +122,7 @@ def read(**values: Any) -> None:
     daskgraphpart parmetis read graph for-parmetis parts-of-nodes
     """
     from daskgraphpart.api.parmetis import read_parmetis
-    from daskgraphpart.display.units import format_seconds
+    from daskgraphpart.units import format_seconds
 
     graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR"), values)
     parts_path = one_of(values["parts_path"], values["dgl_parts_path"], name="PARTS_PATH")

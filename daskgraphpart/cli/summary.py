@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from daskgraphpart.display.tables import text_table
-from daskgraphpart.display.units import format_count, format_seconds, format_size
 from daskgraphpart.storage.files import file_sizes_in
+from daskgraphpart.tables import text_table
+from daskgraphpart.units import format_count, format_seconds, format_size
 
 if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment

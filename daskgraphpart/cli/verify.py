@@ -95,7 +95,7 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], how: dict[str,
 
 
 def _show(report: Report, seconds: float, values: dict[str, Any]) -> None:
-    from daskgraphpart.display.units import format_count, format_seconds
+    from daskgraphpart.units import format_count, format_seconds
 
     for finding in report.findings[:MOST_FINDINGS_SHOWN]:
         click.echo(str(finding))

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.display.units import format_count, format_number, format_rate, format_seconds, format_size
+from daskgraphpart.units import format_count, format_number, format_rate, format_seconds, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from rich.progress import BarColumn, ProgressColumn, TaskID
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from daskgraphpart.display.units import format_seconds
 from daskgraphpart.engine.meter import Meter
+from daskgraphpart.units import format_seconds
 
 if TYPE_CHECKING:
     from rich.progress import Task

@@ -7,8 +7,8 @@ import time
 from html import escape
 from typing import Any
 
-from daskgraphpart.display.units import format_seconds
 from daskgraphpart.engine.meter import Meter, Reading
+from daskgraphpart.units import format_seconds
 
 SECONDS_BETWEEN_UPDATES = 0.25
 MOST_STAGES_SHOWN = 30

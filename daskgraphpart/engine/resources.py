@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from daskgraphpart.display.units import format_size, parse_size
 from daskgraphpart.engine.cluster_names import resolve_cluster
 from daskgraphpart.engine.cluster_size import cluster_size
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.remote.url import is_url, located
+from daskgraphpart.units import format_size, parse_size
 
 if TYPE_CHECKING:
     from distributed import Client

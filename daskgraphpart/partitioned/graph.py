@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.dgl_layout.config import find_config, read_config
-from daskgraphpart.display.tables import html_table, text_table
-from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, stored_data
@@ -15,6 +13,8 @@ from daskgraphpart.remote.store import remembered_listings
 from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.tables import html_table, text_table
+from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     import os

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.display.tables import text_table
-from daskgraphpart.display.units import format_count, format_seconds, format_size
+from daskgraphpart.tables import text_table
+from daskgraphpart.units import format_count, format_seconds, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

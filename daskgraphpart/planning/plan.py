@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.display.tables import html_table, text_table
-from daskgraphpart.display.units import format_count, format_seconds, format_size
+from daskgraphpart.tables import html_table, text_table
+from daskgraphpart.units import format_count, format_seconds, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

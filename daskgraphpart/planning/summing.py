@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import psutil
 
 from daskgraphpart.dispatching.sizes import choose_sizes
-from daskgraphpart.display.units import format_size
 from daskgraphpart.engine.resources import available_memory
 from daskgraphpart.planning.calibration import calibrate
 from daskgraphpart.planning.plan import Plan, PlannedPass
 from daskgraphpart.planning.speeds import seconds_of, total_seconds
+from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.reporting.figures import balance, share
 from daskgraphpart.reporting.svg import (
     NUM_COLORS,
@@ -21,6 +20,7 @@ from daskgraphpart.reporting.svg import (
     stacked_bars,
 )
 from daskgraphpart.reporting.text import degree_names
+from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.reporting.charts import degree_chart, halo_chart, label_chart, matrix_chart, measure_strips
 from daskgraphpart.reporting.figures import share
 from daskgraphpart.reporting.style import style
 from daskgraphpart.reporting.text import key_figures, title_of
+from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.display.tables import text_table
-from daskgraphpart.display.units import format_count, format_size
 from daskgraphpart.reporting.figures import balance, share
+from daskgraphpart.tables import text_table
+from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskgraphpart.display.units import format_number
 from daskgraphpart.engine.meter import SECONDS_OF_WINDOW, Meter
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.units import format_number
 
 
 class Clock:

@@ -14,10 +14,10 @@ from typing import Any
 import dask
 from distributed.core import Status
 
-from daskgraphpart.display.units import parse_size
 from daskgraphpart.engine.cluster_config import arguments_setting
 from daskgraphpart.engine.cluster_names import JOB_QUEUES
 from daskgraphpart.errors import EnvironmentFaultError, MissingPackageError, OptionError
+from daskgraphpart.units import parse_size
 
 logger = logging.getLogger(__name__)
 

@@ -10,17 +10,7 @@ if TYPE_CHECKING:
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str | None = None) -> str:
-    """Lay out a table with spaces.
-
-    Parameters
-    ----------
-    headers : sequence of str
-        Head of each column.
-    rows : sequence of sequence of str
-        Cells.
-    align : str, optional
-        ``<`` or ``>`` for each column; default all to the left.
-    """
+    """Lay out a table with spaces; `align` has ``<`` or ``>`` for each column, by default ``<``."""
     align = align or "<" * len(headers)
     widths = [max(len(cell) for cell in column) for column in zip(headers, *rows, strict=True)]
     lines = [headers, ["-" * width for width in widths], *rows]

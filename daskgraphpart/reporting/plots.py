@@ -16,15 +16,6 @@ def draw_lines(
 ) -> None:
     """Draw panels side by side, a line per name, both axes logarithmic where values are positive.
 
-    Parameters
-    ----------
-    panels : mapping of str to mapping of str to sequence of (float, float)
-        Title of each panel, and in it the points of each line.
-    x_label : str
-        Below each panel.
-    path : path
-        PNG, SVG or PDF.
-
     Raises
     ------
     OptionError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from daskgraphpart.display.tables import html_table, text_table
-from daskgraphpart.display.units import (
+from daskgraphpart.errors import OptionError
+from daskgraphpart.tables import html_table, text_table
+from daskgraphpart.units import (
     format_count,
     format_rate,
     format_seconds,
@@ -13,7 +14,6 @@ from daskgraphpart.display.units import (
     parse_count,
     parse_size,
 )
-from daskgraphpart.errors import OptionError
 
 
 @pytest.mark.parametrize(

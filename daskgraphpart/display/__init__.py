@@ -1,1 +1,0 @@
-"""Sizes, durations and tables in one look."""
