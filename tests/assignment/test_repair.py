@@ -132,6 +132,27 @@ def test_a_v_cycle_keeps_nodes_in_range_and_never_makes_balance_worse(problem: A
     assert graph.overload(after, limits, num_parts) <= before + 1e-9
 
 
+def test_a_v_cycle_does_not_overload_a_part_with_nodes_that_coarser_graphs_lack() -> None:
+    """The isolated node 8 weighs (1, 8); a V-cycle that forgot it filled its part up, from an overload of 0."""
+    ends = [(0, 2, 1), (0, 13, 2), (1, 4, 3), (1, 5, 1), (1, 11, 4), (2, 6, 4), (2, 9, 4), (2, 13, 1), (3, 4, 1)]
+    ends += [(3, 7, 4), (4, 7, 2), (4, 11, 3), (6, 12, 6), (6, 14, 3), (9, 10, 2), (9, 11, 1), (9, 13, 1), (10, 11, 1)]
+    matrix = np.zeros((15, 15), np.int32)
+    for src, dst, weight in ends:
+        matrix[src, dst] = matrix[dst, src] = weight
+    blocks = []
+    for node, row in enumerate(matrix):
+        around = np.flatnonzero(row).astype(np.int32)
+        blocks.append(Rows(node, np.array([0, around.size]), around, row[around]))
+    in_degrees = [4, 3, 2, 0, 5, 5, 4, 8, 8, 1, 5, 5, 2, 2, 4]
+    node_weights = np.stack([np.ones(15, np.int64), np.array(in_degrees)], axis=1)
+    graph, limits = Held(tuple(blocks), node_weights), np.array([8, 30])
+    parts = np.array([1, -1, 1, 0, -1, 0, 1, 1, 0, -1, 1, -1, 1, 1, 0], np.int32)
+    graph.deal_out_rest(parts, 2, limits)
+    before = graph.overload(parts, limits, 2)
+    after = sweeper(2, limits, most_arcs=30).v_cycle(graph, parts.copy(), 1, 0)
+    assert graph.overload(after, limits, 2) <= before
+
+
 def test_nodes_of_no_part_are_not_moved_out_of_the_last_one() -> None:
     indptr, none = np.array([0, 0, 0, 0], np.int64), np.empty(0, np.int32)
     parts, loads = np.array([-1, 1, 1], np.int32), np.array([[0], [2]], np.int64)

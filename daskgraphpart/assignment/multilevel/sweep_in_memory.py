@@ -162,6 +162,7 @@ class Sweeper:
         if graph.num_arcs <= self.most_arcs:
             return refine(graph.csr(), parts, self.num_parts, self.limits, cycles, seed)
         # balance is restored on the coarsest graph first, where whole clusters move; single nodes would tear them apart
+        given = parts.copy()
         clusters, count = self.cluster(graph, parts, (seed + 1) * 1_000_003 + 7919 * depth)
         if count < LEAST_SHRINKAGE * graph.num_nodes:
             inside = clusters >= 0
@@ -171,8 +172,9 @@ class Sweeper:
             coarse_parts = self.v_cycle(coarse, coarse_parts, cycles, seed, depth + 1)
             parts[inside] = coarse_parts[clusters[inside]]
         self.move(graph, parts)
-        self.relieve(graph, parts)
-        return parts
+        left = self.relieve(graph, parts)
+        # coarser graphs lack the nodes without neighbours, so that what is balanced there need not be balanced here
+        return parts if left <= graph.overload(given, self.limits, self.num_parts) else given
 
     def value(self, graph: Held, parts: np.ndarray) -> tuple[float, int]:
         """What parts are worth, the less the better: overload, then cut."""
