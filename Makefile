@@ -8,7 +8,7 @@ DGL_VENVS := .venv-dgl-1.1.3 .venv-dgl-2.1.0
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test lint format docs slurm unit notebooks dgl-envs clean
+.PHONY: demo test test-long lint format docs slurm unit notebooks dgl-envs clean
 
 demo: $(VENV)/.installed
 	rm -rf $(DEMO)
@@ -18,6 +18,10 @@ demo: $(VENV)/.installed
 	$(BIN)/daskgraphpart info $(DEMO)/partitions
 
 test: lint docs dgl-envs slurm unit
+
+# new random examples, all kills, all formats of all graphs: hours
+test-long: dgl-envs slurm $(VENV)/.installed-dev
+	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""Hypothesis profiles, chosen by HYPOTHESIS_PROFILE; CI takes its own."""
+"""Hypothesis profiles: `make test` tries the same examples on every run, `make test-long` searches for new ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from hypothesis import HealthCheck, settings
 
 # kernels compile at their first call, so no deadline
-settings.register_profile("dev", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("nightly", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", max_examples=20, derandomize=True, database=None, **COMMON)
+settings.register_profile("search", max_examples=1000, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

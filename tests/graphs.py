@@ -1,21 +1,21 @@
-"""Graphs in memory: the real ones of ../shared/data, and how they are written as chunked graphs."""
+"""Graphs in memory: the real ones, and how they are written as chunked graphs."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import real_graphs
 
 from daskgraphpart.chunked.write import write_chunked
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 REAL_GRAPHS = (
     "cora",
@@ -48,30 +48,14 @@ class Graph:
         return directory
 
 
-def real_graphs_directory() -> Path:
-    """Directory of the real graphs; without it a test is skipped, but fails in CI."""
-    default = Path(__file__).parent.parent.parent / "shared" / "data"
-    directory = Path(os.environ.get("DASKGRAPHPART_DATA", default))
-    if not (directory / "load.py").is_file():
-        message = f"no real graphs at {directory}; set DASKGRAPHPART_DATA"
+def load_real_graph(name: str) -> Graph:
+    """Load a real graph; of sparse features the first columns are taken, dense. Without it skip, but fail in CI."""
+    if real_graphs.find(name) is None:
+        message = f"no graph {name!r}; set DASKGRAPHPART_DATA"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    return directory
-
-
-def load_real_graph(name: str) -> Graph:
-    """Load a real graph; of sparse features the first columns are taken, dense."""
-    spec = importlib.util.spec_from_file_location("real_graph_loader", real_graphs_directory() / "load.py")
-    assert spec is not None and spec.loader is not None
-    loader = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules["real_graph_loader"] = loader
-    spec.loader.exec_module(loader)
-    head, _, member = name.partition("/")
-    loaded = loader.load(head, member or None)
-    return _converted(head if not member else f"{head}_{member}", loaded)
+    return _converted(name.replace("/", "_"), real_graphs.load(name))
 
 
 def _converted(name: str, loaded: Any) -> Graph:

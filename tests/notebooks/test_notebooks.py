@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
-from graphs import real_graphs_directory
 from nbclient import NotebookClient
 from one_machine_slurm import running_slurm, why_not
 
@@ -53,13 +52,11 @@ def execute(name: str, monkeypatch: pytest.MonkeyPatch, directory: Path) -> str:
     return "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stdout")
 
 
-@pytest.mark.real
 @pytest.mark.filterwarnings("ignore")  # of the notebook client's own event loop
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("03_dask_cluster", "04_slurm")])
 def test_a_notebook_on_a_real_graph_runs_from_top_to_bottom(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("DASKGRAPHPART_DATA", str(real_graphs_directory().resolve()))
     execute(name, monkeypatch, tmp_path)
 
 
