@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
-from daskgraphpart.dgl_layout.graph_file import graph_file_layout
-from daskgraphpart.dgl_layout.tensor_file import tensor_file_layout
+from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
+from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, create_file
 from daskgraphpart.storage.atomic import publish
 
 

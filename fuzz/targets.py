@@ -37,11 +37,11 @@ from daskgraphpart.chunking.edge_lists.open_files import open_table
 from daskgraphpart.chunking.edge_lists.options import ReadOptions
 from daskgraphpart.chunking.edge_lists.read_tables import read_table
 from daskgraphpart.chunking.edge_lists.tables import cut_tables
-from daskgraphpart.dgl_layout.config import read_config
-from daskgraphpart.dgl_layout.graph_file import read_graph_file
-from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
 from daskgraphpart.kernels.parse_columns import parse_columns
+from daskgraphpart.layouts.dgl_config import read_config
+from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
-from daskgraphpart.dgl_layout.graph_file import graph_file_layout, read_graph_file
-from daskgraphpart.dgl_layout.tensor_file import read_tensor_file, tensor_file_layout
+from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, read_graph_file
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file, tensor_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, create_file
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.storage.atomic import publish
 

@@ -11,9 +11,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dgl_layout.config import find_config, read_config
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
-from daskgraphpart.dgl_layout.tensor_file import read_tensor_file, tensor_file_layout
+from daskgraphpart.layouts.dgl_config import find_config, read_config
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file, tensor_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, create_file
 from daskgraphpart.remote.url import local_path
 from daskgraphpart.storage.atomic import environment_faults, naming, publish, write_bytes
 

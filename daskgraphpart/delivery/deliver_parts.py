@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.delivery.machine_output import MARK, check_mark, claim_machine, on_machine, remove_unfinished
-from daskgraphpart.dgl_layout.manifest import read_manifest
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.layouts.manifest import read_manifest
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.copy_file import copy_checked, is_copied

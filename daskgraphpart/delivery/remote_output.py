@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.delivery.upload_files import NOTES
-from daskgraphpart.dgl_layout.manifest import FORMAT as MANIFEST_FORMAT
 from daskgraphpart.dispatching.output import discard_output, holds_input, is_a_file, is_in_the_way, is_not_empty
 from daskgraphpart.dispatching.workspace import EDGE_MAP, NODE_MAP, PART_FILES, WORKSPACE_NAME
 from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.manifest import FORMAT as MANIFEST_FORMAT
 from daskgraphpart.remote.store import delete_file, list_directory, list_files, require_container
 from daskgraphpart.remote.upload import abort_noted, check_writable
 from daskgraphpart.remote.url import Url

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dgl_layout.manifest import SUFFIX, read_manifest
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import ResumeError
+from daskgraphpart.layouts.manifest import SUFFIX, read_manifest
 from daskgraphpart.remote.store import list_files
 from daskgraphpart.remote.upload import upload_file
 from daskgraphpart.remote.url import Url

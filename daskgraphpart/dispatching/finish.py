@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dgl_layout.config import PartitionConfig, PartPaths, config_bytes, write_config
-from daskgraphpart.dgl_layout.manifest import SUFFIX, write_manifest
 from daskgraphpart.dispatching.workspace import (
     EDGE_FEAT,
     EDGE_MAP,
@@ -23,6 +21,8 @@ from daskgraphpart.dispatching.workspace import (
     part_file,
 )
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes, write_config
+from daskgraphpart.layouts.manifest import SUFFIX, write_manifest
 from daskgraphpart.storage.atomic import publish_once
 from daskgraphpart.storage.checksums import FileChecksum, hash_bytes, hash_file
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dgl_layout.graph_file import read_graph_file
-from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
 from daskgraphpart.dispatching.workspace import EDGE_MAP, GRAPH, NODE_MAP, ORIG_EIDS, ORIG_NIDS, unfinished_part_file
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.storage.atomic import publish_once, temporary_path
 from daskgraphpart.storage.region import Region, create_npy, open_npy
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file, file_regions
-from daskgraphpart.dgl_layout.graph_file import graph_file_layout
-from daskgraphpart.dgl_layout.tensor_file import tensor_file_layout
 from daskgraphpart.dispatching.workspace import GRAPH, part_file
+from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
+from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, create_file, file_regions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from daskgraphpart.dgl_layout.file_layout import FileLayout
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.schema import RowType
     from daskgraphpart.storage.region import Region
 
@@ -66,7 +66,7 @@ def features_layout(types: Sequence[RowType], counts: np.ndarray) -> FileLayout:
 
 
 def lay_out_graphs(job: Job, sizes: Sequence[tuple[int, int]]) -> list[dict[str, Region]]:
-    """Create the graph file of every part, given its nodes and edges; regions as `dgl_layout.graph_file` names them."""
+    """Create the graph file of every part, given its nodes and edges; regions as `graph_file_layout` names them."""
     return _lay_out(job, GRAPH, lambda part: part_graph_layout(job, sizes[part]))
 
 

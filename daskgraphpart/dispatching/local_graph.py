@@ -34,7 +34,7 @@ class PartGraph:
     first_new_eid : int
         New ID of its first edge.
     arrays : mapping of str to Region
-        Regions of the unfinished `graph.dgl`, by the names of `dgl_layout.graph_file`.
+        Regions of the unfinished `graph.dgl`, by the names of `layouts.dgl_graph_file`.
     """
 
     part: int

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
-from daskgraphpart.dgl_layout.tensor_file import tensor_file_layout
 from daskgraphpart.dispatching.workspace import SPLIT_NIDS, part_file
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, create_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

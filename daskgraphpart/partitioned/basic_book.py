@@ -17,8 +17,8 @@ from daskgraphpart.partitioned.part import Part
 from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
-    from daskgraphpart.dgl_layout.config import KeptIdsConfig
-    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_config import KeptIdsConfig
+    from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.remote.url import Location
     from daskgraphpart.storage.region import Region
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.partitioned.original_order import OriginalOrder
     from daskgraphpart.partitioned.stored_rows import StoredRows
     from daskgraphpart.remote.rows import RemoteRows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daskgraphpart.book import canonical_tuple
-from daskgraphpart.dgl_layout.config import find_config, read_config
+from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, stored_data
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.dgl_layout.config import PartitionConfig
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.partitioned.part import Data
     from daskgraphpart.remote.url import Location
     from daskgraphpart.reporting.report import Report

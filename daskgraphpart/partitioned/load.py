@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.dgl_layout.config import find_config, read_kept_ids_config
 from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.dgl_config import find_config, read_kept_ids_config
 from daskgraphpart.partitioned.basic_book import BasicPartitionBook, open_kept_ids
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.partitioned.range_book import RangePartitionBook
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dgl_layout.graph_file import read_graph_file
-from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.partitioned.stored_rows import StoredRows, original_ids
 from daskgraphpart.remote.url import Url
 from daskgraphpart.storage.files import file_sizes_in
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.remote.url import Location
     from daskgraphpart.storage.region import Region
 

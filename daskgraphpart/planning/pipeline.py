@@ -17,13 +17,13 @@ from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.assignment.owner_parts import write_owners
 from daskgraphpart.assignment.pipeline import prepare_task
 from daskgraphpart.assignment.read_files import read_assignment
-from daskgraphpart.dgl_layout.file_layout import ArraySpec
-from daskgraphpart.dgl_layout.tensor_file import tensor_file_layout
 from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.lay_out import INT64, features_layout, orig_ids_layout, part_graph_layout
 from daskgraphpart.dispatching.pipeline import move_graph
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.dispatching.split_nids import mask_keys
+from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec
 from daskgraphpart.planning.assumptions import Assumptions, assumptions_for
 from daskgraphpart.planning.expectations import Expectations
 from daskgraphpart.planning.levels import sizes_of

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.storage.region import Region
 
     Piece: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]

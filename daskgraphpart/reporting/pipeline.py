@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.dgl_layout.config import PartitionConfig
-    from daskgraphpart.dgl_layout.graph_file import GraphFile
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.layouts.dgl_config import PartitionConfig
+    from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.reporting.file_sizes import PartOnDisk
     from daskgraphpart.storage.region import Region
 

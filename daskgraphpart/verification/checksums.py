@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dgl_layout.manifest import find_manifest, read_manifest
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.remote.store import remembered_listings
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
-    from daskgraphpart.dgl_layout.manifest import Manifest
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.remote.url import Location
 
 QUICK_FILE_NBYTES = 1 << 20

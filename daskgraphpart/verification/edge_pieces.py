@@ -14,7 +14,7 @@ from daskgraphpart.verification.opened import Run, opened, read_pieces
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from daskgraphpart.dgl_layout.graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
 SUM_SHIFT = 20

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dgl_layout.graph_file import FORMAT_BITS
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.opened import Opening, opened
 

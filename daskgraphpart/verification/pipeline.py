@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
-from daskgraphpart.dgl_layout.config import find_config
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
+from daskgraphpart.layouts.dgl_config import find_config
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.remote.url import located
 from daskgraphpart.verification.align import aligned, type_findings
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
-    from daskgraphpart.dgl_layout.manifest import Manifest
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.remote.url import Location
 
 NO_CHECKSUMS = "no checksums: there is no manifest that has them"

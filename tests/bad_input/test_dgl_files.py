@@ -12,9 +12,9 @@ import pytest
 from bad_input.judge import Case, Server, cases, judge, write_graph
 from commands import call
 
-from daskgraphpart.dgl_layout.graph_file import read_graph_file
-from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +69,8 @@ def without_coo(damage: Callable[[Path], object]) -> Callable[[Path], object]:
     """Keep only one matrix, whose arrays are then looked at: rewrite the formats of the file."""
 
     def both(out: Path) -> None:
-        from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
-        from daskgraphpart.dgl_layout.graph_file import graph_file_layout
+        from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
+        from daskgraphpart.layouts.file_layout import ArraySpec, create_file
         from daskgraphpart.storage.atomic import publish
 
         graph = read_graph_file(out / GRAPH)

@@ -20,9 +20,9 @@ from daskgraphpart import (
     partition,
 )
 from daskgraphpart.conversion.migrate import _rename_keys, _Renamed
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
-from daskgraphpart.dgl_layout.graph_file import graph_file_layout
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, create_file
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.atomic import publish
 

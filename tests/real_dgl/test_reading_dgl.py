@@ -11,8 +11,8 @@ import pytest
 from judges import DGL_VERSIONS, run_in_dgl
 
 from daskgraphpart import load_partition, load_partition_book
-from daskgraphpart.dgl_layout.graph_file import read_graph_file
-from daskgraphpart.dgl_layout.tensor_file import read_tensor_file
+from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.partitioned.graph import open_partitions
 
 if TYPE_CHECKING:

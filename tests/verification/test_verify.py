@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.dgl_layout.manifest import find_manifest, read_manifest
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import LayoutError, OptionError
+from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.checksums import hash_bytes, hash_file
 from daskgraphpart.verification.pipeline import verify, verify_checksums

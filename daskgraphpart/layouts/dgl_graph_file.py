@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dgl_layout.edge_ends import read_ends
-from daskgraphpart.dgl_layout.encoding import (
+from daskgraphpart.layouts.dgl_edge_ends import read_ends
+from daskgraphpart.layouts.dgl_encoding import (
     EMPTY_ARRAY,
     MAGIC_COO,
     MAGIC_CSR,
@@ -24,8 +24,8 @@ from daskgraphpart.dgl_layout.encoding import (
     text,
     u64,
 )
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, FileLayout, LayoutBuilder
-from daskgraphpart.dgl_layout.file_reader import FileReader
+from daskgraphpart.layouts.dgl_file_reader import FileReader
+from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
     import os

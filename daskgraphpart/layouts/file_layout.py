@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dgl_layout.encoding import array_header
+from daskgraphpart.layouts.dgl_encoding import array_header
 from daskgraphpart.storage.atomic import naming, temporary_path
 from daskgraphpart.storage.region import Region
 

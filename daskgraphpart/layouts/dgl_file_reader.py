@@ -9,8 +9,8 @@ import os
 import struct
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dgl_layout.encoding import BFLOAT16, CPU, MAGIC_ARRAY, dtype_of_code
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.layouts.dgl_encoding import BFLOAT16, CPU, MAGIC_ARRAY, dtype_of_code
 from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
 from daskgraphpart.storage.region import MOST_AXES, Region, checked_nbytes

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, create_file
-from daskgraphpart.dgl_layout.graph_file import graph_file_layout, read_graph_file
-from daskgraphpart.dgl_layout.tensor_file import read_tensor_file, tensor_file_layout
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, read_graph_file
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file, tensor_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, create_file
 from daskgraphpart.schema import STORED_DTYPES
 from daskgraphpart.storage.atomic import publish
 

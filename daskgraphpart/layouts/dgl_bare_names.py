@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dgl_layout.graph_file import read_graph_file
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dgl_layout.encoding import MAGIC_TENSOR_FILE, text, u64
-from daskgraphpart.dgl_layout.file_layout import ArraySpec, FileLayout, LayoutBuilder
-from daskgraphpart.dgl_layout.file_reader import FileReader
+from daskgraphpart.layouts.dgl_encoding import MAGIC_TENSOR_FILE, text, u64
+from daskgraphpart.layouts.dgl_file_reader import FileReader
+from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
     import os

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.book import PartitionBook
-from daskgraphpart.dgl_layout.bare_names import canonical_names
-from daskgraphpart.dgl_layout.config_reader import ConfigReader, PartPaths
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.layouts.dgl_bare_names import canonical_names
+from daskgraphpart.layouts.dgl_config_reader import ConfigReader, PartPaths
 from daskgraphpart.remote.store import require_container
 from daskgraphpart.remote.url import Url, located
 from daskgraphpart.storage.atomic import write_bytes

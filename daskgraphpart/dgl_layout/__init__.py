@@ -1,1 +1,0 @@
-"""The byte formats of DGL partitions."""
