@@ -123,27 +123,6 @@ def parquet_files() -> list[bytes]:
         parquet_file(table, compression=codec, data_page_version=version, use_dictionary=number % 2 == 0)
         for number, table in enumerate(tables)
         for codec, version in zip((PARQUET_CODECS * 2)[number : number + 3], ("1.0", "2.0", "1.0"), strict=True)
-    ] + delta_files()
-
-
-def delta_files() -> list[bytes]:
-    """Strings and integers that are encoded as differences, some of them null."""
-    names = [f"http://node/{i // 3}/{'x' * (i % 4)}" for i in range(40)]
-    tables = {
-        "DELTA_LENGTH_BYTE_ARRAY": pa.table({"src": names, "dst": names[::-1]}),
-        "DELTA_BYTE_ARRAY": pa.table({"src": [None, *names[1:]], "dst": names}),
-        "DELTA_BINARY_PACKED": pa.table({"src": np.arange(40) ** 2, "dst": np.arange(40) // 3}),
-    }
-    return [
-        parquet_file(
-            table,
-            compression=codec,
-            data_page_version=version,
-            use_dictionary=False,
-            column_encoding=dict.fromkeys(("src", "dst"), encoding),
-        )
-        for encoding, table in tables.items()
-        for codec, version in (("none", "1.0"), ("none", "2.0"), ("snappy", "1.0"), ("zstd", "2.0"))
     ]
 
 

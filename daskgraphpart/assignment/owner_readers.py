@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.open_parquet import opened_parquet
+from daskgraphpart.chunked.open_parquet import open_parquet
 from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.region import open_npy
@@ -55,11 +55,11 @@ def read_parquet(path: str) -> Iterator[np.ndarray]:
     import pyarrow as pa
 
     try:
-        with opened_parquet(path) as opened:
-            schema = opened.file.schema_arrow
+        with open_parquet(path) as file:
+            schema = file.schema_arrow
             if len(schema) != 1 or not pa.types.is_integer(schema.field(0).type):
                 raise AssignmentError("not one column of integers", file=path, found=f"columns {schema.names}")
-            for batch in opened.batches(ROWS_PER_BATCH):
+            for batch in file.iter_batches(ROWS_PER_BATCH, use_threads=False):
                 if batch.column(0).null_count:
                     raise AssignmentError("owners are missing", file=path, found=f"{batch.column(0).null_count} nulls")
                 yield batch.column(0).to_numpy().astype(np.int64)

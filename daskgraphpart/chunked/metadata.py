@@ -287,6 +287,8 @@ class _Checker:
             hint = "DGL's tools read features from numpy and parquet only" if name == "csv" else None
             self.fault("unknown format", f"{place}.name", expected=" or ".join(formats), found=shown(name), hint=hint)
             return formats[0], " "
+        if name != "csv":  # GSProcessing of GraphStorm writes an empty delimiter for parquet files
+            return name, " "
         delimiter = value.get("delimiter", " ")  # DGL's tools ignore it, and read nothing but spaces
         single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
         if not single or delimiter.isdigit() or delimiter in "+-.\r\n\0\"'":

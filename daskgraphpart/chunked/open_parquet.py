@@ -1,122 +1,63 @@
-"""The one door through which parquet files of others are opened: pyarrow reads nothing that was not looked at before.
+"""Open parquet files with pyarrow, and report whatever is wrong with their content as one error.
 
-Footers and headers of pages of local files are read by ourselves first (`parquet_footer`, `parquet_pages`). Of files in
-stores they are not, since each page would be a request.
+Strings and lists in the footer are limited by `THRIFT_LIMITS`. Beyond that pyarrow takes memory for a page as its
+header demands: whoever opens files of strangers limits the memory of the process (docs/bad_input.md).
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.parquet_footer import Footer, read_footer, unreadable
-from daskgraphpart.chunked.parquet_pages import check_pages
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
-from daskgraphpart.remote.url import Url
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.files import parquet_source
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator
 
-MOST_FOOTERS = 16
-"""Footers that a process remembers, and with them which pages it has looked at: blocks of a file come together."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenParquet:
-    """An open parquet file.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    footer : Footer or None
-        What we read of it; None for files in stores.
-    file : pyarrow.parquet.ParquetFile
-        For questions about the schema and about rows; data are read by `batches`.
-    """
-
-    path: str
-    footer: Footer | None
-    file: Any
-
-    @property
-    def group_rows(self) -> list[int]:
-        """Rows of each row group."""
-        return [self.file.metadata.row_group(i).num_rows for i in range(self.file.num_row_groups)]
-
-    def uncompressed_nbytes(self, columns: Collection[str]) -> int:
-        """Bytes of some columns, uncompressed; of all columns for files in stores."""
-        if self.footer is not None:
-            return self.footer.uncompressed_nbytes(columns)
-        return sum(self.file.metadata.row_group(i).total_byte_size for i in range(self.file.num_row_groups))
-
-    def batches(
-        self, num_rows: int, groups: Sequence[int] | None = None, columns: list[str] | None = None
-    ) -> Iterator[Any]:
-        """Read row groups as Arrow batches.
-
-        Parameters
-        ----------
-        num_rows : int
-            Most rows of a batch.
-        groups : sequence of int, optional
-            Row groups to read; default all.
-        columns : list of str, optional
-            Columns to read; default all.
-        """
-        groups = range(self.file.num_row_groups) if groups is None else groups
-        if self.footer is not None:
-            with naming(self.path), open(self.path, "rb") as file:
-                check_pages(self.path, file.fileno(), self.footer, groups, self.footer.leaves_of(columns))
-        yield from self.file.iter_batches(num_rows, row_groups=list(groups), columns=columns, use_threads=False)
+THRIFT_LIMITS = {"thrift_string_size_limit": 16 << 20, "thrift_container_size_limit": 1 << 20}
+"""Bytes of one string, and elements of one list, in a footer; a column chunk is one element."""
+BUFFER_NBYTES = 1 << 20
 
 
 @contextmanager
-def opened_parquet(path: str) -> Iterator[OpenParquet]:
-    """Open a parquet file; whatever is wrong with its content, then or while it is read, is an `InputFileError`.
+def open_parquet(path: str) -> Iterator[Any]:
+    """Open a `pyarrow.parquet.ParquetFile`, local or remote, for reading in bounded memory.
 
-    Parameters
-    ----------
-    path : str
-        The file, which may be a URL.
+    Raises
+    ------
+    InputFileNotFoundError
+        If there is no such file.
+    InputFileError
+        If it is no parquet file or a damaged one; raised inside the context, too, when that shows while it is read.
     """
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        footer = None if isinstance(path, Url) else _local_footer(path)
-        # without buffering the whole column chunk: memory is that of a batch
-        with naming(path), parquet.ParquetFile(parquet_source(path), pre_buffer=False, buffer_size=1 << 20) as file:
-            yield OpenParquet(path, footer, file)
+        # without pre_buffer, which would keep whole column chunks
+        options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
+        with naming(path), parquet.ParquetFile(parquet_source(path), **options) as file:
+            yield file
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path) from fault
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as fault:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as fault:
         if isinstance(fault, GraphPartError) or getattr(fault, "errno", None):
             raise  # the machine's fault, not the file's: pyarrow leaves errno empty where the content is wrong
+        found = next(iter(str(fault).splitlines()), type(fault).__name__)
         if isinstance(fault, MemoryError):
-            # pages are decoded whole, and how large they say they are is the writer's word
             raise EnvironmentFaultError(
                 "not enough memory to decode a parquet file",
                 file=path,
-                found=str(fault).splitlines()[0],
+                found=found,
                 hint="the file is damaged, or its pages are too large: write it with smaller ones",
             ) from fault
-        raise unreadable(path, found=next(iter(str(fault).splitlines()), type(fault).__name__)) from fault
+        raise InputFileError(
+            "not a readable parquet file", file=path, found=found, hint="it may be truncated; write it again"
+        ) from fault
 
 
-def _local_footer(path: str) -> Footer:
-    with naming(path):
-        status = os.stat(path)
-        return _read_local(path, status.st_size, status.st_mtime_ns, status.st_ino)
-
-
-@lru_cache(maxsize=MOST_FOOTERS)
-def _read_local(path: str, nbytes: int, mtime_ns: int, inode: int) -> Footer:
-    """Read the footer of the file that has this size, time and number, all of which tell it from later ones."""
-    with open(path, "rb") as file:
-        return read_footer(path, file)
+def row_group_lengths(file: Any) -> list[int]:
+    """Return the number of rows of each row group."""
+    return [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]

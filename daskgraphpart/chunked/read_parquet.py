@@ -1,8 +1,9 @@
-"""Read blocks of parquet files: edges as two columns, features as scalar columns or lists.
+"""Read blocks of parquet files: edges as two columns, features as numbers or lists of numbers.
 
-A feature is one column of lists (a vector per row), one column of numbers (a scalar per row), or several columns of
-numbers (a vector per row, in their common dtype). Where the schema has DGL's key ``shape``, such as ``(1000, 3, 4)``,
-the rows have the shape it says.
+A feature is one column of lists (a vector per row), one column of numbers (a vector of one number per row, as DGL's
+reader has it), or several columns of numbers (a vector per row, in their common dtype). Where the schema has DGL's key
+``shape``, such as ``(1000, 3, 4)`` or ``(1000,)``, rows have the shape it says.
+Checked against tools/distpartitioning/array_readwriter/parquet.py of DGL 2.5.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.open_parquet import opened_parquet
+from daskgraphpart.chunked.open_parquet import open_parquet, row_group_lengths
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.region import checked_nbytes
 
@@ -30,14 +31,14 @@ VALUES_PER_BATCH = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class ParquetHeader:
-    """What the footer says: Arrow schema, rows, and where row groups end."""
+    """Arrow schema, number of rows, and the row at which each row group ends."""
 
     schema: Any
     num_rows: int
     row_group_ends: tuple[int, ...]
 
     def edge_columns(self, path: str) -> tuple[str, str]:
-        """Names of the columns of sources and destinations: by name, or the only two by position."""
+        """Return the names of the columns of sources and destinations: by name, or the only two by position."""
         names = self.schema.names
         if names.count("src") == 1 and names.count("dst") == 1:
             return "src", "dst"
@@ -51,40 +52,40 @@ class ParquetHeader:
         return names[0], names[1]
 
     def numpy_dtype(self, path: str, name: str) -> np.dtype:
-        """Dtype of the numbers in a column."""
+        """Return the dtype of the numbers in a column."""
         return _numpy_dtype(self.schema.field(name).type, path, name)
 
     def row(self, path: str) -> tuple[np.dtype, tuple[int, ...] | None]:
-        """Dtype and shape of one row of a feature; no shape if the file has no list that would tell its length."""
+        """Return dtype and shape of one row of a feature; no shape if a file without rows does not tell it."""
         import pyarrow as pa
 
-        if not self.schema.names:
-            raise InputFileError("parquet file without columns", file=path)
         fields = list(self.schema)
-        if len(fields) == 1 and _is_list(fields[0].type):
-            dtype = _numpy_dtype(fields[0].type.value_type, path, fields[0].name)
-            if self._has_shape():
-                return dtype, self._row_shape(path)
-            if pa.types.is_fixed_size_list(fields[0].type):
-                if fields[0].type.list_size < 0:
-                    raise InputFileError(
-                        "impossible length of the lists of a parquet file", file=path, found=fields[0].type.list_size
-                    )
-                return dtype, (fields[0].type.list_size,)
-            return dtype, (_list_width(path),) if self.num_rows else None
-        dtype = _common_dtype([_numpy_dtype(field.type, path, field.name) for field in fields], path)
-        return dtype, self._row_shape(path) if self._has_shape() else (() if len(fields) == 1 else (len(fields),))
+        if not fields:
+            raise InputFileError("parquet file without columns", file=path)
+        lists = fields[0].type if len(fields) == 1 and _is_list(fields[0].type) else None
+        if lists is not None:
+            dtype = _numpy_dtype(lists.value_type, path, fields[0].name)
+        else:
+            dtype = _common_dtype([_numpy_dtype(field.type, path, field.name) for field in fields], path)
+        if b"shape" in (self.schema.metadata or {}):
+            return dtype, self._declared_row_shape(path)
+        if lists is None:
+            return dtype, (len(fields),)
+        if pa.types.is_fixed_size_list(lists):
+            if lists.list_size < 0:
+                raise InputFileError(
+                    "impossible length of the lists of a parquet file", file=path, found=lists.list_size
+                )
+            return dtype, (lists.list_size,)
+        return dtype, (_first_list_length(path),) if self.num_rows else None
 
-    def _has_shape(self) -> bool:
-        return b"shape" in (self.schema.metadata or {})
-
-    def _row_shape(self, path: str) -> tuple[int, ...]:
-        """Shape of a row from the key ``shape``, which DGL's reader evaluates as Python; we parse it."""
+    def _declared_row_shape(self, path: str) -> tuple[int, ...]:
+        """Parse the key ``shape``, which DGL's reader evaluates as Python."""
         text = self.schema.metadata[b"shape"]
         match = _SHAPE.fullmatch(text)
         row_shape = () if match is None else tuple(int(length) for length in match[2].replace(b",", b" ").split())
-        impossible = checked_nbytes(row_shape, np.dtype("f8")) is None
-        if match is None or int(match[1]) not in (-1, self.num_rows) or impossible:
+        is_too_large = checked_nbytes(row_shape, np.dtype("f8")) is None
+        if match is None or int(match[1]) not in (-1, self.num_rows) or is_too_large:
             raise InputFileError(
                 "bad key 'shape' in the parquet schema",
                 file=path,
@@ -95,39 +96,32 @@ class ParquetHeader:
 
 
 def read_parquet_header(path: str) -> ParquetHeader:
-    """Read the footer of a parquet file.
-
-    Raises
-    ------
-    InputFileError
-        If it is not a readable parquet file.
-    """
-    with opened_parquet(path) as opened:
-        groups = opened.group_rows
-        num_rows, schema = opened.file.metadata.num_rows, opened.file.schema_arrow
-        _ = [*schema.names, schema.metadata]  # refuses names that are not text
-    if min(groups, default=0) < 0 or sum(groups) != num_rows:
+    """Read the footer of a parquet file."""
+    with open_parquet(path) as file:
+        lengths, num_rows, schema = row_group_lengths(file), file.metadata.num_rows, file.schema_arrow
+        _ = [*schema.names, schema.metadata]  # names that are not UTF-8 are refused here
+    if min(lengths, default=0) < 0 or sum(lengths) != num_rows:
         raise InputFileError(
             "impossible counts in the footer of a parquet file",
             file=path,
             expected=f"{num_rows:,} rows in all row groups",
-            found=f"{sum(groups):,}",
+            found=f"{sum(lengths):,}",
             hint="write it again",
         )
-    return ParquetHeader(schema, num_rows, tuple(accumulate(groups)))
+    return ParquetHeader(schema, num_rows, tuple(accumulate(lengths)))
 
 
 def read_parquet_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Read sources and destinations of a block, int64."""
-    src, dst = read_parquet_header(block.path).edge_columns(block.path)
-    ends = tuple(np.empty(block.num_rows, np.int64) for _ in range(2))
+    names = read_parquet_header(block.path).edge_columns(block.path)
+    src, dst = np.empty(block.num_rows, np.int64), np.empty(block.num_rows, np.int64)
     done = 0
-    for batch in read_parquet_batches(block, [src, dst], width=2):
-        for end, name in zip(ends, (src, dst), strict=True):
-            end[done : done + batch.num_rows] = _numbers(batch.column(name), block, done, name)
+    for batch in read_parquet_batches(block, list(names), width=2):
+        for ids, name in zip((src, dst), names, strict=True):
+            ids[done : done + batch.num_rows] = _numbers(batch.column(name), block, done, name)
         done += batch.num_rows
-    _check_rows(block, done)
-    return ends[0], ends[1]
+    _check_num_rows(block, done)
+    return src, dst
 
 
 def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...]) -> np.ndarray:
@@ -147,27 +141,22 @@ def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...])
             for i, name in enumerate(batch.schema.names):
                 part[:, i] = _numbers(batch.column(i), block, done, name)
         done += batch.num_rows
-    _check_rows(block, done)
+    _check_num_rows(block, done)
     return rows.reshape(block.num_rows, *row_shape)
 
 
 def read_parquet_batches(block: Block, columns: list[str] | None, width: int) -> Iterator[Any]:
-    """Arrow batches that cover exactly the rows of a block; reads only the row groups that overlap with it.
+    """Yield Arrow batches that cover exactly the rows of a block, from the row groups that overlap with it.
 
     A batch is sized in values, since a row group of wide rows may be far larger than the block, and since Arrow needs
     about 8 bytes for a value of a list while it decodes it, whatever its dtype.
     """
-    at_once = max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, width)))
-    with opened_parquet(block.path) as opened:
-        first, groups, start = None, [], 0
-        for number, rows in enumerate(opened.group_rows):
-            stop = start + rows
-            if start < block.stop and stop > block.start:
-                first = start if first is None else first
-                groups.append(number)
-            start = stop
-        position = first or 0
-        for batch in opened.batches(at_once, groups, columns):
+    batch_rows = max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, width)))
+    with open_parquet(block.path) as file:
+        ends = list(accumulate(row_group_lengths(file), initial=0))
+        groups = [g for g in range(len(ends) - 1) if ends[g] < block.stop and ends[g + 1] > block.start]
+        position = ends[groups[0]] if groups else 0
+        for batch in file.iter_batches(batch_rows, row_groups=groups, columns=columns, use_threads=False):
             low, high = max(block.start, position), min(block.stop, position + batch.num_rows)
             if low < high:
                 yield batch.slice(low - position, high - low)
@@ -177,24 +166,18 @@ def read_parquet_batches(block: Block, columns: list[str] | None, width: int) ->
 
 
 def _numbers(column: Any, block: Block, done: int, name: str) -> np.ndarray:
-    _check_nulls(column, block, done, name)
+    """Return the values of a column, none of which may be missing."""
+    if column.null_count:
+        raise _missing(block, done + int(_nulls(column)[0]), name)
     return _plain(column)
 
 
-def _plain(column: Any) -> np.ndarray:
-    """Values of a column without nulls. Arrow's own conversion imports pandas, which takes a quarter of a second."""
-    import pyarrow as pa
-
-    if len(column) and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        return np.from_dlpack(column)
-    values: np.ndarray = column.to_numpy(zero_copy_only=False)
-    return values
-
-
 def _lists(column: Any, width: int, block: Block, done: int) -> np.ndarray:
+    """Return lists of one length as rows."""
     import pyarrow.compute as pc
 
-    _check_nulls(column, block, done, "list")
+    if column.null_count:
+        raise _missing(block, done + int(_nulls(column)[0]), "list")
     lengths = _plain(pc.list_value_length(column))
     wrong = np.flatnonzero(lengths != width)
     if wrong.size:
@@ -207,18 +190,25 @@ def _lists(column: Any, width: int, block: Block, done: int) -> np.ndarray:
         )
     values = column.flatten()
     if values.null_count:
-        value = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
-        raise _null(block, done + value // max(1, width), "list")
+        raise _missing(block, done + int(_nulls(values)[0]) // max(1, width), "list")
     return _plain(values).reshape(len(column), width)
 
 
-def _check_nulls(column: Any, block: Block, done: int, name: str) -> None:
-    if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise _null(block, done + row, name)
+def _plain(column: Any) -> np.ndarray:
+    """Return the values of a column without nulls. Arrow's own conversion imports pandas: a quarter of a second."""
+    import pyarrow as pa
+
+    if len(column) and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return np.from_dlpack(column)
+    values: np.ndarray = column.to_numpy(zero_copy_only=False)
+    return values
 
 
-def _null(block: Block, row: int, name: str) -> InputFileError:
+def _nulls(column: Any) -> np.ndarray:
+    return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+
+
+def _missing(block: Block, row: int, name: str) -> InputFileError:
     return InputFileError(
         f"value is missing in column {name!r}",
         file=block.path,
@@ -228,7 +218,7 @@ def _null(block: Block, row: int, name: str) -> InputFileError:
     )
 
 
-def _check_rows(block: Block, found: int) -> None:
+def _check_num_rows(block: Block, found: int) -> None:
     if found != block.num_rows:
         raise InputFileError(
             "parquet file has changed since it was opened",
@@ -261,23 +251,23 @@ def _numpy_dtype(arrow_type: Any, path: str, name: str) -> np.dtype:
 
 
 def _common_dtype(dtypes: list[np.dtype], path: str) -> np.dtype:
-    """Dtype that holds the numbers of all columns."""
+    """Return the dtype that holds the numbers of all columns exactly."""
     common = np.result_type(*dtypes)
-    if common.kind == "f" and all(dtype.kind in "iu" for dtype in dtypes):
+    if common.kind == "f" and any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes):
         raise InputFileError(
-            "columns of integers have no common integer dtype, and floats would round them",
+            "columns have no common dtype: floats would round integers of 64 bits",
             file=path,
             expected="columns of one dtype",
             found=", ".join(sorted({dtype.name for dtype in dtypes})),
-            hint="convert the uint64 columns first",
+            hint="convert the columns first",
         )
     return common
 
 
-def _list_width(path: str) -> int:
-    """Length of the first list; that all have it is checked when they are read."""
-    with opened_parquet(path) as opened:
-        for batch in opened.batches(1):
+def _first_list_length(path: str) -> int:
+    """Return the length of the first list; that all have it is checked when they are read."""
+    with open_parquet(path) as file:
+        for batch in file.iter_batches(1, use_threads=False):
             first = batch.column(0)[0]
             if not first.is_valid:
                 raise InputFileError("list is missing", file=path, place="row 0", expected="numbers", found="null")

@@ -42,7 +42,7 @@ def mask_keys(schema: GraphSchema) -> list[tuple[str, str]]:
         (node_type.name, spec.name)
         for node_type in schema.node_types
         for spec in node_type.data
-        if _MASK.match(spec.name) and spec.row_shape == () and spec.dtype.name in ("bool", "uint8", "int8")
+        if _MASK.match(spec.name) and spec.row_shape in ((), (1,)) and spec.dtype.name in ("bool", "uint8", "int8")
     ]
 
 

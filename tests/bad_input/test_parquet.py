@@ -132,10 +132,20 @@ FEATURES = [
     Case("fixed lists of a negative width", negative_lists, (ROWS, "impossible length", "-5")),
     Case("all of another width", rows(pa.array([[1.0] * 2] * 10, pa.list_(pa.float32()))), (ROWS, "(3,)", "(2,)")),
     Case("fixed lists of another width", rows(pa.array([[1.0] * 2] * 10, pa.list_(pa.float32(), 2))), (ROWS, "(2,)")),
-    Case("scalars among vectors", rows(pa.array([1.0] * 10, pa.float32())), (ROWS, "(3,)", "()")),
+    Case("scalars among vectors", rows(pa.array([1.0] * 10, pa.float32())), (ROWS, "(3,)", "(1,)")),
     Case("one row less", rows(vectors(0, [0.0] * 3).slice(0, 9)), ("node_data.n.x", "found 19")),
-    Case(
-        "uint64 beside int64", table(ROWS, {"a": pa.array([1] * 10, pa.uint64()), "b": [1] * 10}), (ROWS, "no common")
+    *(
+        Case(
+            f"{one} beside {other}",
+            table(ROWS, {"a": np.ones(10, one), "b": np.ones(10, other)}),
+            (ROWS, "no common", one, other),
+        )
+        for one, other in (
+            ("uint64", "int64"),
+            ("int64", "float32"),
+            ("int64", "float64"),
+            ("uint64", "float64"),
+        )
     ),
     Case(
         "a shape that calls",

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.open_parquet import opened_parquet
+from daskgraphpart.chunked.open_parquet import open_parquet, row_group_lengths
 from daskgraphpart.chunking.edge_lists.write_id_map import COLUMN, FORMAT, FORMAT_KEY
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 
@@ -34,9 +34,9 @@ def id_map_frame(path: Path) -> Any:
         raise InputFileNotFoundError(
             "no map of IDs", file=str(path), hint="chunk writes one for each node type with --map-ids"
         )
-    with opened_parquet(str(path)) as opened:
-        found = (opened.file.metadata.metadata or {}).get(FORMAT_KEY)
-        group_rows = opened.group_rows
+    with open_parquet(str(path)) as file:
+        found = (file.metadata.metadata or {}).get(FORMAT_KEY)
+        group_rows = row_group_lengths(file)
     if found != FORMAT:
         raise InputFileError("not a map of IDs", file=str(path), expected=FORMAT.decode(), found=found)
     ends = list(accumulate(group_rows))
@@ -61,9 +61,10 @@ def _read_groups(groups: list[int], path: str, starts: list[int]) -> pd.DataFram
     import pyarrow as pa
 
     types = {pa.string(): pd.StringDtype("pyarrow"), pa.large_string(): pd.StringDtype("pyarrow")}
-    with opened_parquet(path) as opened:
-        schema = pa.schema([opened.file.schema_arrow.field(COLUMN)])
-        table = pa.Table.from_batches(opened.batches(ROWS_PER_PARTITION, groups, [COLUMN]), schema)
+    with open_parquet(path) as file:
+        schema = pa.schema([file.schema_arrow.field(COLUMN)])
+        batches = file.iter_batches(ROWS_PER_PARTITION, row_groups=groups, columns=[COLUMN], use_threads=False)
+        table = pa.Table.from_batches(batches, schema)
     frame: pd.DataFrame = table.to_pandas(types_mapper=types.get)
     first = starts[groups[0]] if groups else 0
     frame.index = pd.RangeIndex(first, first + len(frame))

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.open_parquet import opened_parquet
+from daskgraphpart.chunked.open_parquet import open_parquet
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunking.edge_lists.open_arrays import open_npy_table, open_npz_table
 from daskgraphpart.chunking.edge_lists.open_text import find_columns, open_text
@@ -93,8 +93,8 @@ def _open_parquet(path: str, wanted: Sequence[str], num_default: int) -> TableFi
     for column in columns:
         if names.count(column.name) > 1:
             raise InputFileError(f"several columns are named {column.name!r}", file=path, hint="rename them")
-    with opened_parquet(path) as opened:
-        nbytes = opened.uncompressed_nbytes({column.name for column in columns})
+    with open_parquet(path) as file:
+        nbytes = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
     # a column that hardly takes room in the file still takes some in memory
     nbytes = max(nbytes, header.num_rows * 8 * len(columns))
     return TableFile(path, PARQUET, columns, header.num_rows, nbytes, row_group_ends=header.row_group_ends)
