@@ -1,4 +1,4 @@
-"""Write the tables of the README and of the page on plans from the newest results: ``python benchmarks/table.py``."""
+"""Write the tables of the README from the newest results: ``python benchmarks/table.py``."""
 
 from __future__ import annotations
 
@@ -13,22 +13,17 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-PLAN = HERE.parent / "docs" / "howto" / "plan.md"
-PLANNED = ("rmat", "mag", "communities")  # graphs from which speeds and typical shares were set
 
 
 def main() -> None:
     write(README, (("vs_dgl", vs_dgl), ("vs_copy", vs_copy), ("memory_vs_scale", memory_vs_scale)))
-    write(PLAN, (("plan", plan), ("plan others", plan_others)))
 
 
 def write(page: Path, tables: tuple[tuple[str, Callable[[Any], list[list[str]]]], ...]) -> None:
     text = page.read_text(encoding="utf-8")
     for name, rows_of in tables:
-        lines = (HERE / "results" / f"{name.split()[0]}.jsonl").read_text(encoding="utf-8").splitlines()
+        lines = (HERE / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
         newest = json.loads(lines[-1])
-        if name.startswith("plan"):  # a line for each job
-            newest["results"] = {job: found for line in lines for job, found in json.loads(line)["results"].items()}
         table = "\n".join("| " + " | ".join(row) + " |" for row in with_line(rows_of(newest["results"])))
         machine = f"{newest['cores']} cores, {newest['memory_gib']} GiB, commit {newest['commit']}"
         block = f"<!-- {name} -->\n{table}\n\n({machine})\n<!-- end -->"
@@ -65,22 +60,6 @@ def vs_copy(results: dict[str, Any]) -> list[list[str]]:
         spread = f"{statistics.median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})"
         rows.append([names[name], f"{seconds(runs):.1f} s", spread])
     return rows
-
-
-def plan(results: dict[str, Any]) -> list[list[str]]:
-    return ratios(
-        {job: found for job, found in results.items() if job.split(", ")[0] in PLANNED and job.count(",") == 1}
-    )
-
-
-def plan_others(results: dict[str, Any]) -> list[list[str]]:
-    shown = plan(results)
-    return [row for row in ratios(results) if row not in shown[1:]]
-
-
-def ratios(results: dict[str, Any]) -> list[list[str]]:
-    rows = [["graph, method", "output", "bytes moved", "bytes read and written", "workspace", "peak memory", "time"]]
-    return rows + [[job, *(f"{ratio:.2f}" for ratio in found["ratios"].values())] for job, found in results.items()]
 
 
 def memory_vs_scale(results: dict[str, Any]) -> list[list[str]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
     from daskgraphpart.api.partition_graph import partition_graph
     from daskgraphpart.api.pipeline import assign, dispatch, partition
-    from daskgraphpart.api.plan import plan
+    from daskgraphpart.api.plan import Plan, plan
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.book import PartitionBook
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
     from daskgraphpart.partitioned.load import LocalGraph, load_partition, load_partition_book, load_partition_feats
     from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
-    from daskgraphpart.planning.plan import Plan
     from daskgraphpart.reporting.report import Report
     from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
     from daskgraphpart.verification.pipeline import verify, verify_checksums
@@ -57,7 +56,7 @@ _HOMES = {
     "Outcome": "dispatching.finish",
     "PartitionBook": "book",
     "PartitionedGraph": "partitioned.graph",
-    "Plan": "planning.plan",
+    "Plan": "api.plan",
     "RangePartitionBook": "partitioned.range_book",
     "Report": "reporting.report",
     "Resources": "engine.resources",

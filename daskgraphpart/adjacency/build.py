@@ -10,6 +10,7 @@ import numpy as np
 from daskgraphpart.adjacency.merge_arcs import merge_runs
 from daskgraphpart.adjacency.split_edges import split_edges_of
 from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Adjacency
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
 
@@ -62,3 +64,13 @@ def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner) -> Hom
     runner.step("create-in-degrees", lambda: create_files([in_degrees]))
     runs = split_edges_of(graph, directory, runner)
     return HomogeneousGraph(merge_runs(runs, directory, in_degrees, runner), in_degrees)
+
+
+def adjacency_nbytes(schema: GraphSchema) -> int:
+    """Bytes of CSR blocks and in-degrees: an upper bound, which parallel edges and self-loops undercut."""
+    return 16 * schema.num_nodes + 4 * id_dtype(schema.num_nodes).itemsize * schema.num_edges
+
+
+def workspace_nbytes(schema: GraphSchema) -> int:
+    """Bytes of temporary files at their peak: the CSR blocks beside the arcs they are merged from."""
+    return adjacency_nbytes(schema) + 4 * id_dtype(schema.num_nodes).itemsize * schema.num_edges

@@ -1,31 +1,128 @@
-"""`plan`: what `partition` would read, write, hold and take, without reading the data."""
+"""`plan`: what `partition` would read, write and hold, without reading the data."""
 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from daskgraphpart.api.inputs import opened
+from daskgraphpart.assignment import estimate as assign_estimate
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
-from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
+from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_files, workspace_nbytes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.errors import OptionError
-from daskgraphpart.planning.pipeline import Wanted, make_plan
 from daskgraphpart.remote.url import located
 from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.tables import html_table
+from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.planning.plan import Plan
+    from daskgraphpart.remote.url import Location
+
+VERSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a job will read, write and hold, and how nodes will be assigned.
+
+    Parameters
+    ----------
+    graph_name : str
+        Name of the graph.
+    num_parts, num_nodes, num_edges : int
+        Numbers of parts, nodes and edges.
+    input_nbytes : int
+        Size of all data files, in bytes.
+    output_nbytes : int
+        Estimated size of all partitions, in bytes.
+    workspace_nbytes : int
+        Estimated size of all temporary files at their peak, in bytes.
+    method, why : str
+        The method that will be taken, and the reason.
+    method_memory : int
+        Bytes of memory that the method takes on this graph; 0 if it reads no edges.
+    workers : int
+        Tasks that run at one time.
+    memory_budget, task_memory : int
+        Bytes that all tasks, and one task, may hold. About 200 MB per process come on top.
+    smallest_budget : int
+        Bytes of the smallest memory budget with which the passes run.
+    warnings : tuple of str
+        What may not fit.
+    """
+
+    graph_name: str
+    num_parts: int
+    num_nodes: int
+    num_edges: int
+    input_nbytes: int
+    output_nbytes: int
+    workspace_nbytes: int
+    method: str
+    why: str
+    method_memory: int
+    workers: int
+    memory_budget: int
+    task_memory: int
+    smallest_budget: int
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, for JSON; ``"version"`` is that of the form."""
+        return {"version": VERSION, **asdict(self)}
+
+    @property
+    def summary(self) -> str:
+        """One line: method, sizes, memory."""
+        sizes = (
+            f"{format_size(nbytes)} {name}"
+            for name, nbytes in (
+                ("in", self.input_nbytes),
+                ("out", self.output_nbytes),
+                ("of temporary files", self.workspace_nbytes),
+            )
+        )
+        memory = f"{self.workers} tasks of {format_size(self.task_memory)} at one time"
+        return f"{self.num_parts} parts by {self.method} ({self.why}); {', '.join(sizes)}; {memory}"
+
+    def __str__(self) -> str:
+        width = max(len(name) for name, _ in self._facts())
+        lines = [f"{name:<{width}}  {value}" for name, value in self._facts()]
+        return "\n".join([f"plan of {self._title()}", *lines, *(f"warning: {line}" for line in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        warnings = [["warning", line] for line in self.warnings]
+        facts = [list(fact) for fact in self._facts()]
+        return html_table(["", ""], [*facts, *warnings], caption=f"Plan of {self._title()}")
+
+    def _title(self) -> str:
+        counts = f"{format_count(self.num_nodes)} nodes, {format_count(self.num_edges)} edges"
+        return f"{self.graph_name!r} in {self.num_parts} parts: {counts}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        needs = f" (needs about {format_size(self.method_memory)})" if self.method_memory else ""
+        budget = f"budget {format_size(self.memory_budget)}, at least {format_size(self.smallest_budget)}"
+        return [
+            ("method", f"{self.method}: {self.why}{needs}"),
+            ("input", format_size(self.input_nbytes)),
+            ("output", f"about {format_size(self.output_nbytes)}"),
+            ("workspace", f"about {format_size(self.workspace_nbytes)} at its peak"),
+            ("memory", f"{self.workers} tasks of {format_size(self.task_memory)} at one time; {budget}"),
+        ]
 
 
 def plan(
@@ -47,10 +144,10 @@ def plan(
     options: DispatchOptions | None = None,
     resources: Resources | None = None,
 ) -> Plan:
-    """Say what `partition` would do, from metadata, headers and footers alone.
+    """Estimate what `partition` reads, writes and holds, and which method it takes, without reading the data.
 
-    Bytes follow from the units of the very passes that would run. What only the data could tell (HALO nodes, parallel
-    edges, the work of a partitioner) is assumed, and the plan says how. Speeds are measured for a second.
+    Closed formulas over the schema, see `daskgraphpart.dispatching.estimate`. What only the edges tell (cut edges, HALO
+    nodes, parallel edges) has typical values; the estimated output is within some per cent of what a run writes.
 
     Parameters
     ----------
@@ -59,7 +156,7 @@ def plan(
     num_parts : int
         Number of parts.
     out_dir : path or URL
-        Where the partitions would go, whose disk is looked at; need not exist.
+        Where the partitions would go; a warning is given if its disk is too small. Need not exist.
     method : str or Assignment
         As in `assign`; or an assignment, which `dispatch` would be given.
     balance : str or sequence of str, optional
@@ -83,14 +180,14 @@ def plan(
     num_trainers_per_machine : int
         As in `assign`.
     options : DispatchOptions, optional
-        What would be written.
+        What would be written. Default: one hop, COO.
     resources : Resources, optional
-        What might be used. Default: all processors, half of the memory.
+        What may be used. Default: all processors, half of the memory.
 
     Returns
     -------
     Plan
-        Bytes, memory and time of every pass and of all; `to_dict()` for JSON.
+        Bytes of input, output and temporary files, memory, method; `to_dict()` for JSON.
 
     Raises
     ------
@@ -104,34 +201,85 @@ def plan(
     graph, options, resources = opened(graph), options or DispatchOptions(), resources or detect_resources()
     owner_dtype(num_parts)
     options.check_fits(graph.schema)
-    smallest = smallest_task_memory(graph.schema, options)
-    owners: AssignOptions | Assignment
+    chosen: AssignOptions | Assignment
     if isinstance(method, Assignment):
-        owners = method
-        owners.check_fits(graph.schema)
+        chosen = method
+        chosen.check_fits(graph.schema)
     else:
         wanted_balance = balance if balance is None or isinstance(balance, str) else tuple(balance)
-        owners = AssignOptions(
+        chosen = AssignOptions(
             method, wanted_balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
             num_trainers_per_machine,
         )  # fmt: skip
-        check_method(owners)
-        _check_parts(graph, num_parts, owners)
-        if owners.needs_adjacency:
-            smallest = max(smallest, smallest_assign_memory(graph.schema))
+        check_method(chosen)
+        chosen.check_fits(graph.schema, num_parts)
     with environment_faults():
-        place = located(out_dir)
-        # what goes to a store is made in the workspace before
-        out = place.absolute() if isinstance(place, Path) else Path(resources.workspace or tempfile.gettempdir())
-        return make_plan(Wanted(graph, num_parts, owners, options, resources.limited(smallest), out))
+        return _estimate(graph, num_parts, chosen, options, resources, located(out_dir))
 
 
-def _check_parts(graph: ChunkedGraph, num_parts: int, options: AssignOptions) -> None:
-    """Refuse more parts than nodes, as `partition` does."""
-    if num_parts * options.trainers > graph.schema.num_nodes and options.method != "random":
-        raise OptionError(
-            "more parts than nodes",
-            place="--num-parts",
-            expected=f"at most {graph.schema.num_nodes:,}",
-            found=f"{num_parts * options.trainers:,}",
-        )
+def _estimate(
+    graph: ChunkedGraph,
+    num_parts: int,
+    owners: AssignOptions | Assignment,
+    options: DispatchOptions,
+    resources: Resources,
+    out: Location,
+) -> Plan:
+    """Evaluate the formulas of assignment and dispatch."""
+    schema, smallest = graph.schema, smallest_task_memory(graph.schema, options)
+    known, need, assigning, method, why = None, 0, 0, "", "given"
+    if isinstance(owners, Assignment):
+        method = owners.method
+        known = None if owners.report is None else (owners.report.cut_share, owners.report.volume)
+    else:
+        method, why = owners.method, "asked for"
+        if owners.needs_adjacency:
+            smallest = max(smallest, smallest_assign_memory(schema))
+            assigning = assign_estimate.workspace_nbytes(schema, owners)
+    limited = resources.limited(smallest)
+    if isinstance(owners, AssignOptions) and owners.needs_adjacency and method in METHODS and num_parts > 1:
+        choice = assign_estimate.expected_choice(schema, num_parts * owners.trainers, owners, limited)
+        method, why, need = choice.method, choice.why, choice.need
+    expected = expect(schema, num_parts, options, method == "random", known)
+    files = workspace_files(schema, num_parts, options, expected, limited)
+    output, workspace = output_nbytes(schema, num_parts, options, expected), max(assigning, workspace_nbytes(files))
+    # what goes to a store is made in the workspace first
+    made_in = out.absolute() if isinstance(out, Path) else Path(resources.workspace or tempfile.gettempdir())
+    warnings = disk_warnings({made_in: output}, {Path(resources.workspace or made_in): workspace})
+    if need > limited.memory:
+        warnings.append(f"{method} takes about {format_size(need)} of memory, more than the budget")
+    return Plan(
+        graph_name=schema.name,
+        num_parts=num_parts,
+        num_nodes=schema.num_nodes,
+        num_edges=schema.num_edges,
+        input_nbytes=graph.nbytes,
+        output_nbytes=output,
+        workspace_nbytes=workspace,
+        method=method,
+        why=why,
+        method_memory=need,
+        workers=limited.workers,
+        memory_budget=limited.memory,
+        task_memory=limited.task_memory,
+        smallest_budget=smallest,
+        warnings=tuple(warnings),
+    )
+
+
+def disk_warnings(*needs: Mapping[Path, int]) -> list[str]:
+    """Compare what disks have to take with what is free on them; directories of one disk share it."""
+    by_disk: dict[int, dict[Path, int]] = {}
+    for path, nbytes in (item for need in needs for item in need.items()):
+        there = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+        places = by_disk.setdefault(there.stat().st_dev, {})
+        places[there] = places.get(there, 0) + nbytes
+    warnings = []
+    for places in by_disk.values():
+        need, free = sum(places.values()), psutil.disk_usage(str(next(iter(places)))).free
+        if need > free:
+            names = " and ".join(map(str, places))
+            warnings.append(
+                f"about {format_size(need)} will be written to the disk of {names}, {format_size(free)} are free"
+            )
+    return warnings

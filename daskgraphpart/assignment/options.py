@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.balance import DEFAULT_BALANCE
 from daskgraphpart.errors import OptionError
+
+if TYPE_CHECKING:
+    from daskgraphpart.schema import GraphSchema
 
 METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "ldg", "random")
 """Partitioners by name; anything else is the directory of an assignment."""
@@ -71,6 +75,17 @@ class AssignOptions:
                 raise OptionError("must be positive", place=place, found=value)
         if not 0 <= self.seed < 2**31:
             raise OptionError("impossible seed", place="--seed", expected="0 to 2147483647", found=self.seed)
+
+    def check_fits(self, schema: GraphSchema, num_parts: int) -> None:
+        """Refuse more parts than nodes, unless owners are random."""
+        total = num_parts * self.trainers
+        if total > schema.num_nodes and self.method != "random":
+            raise OptionError(
+                "more parts than nodes",
+                place="--num-parts",
+                expected=f"at most {schema.num_nodes:,}",
+                found=f"{total:,}",
+            )
 
     @property
     def needs_adjacency(self) -> bool:

@@ -139,13 +139,7 @@ def assign_nodes(
     started = time.monotonic()
     check_method(options)
     owner_dtype(num_parts)
-    if num_parts * options.trainers > graph.schema.num_nodes and options.method not in ("random",):
-        raise OptionError(
-            "more parts than nodes",
-            place="--num-parts",
-            expected=f"at most {graph.schema.num_nodes:,}",
-            found=f"{num_parts * options.trainers:,}",
-        )
+    options.check_fits(graph.schema, num_parts)
     directory.mkdir(parents=True, exist_ok=True)
     given = _given_owners(graph, num_parts, options, directory, runner)
     if given is not None and not (report or options.needs_adjacency or options.trainers > 1):
@@ -204,7 +198,7 @@ def _given_owners(
 
 
 def prepare_task(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Task:
-    """Build the adjacency and weigh the nodes; `planning` rehearses this."""
+    """Build the adjacency and weigh the nodes."""
     built = build_adjacency(graph, directory, runner)
     wishes = parse_balance(options.wanted_balance, options.imbalance)
     names = {wish.name for wish in wishes}

@@ -24,7 +24,7 @@ from daskgraphpart.cli.options import (
     resources_of,
     with_options,
 )
-from daskgraphpart.cli.plan import foretell, measuring, retell
+from daskgraphpart.cli.plan import show_plan
 from daskgraphpart.cli.summary import show_outcome
 
 if TYPE_CHECKING:
@@ -95,10 +95,9 @@ def command(**values: Any) -> None:
     options = dispatch_options_of(values, "metadata.json" if values["dgl_out_dir"] else None)
     graph, resources = graph_of(in_dir, values), resources_of(values)
     values["dispatch_to"] = _machines_of(values, resources, Path(assign_dir), Path(out_dir))
-    plan = foretell(graph, out_dir, values, {"method": assign_dir}, options)
+    show_plan(graph, out_dir, values, {"method": assign_dir}, options)
     started = time.monotonic()
-    with progress_of(values) as shown:
-        progress = measuring(plan, shown)
+    with progress_of(values) as progress:
         outcome = dispatch(
             graph,
             assign_dir,
@@ -112,7 +111,6 @@ def command(**values: Any) -> None:
             progress=progress,
             dispatch_to=values["dispatch_to"],
         )
-    retell(plan, progress)
     if not values["quiet"]:
         show_outcome(outcome, time.monotonic() - started)
 

@@ -22,7 +22,7 @@ from daskgraphpart.cli.options import (
     resources_of,
     with_options,
 )
-from daskgraphpart.cli.plan import foretell, measuring, retell
+from daskgraphpart.cli.plan import show_plan
 from daskgraphpart.cli.summary import show_outcome
 
 
@@ -46,10 +46,9 @@ def command(**values: Any) -> None:
     from daskgraphpart.api.pipeline import partition
 
     graph, options = graph_of(values["in_dir"], values), dispatch_options_of(values)
-    plan = foretell(graph, values["out_dir"], values, method_of(values), options)
+    show_plan(graph, values["out_dir"], values, method_of(values), options)
     started = time.monotonic()
-    with progress_of(values) as shown:
-        progress = measuring(plan, shown)
+    with progress_of(values) as progress:
         outcome = partition(
             graph,
             values["out_dir"],
@@ -63,6 +62,5 @@ def command(**values: Any) -> None:
             progress=progress,
             dispatch_to=values["dispatch_to"],
         )
-    retell(plan, progress)
     if not values["quiet"]:
         show_outcome(outcome, time.monotonic() - started)

@@ -1,4 +1,4 @@
-"""``daskgraphpart plan``, and the same plan before and after ``partition`` and ``dispatch``."""
+"""``daskgraphpart plan``, and the line of it that `partition` and `dispatch` begin with."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ from daskgraphpart.cli.options import (
     resources_of,
     with_options,
 )
+from daskgraphpart.errors import GraphPartError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.dispatching.options import DispatchOptions
-    from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.planning.plan import Plan
 
 logger = logging.getLogger(__name__)
 
@@ -45,15 +44,15 @@ logger = logging.getLogger(__name__)
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="What the plan is shown as.",
+    help="Form of the plan.",
 )
 @with_options((*METHOD_OPTIONS, *OUTPUT_OPTIONS, *RESOURCE_OPTIONS, STAGING_OPTION, DISPATCH_OPTION, *JOB_OPTIONS))
 @CONFINED_OPTION
 def command(**values: Any) -> None:
-    """Say what `partition` would do with the graph in IN_DIR, without reading the data.
+    """Estimate what `partition` does with the graph in IN_DIR, without reading the data.
 
-    Bytes, units, memory and time of every pass, the disk that temporary files and OUT_DIR would take, the partitioner
-    that would be taken. It takes the whole command line of `partition`: replace that word.
+    Bytes of input, output and temporary files, memory per task, the smallest budget that works, and the method that is
+    taken. It takes the whole command line of `partition`: replace that word.
 
     \b
     daskgraphpart plan graph --num-parts 64 --memory 32GB --workers 16
@@ -86,42 +85,28 @@ def _made_in(out_dir: str, values: Mapping[str, Any], num_parts: int, resources:
     return str(machines.staging_directory(resources.workspace))
 
 
-def foretell(
+def show_plan(
     graph: Any, out_dir: str, values: Mapping[str, Any], method: Mapping[str, Any], options: DispatchOptions
-) -> Plan | None:
-    """Show the plan of a run that is about to begin; None if it is to be quiet, or nothing can be planned.
+) -> None:
+    """Show the plan of a run in one line, and its warnings, unless it is to be quiet.
 
-    What is wrong with the input is left to the run itself to say, and no fault of a plan keeps it from running.
+    What is wrong with the input is left to the run itself to report.
     """
     if values["quiet"]:
-        return None
+        return
     from daskgraphpart.api.plan import plan
     from daskgraphpart.assignment.read_files import read_num_parts
 
     try:
         num_parts = values["num_parts"] or read_num_parts(Path(method["method"]))
         if num_parts is None:
-            return None
+            return
         resources = resources_of(dict(values))
         out_dir = _made_in(out_dir, values, num_parts, resources)
         found = plan(graph, num_parts, out_dir=out_dir, **method, options=options, resources=resources)
-    except Exception:
+    except GraphPartError:
         logger.debug("no plan can be made", exc_info=True)
-        return None
-    click.echo(f"{found}\n")
-    return found
-
-
-def measuring(plan: Plan | None, shown: ProgressListener) -> ProgressListener:
-    """Return a progress that measures the run as well, if it has a plan."""
-    from daskgraphpart.planning.measured import MeasuringProgress
-
-    return shown if plan is None else MeasuringProgress(shown)
-
-
-def retell(plan: Plan | None, progress: ProgressListener) -> None:
-    """Show what a run did beside its plan, if it has one."""
-    from daskgraphpart.planning.measured import MeasuringProgress, filled_in
-
-    if plan is not None and isinstance(progress, MeasuringProgress):
-        click.echo(f"{filled_in(plan, progress.passes, progress.seconds)}\n")
+        return
+    click.echo(f"plan  {found.summary}")
+    for warning in found.warnings:
+        logger.warning("%s", warning)

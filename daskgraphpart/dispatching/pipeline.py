@@ -77,7 +77,7 @@ def dispatch_graph(job: Job) -> Outcome:
 
 
 def move_graph(job: Job) -> Moved:
-    """Bring every node, edge and row to its owner, in files under temporary names; `planning` rehearses this."""
+    """Bring every node, edge and row to its owner, in files under temporary names."""
     schema = job.graph.schema
     node_features = cut_features("node", schema.node_types, job.graph.node_files, job.sizes.row_block_bytes)
     edge_features = cut_features("edge", schema.edge_types, job.graph.edge_data_files, job.sizes.row_block_bytes)

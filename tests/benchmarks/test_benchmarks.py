@@ -87,16 +87,6 @@ def test_kill_and_resume(scripts: Path) -> None:
     assert table.splitlines()[-1].startswith("| all | 2 |")
 
 
-def test_plan(scripts: Path, tmp_path: Path) -> None:
-    sizes = ("--sizes=--nodes 1e4 --edges 1e5",)
-    arguments = ("--methods", "random,ldg", "--graphs", "rmat,mag", "--directory", str(tmp_path))
-    table = run(scripts / "plan.py", *sizes, *arguments)
-    assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == ["rmat", "rmat", "mag", "mag"]
-    lines = (scripts / "results" / "plan.jsonl").read_text().splitlines()
-    kept = {job: found for line in lines for job, found in json.loads(line)["results"].items()}
-    assert 0.9 < kept["mag, random"]["ratios"]["output_nbytes"] < 1.1
-
-
 def test_clusters(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "clusters.py", *TOY, "--directory", str(tmp_path))
     jobs = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")]

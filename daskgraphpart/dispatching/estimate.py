@@ -1,0 +1,115 @@
+"""Estimate what a dispatch writes, from the schema alone: the partitions, and temporary files by directory.
+
+Exact but for the headers of files (below a kilobyte each) and for what only the edges tell: how many are cut, and how
+many different sources the edges of a part have. Degrees are taken to be geometrically distributed there, between graphs
+whose nodes are alike (more HALO nodes) and power laws (fewer).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from daskgraphpart.assignment.assignment import owner_dtype
+from daskgraphpart.dispatching.sizes import choose_sizes
+from daskgraphpart.dispatching.split_nids import mask_keys
+from daskgraphpart.storage.runs import id_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.schema import GraphSchema
+
+EDGE_FILES = ("runs", "halo", "extra", "ends", "local")
+"""Directories of the workspace that lead from edges to graphs."""
+RANDOM_CUT, TYPICAL_CUT = 1.0, 0.55
+"""Edges that are cut by random owners, and by a partitioner, as a share of those that random owners cut on average."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Numbers that only the edges tell: HALO nodes, and edges held without being owned, of all parts together."""
+
+    num_halo: int
+    num_extra: int
+
+
+def expect(
+    schema: GraphSchema,
+    num_parts: int,
+    options: DispatchOptions,
+    is_random: bool = False,
+    known: tuple[float, int] | None = None,
+) -> Expected:
+    """Estimate HALO nodes and extra edges; `known` is the share of cut edges and the HALO nodes of one hop."""
+    between = 1 - 1 / num_parts
+    cut, halo = known or ((RANDOM_CUT if is_random else TYPICAL_CUT) * between, -1)
+    if halo < 0:
+        edges_from: dict[str, int] = {}
+        for edge_type in schema.edge_types:
+            edges_from[edge_type.src] = edges_from.get(edge_type.src, 0) + edge_type.num_edges
+        met = (_distinct(schema.node_type(src).num_nodes, edges / num_parts) for src, edges in edges_from.items())
+        halo = round(sum(met) * num_parts * cut)
+    extra, held = (cut * schema.num_edges if options.out_edges else 0.0), schema.num_edges / num_parts
+    if options.num_hops > 1:
+        nodes, members = schema.num_nodes, 0.0
+        for _ in range(options.num_hops - 1):
+            members = _distinct(nodes, held) / max(1, nodes) * cut
+            held = schema.num_edges * min(1.0, 1 / num_parts + members)
+        extra = num_parts * min(schema.num_edges * between, schema.num_edges * members + extra / num_parts)
+    if options.has_extra_edges:
+        in_reach = _distinct(schema.num_nodes, (schema.num_edges + extra) / num_parts)
+        halo = max(halo, round(in_reach * num_parts * between))
+    return Expected(halo, round(extra))
+
+
+def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions, expected: Expected) -> int:
+    """Estimate the bytes of all partitions together."""
+    typed = 4 if schema.is_heterogeneous else 0
+    nodes, edges = schema.num_nodes + expected.num_halo, schema.num_edges + expected.num_extra
+    graph = (9 + typed) * (nodes + edges)  # ID, inner or not, type
+    for name in options.graph_formats:
+        graph += 16 * edges + (0 if name == "coo" else 8 * (nodes + num_parts))
+    features = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
+    original = 8 * (schema.num_nodes + schema.num_edges)
+    split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {ntype for ntype, _ in mask_keys(schema)})
+    kept = 0 if options.reshuffle else original
+    return graph + features + original + split + kept
+
+
+def workspace_files(
+    schema: GraphSchema, num_parts: int, options: DispatchOptions, expected: Expected, resources: Resources
+) -> dict[str, int]:
+    """Estimate the bytes of temporary files by directory of the workspace."""
+    owner, item = owner_dtype(num_parts).itemsize, id_dtype(schema.num_nodes).itemsize
+    with_owners = [t.num_edges for t in schema.edge_types if t.data or not options.reshuffle]
+    words = -(-schema.num_nodes // 64)
+    bitmaps = words * (8 + item) + (8 * words if options.num_hops > 1 else 0)
+    fits_maps = (owner + item) * schema.num_nodes <= choose_sizes(resources).map_bytes
+    compressed = len(set(options.graph_formats) - {"coo"})
+    rows = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
+    return {
+        "owners": owner * schema.num_nodes,
+        "node-maps": item * schema.num_nodes,
+        "edge-owners": owner * sum(with_owners),
+        "runs": 3 * item * schema.num_edges,
+        "halo": num_parts * bitmaps,
+        "ends": 0 if fits_maps else (24 + 2 * item) * schema.num_edges,
+        "extra": 24 * expected.num_extra,
+        "local": 24 * compressed * (schema.num_edges + expected.num_extra),
+        "staged": rows if resources.staging == "zarr" else 0,
+        "kept": 0 if options.reshuffle else 8 * (schema.num_nodes + expected.num_halo + schema.num_edges),
+    }
+
+
+def workspace_nbytes(files: Mapping[str, int]) -> int:
+    """Bytes of temporary files at their peak: what leads from edges to graphs is deleted before features travel."""
+    lasting = sum(files[name] for name in ("owners", "node-maps", "edge-owners"))
+    return lasting + max(sum(files[name] for name in EDGE_FILES), files["staged"] + files["kept"])
+
+
+def _distinct(num_nodes: float, num_draws: float) -> float:
+    """Nodes met when so many ends of edges are drawn from them, of geometrically distributed degrees."""
+    return num_draws * num_nodes / (num_draws + num_nodes) if num_draws else 0.0

@@ -1,1 +1,0 @@
-"""What a job will read, write, hold and take, told before it runs; and what it did, beside it."""

@@ -1,0 +1,135 @@
+"""What `plan` estimates, against what runs write."""
+
+from __future__ import annotations
+
+import json
+from collections import namedtuple
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import daskgraphpart as dgp
+from daskgraphpart.adjacency.build import adjacency_nbytes, build_adjacency
+from daskgraphpart.api import plan as plan_module
+from daskgraphpart.assignment.options import METHODS
+from daskgraphpart.dispatching.estimate import expect, workspace_files, workspace_nbytes
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.generation import pipeline as generation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER = 600  # bytes, of one small file
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> dgp.ChunkedGraph:
+    """A heterogeneous graph with features, masks and edge features; edges are CSV."""
+    directory = tmp_path_factory.mktemp("plan") / "graph"
+    with open_runner(resources()) as runner:
+        generation.generate(
+            directory, runner=runner, kind="mag", num_nodes=3000, num_edges=40_000, feature_width=8, edge_format="csv"
+        )
+    return dgp.read_chunked(directory)
+
+
+def resources(memory: str = "256MB", **how: Any) -> dgp.Resources:
+    return dgp.detect_resources(memory, workers=2, **how)
+
+
+def files_nbytes(*directories: Path) -> int:
+    return sum(path.stat().st_size for directory in directories for path in directory.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "staging", "tolerance"),
+    [
+        ("random", {}, "in-place", 0.03),
+        ("random", {"graph_formats": ("coo", "csr", "csc")}, "zarr", 0.03),
+        ("random", {"out_edges": True}, "in-place", 0.03),
+        ("random", {"num_hops": 2, "graph_formats": ("csc",)}, "in-place", 0.2),  # what is two hops away is a guess
+        ("metis", {}, "in-place", 0.05),
+    ],
+)
+def test_output_and_temporary_files_are_as_estimated(
+    method: str, options: dict[str, Any], staging: str, tolerance: float, graph: dgp.ChunkedGraph, tmp_path: Path
+) -> None:
+    how = {"method": method, "options": dgp.DispatchOptions(**options), "resources": resources(staging=staging)}
+    plan = dgp.plan(graph, 3, out_dir=tmp_path, **how)
+    dgp.partition(graph, tmp_path, 3, keep_workspace=True, **how)
+    assert plan.output_nbytes == pytest.approx(files_nbytes(*tmp_path.glob("part*")), rel=tolerance)
+    expected = expect(graph.schema, 3, how["options"], method == "random")
+    files = workspace_files(graph.schema, 3, how["options"], expected, how["resources"])
+    for name, nbytes in files.items():
+        found = [path for path in (tmp_path / ".daskgraphpart-work" / name).rglob("*") if path.is_file()]
+        room = HEADER * len(found) + (nbytes * 0.4 if options.get("num_hops") else nbytes * 0.03)
+        assert sum(path.stat().st_size for path in found) == pytest.approx(nbytes, abs=room), name
+    assert max(files.values()) <= workspace_nbytes(files) <= sum(files.values())
+
+
+def test_the_adjacency_is_not_larger_than_estimated(graph: dgp.ChunkedGraph, tmp_path: Path) -> None:
+    with open_runner(resources()) as runner:
+        build_adjacency(graph, tmp_path, runner)
+    assert files_nbytes(tmp_path) <= adjacency_nbytes(graph.schema) < 1.2 * files_nbytes(tmp_path)
+
+
+def test_the_cut_of_an_assignment_is_known(graph: dgp.ChunkedGraph, tmp_path: Path) -> None:
+    assignment = dgp.assign(graph, 3, method="random", resources=resources())
+    plan = dgp.plan(graph, 3, method=assignment, resources=resources())
+    dgp.dispatch(graph, assignment, tmp_path, resources=resources())
+    assert plan.output_nbytes == pytest.approx(files_nbytes(*tmp_path.glob("part*")), rel=0.02)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_plan_reads_no_data_and_writes_no_file(
+    method: str, graph: dgp.ChunkedGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("data were touched")
+
+    for name in ("read_into", "read", "write", "memmap"):
+        monkeypatch.setattr(f"daskgraphpart.storage.region.Region.{name}", refuse)
+    plan = dgp.plan(graph, 4, out_dir=tmp_path / "out", method=method, resources=resources())
+    assert not any(tmp_path.iterdir())
+    assert plan.why
+    assert plan.smallest_budget <= plan.task_memory
+
+
+def test_the_smallest_budget_works_and_less_does_not(graph: dgp.ChunkedGraph, tmp_path: Path) -> None:
+    smallest = dgp.plan(graph, 2, method="random").smallest_budget
+    dgp.partition(graph, tmp_path, 2, method="random", resources=dgp.detect_resources(smallest))
+    with pytest.raises(dgp.GraphPartError, match="does not fit into the memory"):
+        dgp.plan(graph, 2, method="random", resources=dgp.detect_resources(smallest - 1))
+
+
+def test_a_disk_that_is_too_small_is_a_warning(
+    graph: dgp.ChunkedGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not dgp.plan(graph, 2, method="random", resources=resources()).warnings
+    usage = namedtuple("usage", "free")(1000)
+    monkeypatch.setattr(plan_module.psutil, "disk_usage", lambda _: usage)
+    (warning,) = dgp.plan(graph, 2, out_dir=tmp_path / "a" / "b", method="random", resources=resources()).warnings
+    assert "1.0 kB are free" in warning
+
+
+@pytest.mark.parametrize(
+    ("num_parts", "method", "message"),
+    [
+        (2, "nonsense", "no such method"),
+        (4000, "ldg", "more parts than nodes"),
+        (0, "random", "impossible number of parts"),
+    ],
+)
+def test_impossible_plans_are_one_error(num_parts: int, method: str, message: str, graph: dgp.ChunkedGraph) -> None:
+    with pytest.raises(dgp.GraphPartError, match=message):
+        dgp.plan(graph, num_parts, method=method)
+
+
+def test_a_plan_shows_itself_as_text_html_and_json(graph: dgp.ChunkedGraph) -> None:
+    plan = dgp.plan(graph, 2, method="kaminpar", resources=resources())
+    text, html, content = str(plan), plan._repr_html_(), json.loads(json.dumps(plan.to_dict()))
+    for word in ("output", "workspace", "memory", "kaminpar: asked for"):
+        assert word in text
+    assert "<table>" in html
+    assert content["version"] == 2
+    assert content["method"] == "kaminpar"
