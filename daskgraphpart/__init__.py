@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
     from daskgraphpart.chunked.write import write_chunked
-    from daskgraphpart.conversion.migrate import migrate_config
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.resources import Resources, detect_resources
@@ -70,7 +69,6 @@ _HOMES = {
     "load_partition": "partitioned.load",
     "load_partition_book": "partitioned.load",
     "load_partition_feats": "partitioned.load",
-    "migrate_config": "conversion.migrate",
     "open_partitions": "partitioned.graph",
     "partition": "api.pipeline",
     "partition_graph": "api.partition_graph",
@@ -116,7 +114,6 @@ __all__ = [
     "load_partition",
     "load_partition_book",
     "load_partition_feats",
-    "migrate_config",
     "open_partitions",
     "partition",
     "partition_graph",

@@ -113,7 +113,7 @@ def _run(graph: str | os.PathLike[str], num_parts: int, method: str, options: Se
     with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
         report = Path(scratch) / "report.json"
         command = [
-            *(sys.executable, "-m", "daskgraphpart", "--no-config"),
+            *(sys.executable, "-m", "daskgraphpart"),
             *("assign", str(graph), f"{scratch}/owners", "--quiet"),
             *("--num-parts", str(num_parts), "--method", method, "--report", str(report), *options),
         ]

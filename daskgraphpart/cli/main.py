@@ -10,12 +10,11 @@ import gc
 import importlib
 import logging
 import sys
+from difflib import get_close_matches
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from daskgraphpart import __version__
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
@@ -36,10 +35,8 @@ COMMANDS = {
     "parmetis": "Write a graph for ParMETIS, and read the parts it has made.",
     "convert": "Turn the complete output of ParMETIS' pm_dglpart into partitions.",
     "remap": "Bring rows (embeddings, say) back into the order of the input graph.",
-    "migrate": "Give a partition config of DGL 0.9 canonical edge types.",
     "report": "Show cut, balance, HALO, edges between parts and more, as text, JSON or a page.",
     "verify": "Compare partitions with the graph they were made from.",
-    "completion": "Print the script by which a shell completes commands and options.",
 }
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """Imports make many objects that stay; with Python's 700, looking for garbage among them takes a tenth of a second."""
@@ -73,6 +70,10 @@ class _Commands(click.Group):
         # what is said before the options of the command are parsed is for the same reader
         if "--progress=json" in args or ("--progress", "json") in pairwise(args):
             ctx.ensure_object(Session).use_json(True)
+        name = _with_dashes(args[0])
+        if name not in COMMANDS and not name.startswith("-"):
+            near = get_close_matches(name, COMMANDS, 1)
+            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -94,17 +95,9 @@ def _with_dashes(token: str) -> str:
     "(disk full, worker lost; the same command continues), 70 a bug of ours, 130 interrupted.",
 )
 @click.version_option(__version__, prog_name="daskgraphpart")
-@click.option(
-    "--config",
-    type=click.Path(exists=True, dir_okay=False),
-    help="TOML file with options by command; default ./daskgraphpart.toml, or else "
-    "$XDG_CONFIG_HOME/daskgraphpart/config.toml.",
-)
-@click.option("--no-config", is_flag=True, help="Use no such file.")
 @LOG_OPTIONS[0]
 @LOG_OPTIONS[1]
-@click.pass_context
-def group(ctx: click.Context, config: str | None, no_config: bool) -> None:
+def group() -> None:
     """Partition graphs that do not fit into memory, for distributed training with DGL.
 
     \b
@@ -112,31 +105,6 @@ def group(ctx: click.Context, config: str | None, no_config: bool) -> None:
     daskgraphpart partition graph parts --num-parts 4
     daskgraphpart verify graph parts
     """
-    from daskgraphpart.cli.config_file import find_config
-
-    path = None if no_config else Path(config) if config else find_config()
-    if path is not None and ctx.invoked_subcommand is not None:
-        _configure(ctx, path, ctx.invoked_subcommand)
-
-
-def _configure(ctx: click.Context, path: Path, name: str) -> None:
-    """Make what a configuration file says the defaults of a command."""
-    from daskgraphpart.cli.config_file import read_config, with_shared
-    from daskgraphpart.cli.options import RESOURCE_OPTIONS, with_options
-
-    shared = click.command("shared")(with_options(RESOURCE_OPTIONS)(lambda **_: None)).params
-    command = group.get_command(ctx, name)
-    if command is None:
-        return
-    found = read_config(path, group, [param for param in shared if isinstance(param, click.Option)])
-    values = with_shared(found.get(name, {}), found[""], command)
-    ctx.default_map = {name: values}
-    session = ctx.ensure_object(Session)
-    session.config = path
-    if values.get("progress") == "json":
-        session.use_json(True)
-    if values:
-        logger.info("options of %s: %s", path, ", ".join(key.replace("_", "-") for key in values))
 
 
 def main(arguments: list[str] | None = None) -> Any:
@@ -186,9 +154,6 @@ def _tell_usage(error: click.ClickException, session: Session) -> int:
         error.show()  # not a mistake to speak of: no arguments at all
         return error.exit_code
     text = " ".join(error.format_message().split())
-    param = getattr(error, "param", None)
     if ctx is not None:
-        is_from_file = param is not None and ctx.get_parameter_source(param.name) is ParameterSource.DEFAULT_MAP
-        text += f" In {session.config}." if is_from_file else ""
         text += f" See {ctx.command_path} --help."
     return session.tell_error(text, MISTAKE_EXIT_CODE)

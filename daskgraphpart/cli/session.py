@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
-from click.core import ParameterSource
 
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 logger = logging.getLogger("daskgraphpart")
 
@@ -31,17 +29,11 @@ class Session:
     ----------
     as_json : bool
         Whether all that is written to standard error is JSON lines.
-    config : Path, optional
-        Configuration file that is used.
-    given : set of str
-        Options of the log that the command line has given, which a configuration file does not change.
     handlers : list of logging.Handler
         What this call has added to the log.
     """
 
     as_json: bool = False
-    config: Path | None = None
-    given: set[str] = field(default_factory=set)
     handlers: list[logging.Handler] = field(default_factory=list)
 
     def open_log(self) -> None:
@@ -125,22 +117,13 @@ class _JsonFormatter(logging.Formatter):
 
 
 def _log_level(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None and _is_wanted(ctx, "log_level"):
+    if value is not None:
         logger.setLevel(value.upper())
 
 
 def _log_file(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None and _is_wanted(ctx, "log_file"):
+    if value is not None:
         ctx.ensure_object(Session).log_to(value)
-
-
-def _is_wanted(ctx: click.Context, name: str) -> bool:
-    """Whether a value is to be used: one of a configuration file is not if the command line has one."""
-    given = ctx.ensure_object(Session).given
-    if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-        given.add(name)
-        return True
-    return name not in given
 
 
 LOG_OPTIONS: tuple[Callable[[Any], Any], ...] = (

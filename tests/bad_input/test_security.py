@@ -235,7 +235,6 @@ def test_confined_partitions_read_nothing_outside_their_directory(name: str, tmp
     case = Case("", str, ("leads out of the directory", name))
     for command in (
         ("info", out),
-        ("migrate", out),
         ("verify", tmp_path / "in", out),
         ("remap", out, out / "rows.npy", out / "moved.npy"),
     ):

@@ -42,7 +42,6 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "verify_partitions.py": (
         "verify", ("--orig-dataset-dir", "--part-graph-dir", "--partitions-dir", "--log-level"),
     ),
-    "change_etype_to_canonical_etype.py": ("migrate", ("--part-config",)),
     "parmetis_preprocess.py": (
         "parmetis write", ("--schema_file", "--input_dir", "--output_dir", "--num_parts", "--log_level"),
     ),
@@ -143,9 +142,6 @@ def test_a_whole_pipeline_of_dgls_scripts(graph: Path, tmp_path: Path, caplog: p
     where = ("--orig-dataset-dir", graph, "--part-graph-dir", out, "--partitions-dir", owners)
     assert call("verify", *where, "--log-level", "info") == 0
     assert "--partitions-dir is accepted and has no effect" in caplog.text
-    caplog.clear()
-    assert call("migrate", "--part-config", out / "metadata.json") == 0
-    assert "no effect" not in caplog.text
 
 
 def test_the_scripts_around_parmetis(graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -168,7 +164,6 @@ def test_the_scripts_around_parmetis(graph: Path, tmp_path: Path, caplog: pytest
     [
         ("verify", "a", "b", "--part-graph-dir", "c"),
         ("verify", "a", "--orig-dataset-dir", "c"),
-        ("migrate", "a", "--part-config", "b"),
         ("parmetis", "write", "a", "b", "--input_dir", "c"),
         ("parmetis", "read", "a", "b", "c", "--partitions_dir", "d"),
     ],

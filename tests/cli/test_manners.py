@@ -1,10 +1,9 @@
-"""What holds for every command, now and later: help, usage errors, configuration files, logs, completion, Ctrl-C."""
+"""What holds for every command, now and later: help, usage errors, logs, completion, Ctrl-C."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from typing import Any
 
 import click
 import pytest
-from click.shell_completion import BashComplete
 from commands import call, every_command
 
 from daskgraphpart.cli import options
@@ -37,9 +35,8 @@ def named(path: tuple[str, ...]) -> str:
 
 @pytest.fixture(autouse=True)
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory of every test, and no configuration of the user's."""
+    """The working directory of every test."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
     return tmp_path
 
 
@@ -122,9 +119,7 @@ def test_a_mistake_of_usage_is_one_line(path: tuple[str, ...], capsys: pytest.Ca
         (("assign", "--num-parts", "2"), "Missing IN_DIR."),
         (("verify",), "Missing OUT_DIR."),
         (("verify", "out"), "Missing IN_DIR; without it, give --checksums."),
-        (("migrate",), "Missing CONFIG."),
-        (("completion",), "Missing argument"),
-        (("--config", "gone.toml", "info", "x"), "File 'gone.toml' does not exist."),
+        (("partitoin", "a", "b"), "No such command 'partitoin'. Did you mean 'partition'?"),
         (("--log-level", "loud", "info", "x"), "'loud' is not one of"),
     ],
 )
@@ -149,94 +144,18 @@ def test_options_may_be_spelled_with_underscores(graph: Path) -> None:
     assert list(open_partitions("out").part(0).graph.formats) == ["csc"]
 
 
-# configuration files
-
-
-def test_a_configuration_gives_defaults_and_the_command_line_wins(
-    graph: Path, directory: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (directory / "daskgraphpart.toml").write_text(
-        'memory = "1GB"\nquiet = true\n[partition]\nmethod = "random"\nnum-parts = 3\ngraph-formats = ["coo", "csc"]\n'
-        'out_edges = true\n[report]\nlabels = ["_N:label"]\n[parmetis.write]\nweight = ["train_mask"]\n'
-    )
-    assert call("partition", graph, "three") == 0
-    parts = open_partitions("three")
-    assert parts.num_parts == 3
-    assert set(parts.part(0).graph.formats) == {"coo", "csc"}
-    assert "options of daskgraphpart.toml: memory, quiet, method, num-parts, graph-formats, out-edges" in caplog.text
-    assert call("partition", graph, "two", "--num-parts", "2", "--graph-formats", "coo") == 0
-    assert open_partitions("two").num_parts == 2
-    assert set(open_partitions("two").part(0).graph.formats) == {"coo"}
-    assert call("--no-config", "partition", graph, "x", "--quiet") == 2
-    assert call("report", "three") == 2  # there are no such labels
-    assert call("parmetis", "write", graph, "pm") == 2  # nor such weights
-
-
-def test_the_first_configuration_is_used(graph: Path, directory: Path) -> None:
-    user = directory / "xdg" / "daskgraphpart" / "config.toml"
-    user.parent.mkdir(parents=True)
-    user.write_text('[partition]\nnum-parts = 2\nmethod = "random"\nquiet = true\n')
-    assert call("partition", graph, "a") == 0
-    (directory / "daskgraphpart.toml").write_text('[partition]\nnum-parts = 3\nmethod = "random"\nquiet = true\n')
-    assert call("partition", graph, "b") == 0
-    (directory / "mine.toml").write_text('[partition]\nnum-parts = 4\nmethod = "random"\nquiet = true\n')
-    assert call("--config", "mine.toml", "partition", graph, "c") == 0
-    assert [open_partitions(name).num_parts for name in "abc"] == [2, 3, 4]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[partition]\nnum-prts = 2", "[partition]: unknown key; expected one of num-parts, method, balance,"),
-        ("[partition]\nin-dir = 'x'", "[partition]: unknown key"),
-        ("[dispatch]\nip-config = 'x'", "[dispatch]: unknown key"),
-        ("mem = '2GB'", "top: unknown key; expected one of memory, cluster, workers, workspace, progress, quiet,"),
-        ("[shuffle]\nx = 1", "[shuffle]: no such command; expected one of generate, chunk,"),
-        ("[parmetis]\nwrite = 1", "[parmetis.write]: no such command; expected one of"),
-        ("[parmetis.write]\nx = 1", "[parmetis.write]: unknown key; expected one of weight, overwrite,"),
-        ("[partition]\nrefine = 'yes'", "[partition] refine: not a switch; expected true or false, found yes"),
-        ("[partition]\nmethod = true", "[partition] method: not a value; expected text or a number, found True"),
-        ("[partition]\nseed = 2020-02-02", "[partition] seed: not a value"),
-        ("[partition", "not a TOML file"),
-        ("[partition]\nnum-parts = 'x'", "is not a valid integer. In daskgraphpart.toml."),
-    ],
-)
-def test_a_mistake_in_a_configuration_is_one_line(
-    text: str, message: str, directory: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (directory / "daskgraphpart.toml").write_text(text)
-    assert call("partition", "graph", "out") == 2
-    told = capsys.readouterr().err
-    assert "daskgraphpart.toml" in told and message in told
-    assert len(told.splitlines()) == 1
-
-
-def test_the_configuration_in_the_documentation_is_one(graph: Path, directory: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "howto" / "cli.md").read_text()
-    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    (directory / "doc.toml").write_text(text)
-    assert call("--config", "doc.toml", "info", graph) == 0
-
-
-def test_compare_measures_what_it_was_told_to(graph: Path, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (directory / "daskgraphpart.toml").write_text("[assign]\nnum-parts = 7\noverwrite = true\nprogress = 'bar'\n")
-    assert call("compare", graph, "--parts", "2", "--methods", "random", "--progress", "log") == 0
-    assert "\n    2  random" in capsys.readouterr().out
-
-
 # logs and progress
 
 
-def test_json_progress_is_json_lines_only_errors_included(graph: Path, directory: Path) -> None:
-    (directory / "daskgraphpart.toml").write_text('progress = "json"\n')
-    done = run("partition", graph, "out", "--num-parts", "2", "--method", "random", "--log-level", "debug")
+def test_json_progress_is_json_lines_only_errors_included(graph: Path) -> None:
+    line = ("partition", graph, "out", "--num-parts", "2", "--method", "random", "--progress", "json")
+    done = run(*line, "--log-level", "debug")
     assert done.returncode == 0
     events = [json.loads(line) for line in done.stderr.splitlines()]
     assert {event["event"] for event in events} - {"advance"} == {"begin", "end", "log"}
-    assert events[0]["text"] == "options of daskgraphpart.toml: progress"
     assert {event["version"] for event in events} == {1}
     assert "inner nodes" in done.stdout
-    failed = run("partition", graph, "out", "--num-parts", "2", "--method", "random")
+    failed = run(*line)
     assert failed.returncode == 2
     error = json.loads(failed.stderr.splitlines()[-1])
     assert error["event"] == "error" and error["exit_code"] == 2 and "not empty" in error["text"]
@@ -301,22 +220,7 @@ def test_in_a_terminal_there_are_bars_and_log_lines_above_them(graph: Path) -> N
     assert b"bucket-edges: " in shown
 
 
-# completion
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_a_script_of_the_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("completion", shell) == 0
-    script = capsys.readouterr().out
-    assert "_DASKGRAPHPART_COMPLETE" in script and "daskgraphpart" in script
-
-
-def test_commands_and_options_are_completed() -> None:
-    completion = BashComplete(group, {}, "daskgraphpart", "_DASKGRAPHPART_COMPLETE")
-    assert "partition" in [item.value for item in completion.get_completions([], "par")]
-    assert "--progress" in [item.value for item in completion.get_completions(["partition"], "--pro")]
-    choices = completion.get_completions(["partition", "--progress"], "")
-    assert [item.value for item in choices] == ["auto", "bar", "log", "json", "none"]
+# completion, click's own
 
 
 # interruption
@@ -389,7 +293,7 @@ def test_exit_codes_tell_whose_fault_it_was(
     assert ("this is a bug in daskgraphpart" in caplog.text) == (code == 70)
 
 
-def test_the_shell_is_answered() -> None:
+def test_commands_are_completed() -> None:
     env = {
         **os.environ,
         "_DASKGRAPHPART_COMPLETE": "bash_complete",

@@ -15,7 +15,6 @@ from parmetis_programs import pm_dglpart
 from pyarrow import parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.conversion.migrate import _rename_keys, _Renamed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,7 +110,6 @@ JOBS = {
             ("remap", "{in}/partitions", "{out}", "{out}-judged.npy", "--reverse", "--type", "item", *OF_JOBS),
             out="rows.npy",
         ),
-        Job("migrate", ("migrate", "{out}/h.json"), ("verify", "{in}/heterogeneous", "{out}", "--no-checksums")),
     )
 }  # fmt: skip
 
@@ -125,7 +123,6 @@ def make_all(root: Path) -> None:
     how = dgp.Resources(1 << 28, "sync")
     dgp.partition(root / "heterogeneous", root / "partitions", 3, method="random", resources=how)
     np.save(root / "rows.npy", np.arange(1200.0).reshape(400, 3))
-    _make_old(root)
 
 
 def _make_parquet(root: Path) -> None:
@@ -159,17 +156,3 @@ def _make_parmetis(root: Path) -> None:
     path.write_text(json.dumps(content))
     assert call("parmetis", "write", root / "bare", root / "parmetis", *OF_JOBS) == 0
     pm_dglpart(root / "parmetis", "h", 3)
-
-
-def _make_old(root: Path) -> None:
-    """Partitions with bare relations, as DGL 0.9 names them."""
-    old = root / "old"
-    shutil.copytree(root / "partitions", old)
-    content = json.loads((old / "h.json").read_text())
-    bare = {name: name.split(":")[1] for name in content["etypes"]}
-    for key in ("etypes", "edge_map"):
-        content[key] = {bare[name]: value for name, value in content[key].items()}
-    (old / "h.json").write_text(json.dumps(content))
-    (old / "h.manifest.json").unlink()
-    for part in range(3):
-        _rename_keys(old / f"part{part}" / "edge_feat.dgl", _Renamed(bare))

@@ -49,7 +49,6 @@ WALKS: dict[str, tuple[str, ...]] = {
     ),
     "convert": ("begin", "split-parts", "place-owners", "split-edges", "place-edges", "build-graph", "hash-files"),
     "remap": ("begin", "find-runs", "to-original"),
-    "migrate": ("begin",),
 }  # fmt: skip
 PLACES = ("the-input", "the-workspace", "the-output")  # the last write of a job is to its output
 FULL = ("write", "allocate")
