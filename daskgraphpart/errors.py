@@ -21,7 +21,7 @@ class GraphPartError(Exception):
     ----------
     what : str
         What is wrong, in a few words.
-    file : str, optional
+    file : path or URL, optional
         File (or directory) it was found in.
     place : str, optional
         Key, row, line or byte inside the file.
@@ -37,13 +37,14 @@ class GraphPartError(Exception):
         self,
         what: str,
         *,
-        file: str | None = None,
+        file: object = None,
         place: str | None = None,
         expected: object = None,
         found: object = None,
         hint: str | None = None,
     ) -> None:
-        self.what, self.file, self.place = what, file, place
+        self.what, self.place = what, place
+        self.file = None if file is None else str(file)
         self.expected, self.found, self.hint = expected, found, hint
         super().__init__(self._message())
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def export_graph(
     is_wide = is_wide or kept >= MOST_NARROW
     file = ParhipFile(str(path), kept, adjacency.num_arcs, has_node_weights, weighted, is_wide)
     header = np.array([file.flags, file.num_nodes, file.num_arcs], _INT)
-    with naming(path), path.open("wb") as output:
+    with attach_path_to_error(path), path.open("wb") as output:
         output.write(header.tobytes())
         output.truncate(file.nbytes)
     file.starts.write(np.array([file.first_weight], _INT), kept)

@@ -14,9 +14,10 @@ from daskgraphpart.chunking.objects.write import TASK_MEMORY, ChunkConfig, write
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.atomic import environment_faults, scratch_directory
+from daskgraphpart.storage.atomic import scratch_directory
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
@@ -107,7 +108,7 @@ def chunk_graph(
     config = ChunkConfig(edge_format, data_format, delimiter)
     _check(config, num_chunks)
     source = describe(g, num_nodes, ndata_paths, edata_paths)
-    out = local_path(output_path, "a graph that is written").absolute()
+    out = require_local(output_path, "a graph that is written").absolute()
     with claimed_directory(out, source.files, overwrite):
         return write_graph(source, name, out, (num_chunks, config), resources, progress)
 

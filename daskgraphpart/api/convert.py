@@ -16,10 +16,11 @@ from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
-from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.atomic import environment_faults, scratch_directory
+from daskgraphpart.storage.atomic import scratch_directory
+from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import LOCK_NAME, is_unfinished
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
@@ -97,8 +98,8 @@ def convert(
     AssignmentError, InputFileError
         If a line is at fault, or not every node and edge is there once.
     """
-    source = local_path(in_dir, "what pm_dglpart has written")
-    out = local_path(out_dir, "the output of a conversion").absolute()
+    source = require_local(in_dir, "what pm_dglpart has written")
+    out = require_local(out_dir, "the output of a conversion").absolute()
     check_name(graph_name, "graph name")
     if num_node_weights is not None and num_node_weights < 0:
         raise OptionError("impossible number", place="--num-node-weights", expected="0 or more", found=num_node_weights)

@@ -13,9 +13,10 @@ from daskgraphpart.chunking.edge_lists.pipeline import EdgeListJob
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import MetadataError, OptionError
-from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.atomic import environment_faults, scratch_directory
+from daskgraphpart.storage.atomic import scratch_directory
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
@@ -139,7 +140,7 @@ def chunk_edge_lists(
         edge_data or {},
         read,
     )
-    out = local_path(out_dir, "a graph that is written").absolute()
+    out = require_local(out_dir, "a graph that is written").absolute()
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     with (
         environment_faults(),

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from upath import UPath
 
 from daskgraphpart.assignment.directory import BINARY_FORMS, TRAINERS, crc_of
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.remote.store import remembered_listings, version_of
-from daskgraphpart.remote.url import Url, as_path
+from daskgraphpart.storage.paths import to_path
+from daskgraphpart.storage.stores import cached_listings, version_of
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ MOST_SHOWN = 3
 _FLAGS = {"trainers": "num_trainers_per_machine"}
 
 
-@remembered_listings()
 def fingerprint(
     command: str, graph: ChunkedGraph, options: Mapping[str, Any], files: Iterable[Path] = ()
 ) -> dict[str, Any]:
@@ -58,16 +58,17 @@ def fingerprint(
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
         found[f"--{_FLAGS.get(name, name).replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
-    paths = [as_path(graph.directory) / METADATA_FILE, *(as_path(file.path) for file in graph.files), *files]
-    for path in paths:
-        absolute = path.absolute()
-        if isinstance(absolute, Url):
-            version = version_of(absolute)
-            if version is not None:
-                found[f"input {absolute}"] = [*version]
-        elif absolute.is_file():
-            status = absolute.stat()
-            found[f"input {absolute}"] = [status.st_size, status.st_mtime_ns]
+    paths = [to_path(graph.directory) / METADATA_FILE, *(to_path(file.path) for file in graph.files), *files]
+    with cached_listings(to_path(graph.directory)):
+        for path in paths:
+            absolute = path.absolute()
+            if isinstance(absolute, UPath):
+                version = version_of(absolute)
+                if version is not None:
+                    found[f"input {absolute}"] = [*version]
+            elif absolute.is_file():
+                status = absolute.stat()
+                found[f"input {absolute}"] = [status.st_size, status.st_mtime_ns]
     found["schema"] = _schema(graph.schema)
     return found
 

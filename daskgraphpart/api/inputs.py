@@ -8,21 +8,21 @@ from daskgraphpart.assignment.directory import META_FILE
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.errors import OutputExistsError
-from daskgraphpart.remote.url import as_path
+from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 
 def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) -> None:
     """Refuse to write owners among the files of the graph, or over an assignment that is there."""
     among = [
         path
-        for path in (as_path(graph.directory) / METADATA_FILE, *data_files(graph))
+        for path in (to_path(graph.directory) / METADATA_FILE, *data_files(graph))
         if path.resolve().parent == out.resolve()
     ]
     if among:
@@ -37,7 +37,7 @@ def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) 
 
 def data_files(graph: ChunkedGraph) -> list[Location]:
     """All data files of a graph."""
-    return [as_path(file.path).resolve() for file in graph.files]
+    return [to_path(file.path).resolve() for file in graph.files]
 
 
 def opened(

@@ -21,7 +21,7 @@ from daskgraphpart.dispatching.workspace import WORKSPACE_NAME, Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 from daskgraphpart.units import format_size
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Place:
         Makes it ready for a new job, or raises; is told whether what is there is left from an unfinished one.
     discard : callable
         Deletes what an unfinished job has written.
-    source : Path or Url
+    source : Path or UPath
         Directory of the graph.
     what : str
         What the directory is, for messages.

@@ -15,8 +15,9 @@ from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
-from daskgraphpart.remote.url import as_path, local_path
-from daskgraphpart.storage.atomic import environment_faults, scratch_directory
+from daskgraphpart.storage.atomic import scratch_directory
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local, to_path
 
 if TYPE_CHECKING:
     import os
@@ -82,9 +83,9 @@ def write_parmetis(
     graph = opened(graph)
     check_weights(graph.schema, weights)
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
-    files = ParmetisFiles(local_path(out_dir, "the text for ParMETIS").absolute(), graph.schema.name)
+    files = ParmetisFiles(require_local(out_dir, "the text for ParMETIS").absolute(), graph.schema.name)
     with environment_faults():
-        claim_files(files, graph, as_path(graph.directory) / METADATA_FILE, overwrite)
+        claim_files(files, graph, to_path(graph.directory) / METADATA_FILE, overwrite)
         with (
             scratch_directory(resources.workspace or files.directory) as scratch,
             open_runner(resources, progress) as runner,
@@ -145,8 +146,8 @@ def read_parmetis(
     graph = opened(graph)
     if num_node_weights is not None and num_node_weights < 0:
         raise OptionError("impossible number", place="--num-node-weights", expected="0 or more", found=num_node_weights)
-    parts = find_parts(local_path(path, "the output of ParMETIS"), graph.schema.name, num_parts)
-    out = local_path(out_dir, "an assignment")
+    parts = find_parts(require_local(path, "the output of ParMETIS"), graph.schema.name, num_parts)
+    out = require_local(out_dir, "an assignment")
     check_assignment_directory(graph, out, overwrite)
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     with (

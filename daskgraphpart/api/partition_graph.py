@@ -23,10 +23,10 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.partitioned.mappings import load_mappings
 from daskgraphpart.partitioned.torch_arrays import torch_module
-from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.lock import is_unfinished
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
@@ -147,7 +147,7 @@ def partition_graph(
         torch_module()  # says what to install before the work is done
         if not reshuffle:
             raise OptionError("IDs that are kept have no mapping", place="return_mapping", hint="leave it out")
-    out = local_path(out_path, "the output of partition_graph", "partition takes URLs").absolute()
+    out = require_local(out_path, "the output of partition_graph", "partition takes URLs").absolute()
     if out.is_dir() and not is_unfinished(out):
         check_empty(out, overwrite)
     resources = resources or detect_resources()

@@ -24,8 +24,9 @@ from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.remote.url import as_path, local_path, located
-from daskgraphpart.storage.atomic import environment_faults, lasting_directory
+from daskgraphpart.storage.atomic import lasting_directory
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
     import os
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from daskgraphpart.delivery.machines import MachineDirectory
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.remote.url import Location
     from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
 
@@ -139,9 +140,9 @@ def assign(
     if out_dir is None:
         with open_runner(resources, progress) as runner, environment_faults():
             return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
-    out = local_path(out_dir, "an assignment").absolute()
+    out = require_local(out_dir, "an assignment").absolute()
     check_assignment_directory(graph, out, overwrite=True)
-    source = as_path(graph.directory).absolute()
+    source = to_path(graph.directory).absolute()
     place = Place(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None, source)
     chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
     manner = Manner(resources, progress, restart, keep_workspace)
@@ -223,7 +224,7 @@ def dispatch(
         If the data are not what the metadata say.
     """
     owned_by = (
-        assignment if isinstance(assignment, Assignment) else (local_path(assignment, "an assignment"), num_parts)
+        assignment if isinstance(assignment, Assignment) else (require_local(assignment, "an assignment"), num_parts)
     )
     manner = Manner(resources or detect_resources(), progress, restart, keep_workspace)
     opened_graph, out = opened(graph, storage_options), _output(out_dir, dispatch_to, storage_options)
@@ -283,8 +284,8 @@ def _output(
     storage_options: Mapping[str, Any] | None,
 ) -> Location | MachineDirectory:
     if dispatch_to is None:
-        return located(out_dir, storage_options)
-    return read_machines(dispatch_to, local_path(out_dir, "the output on machines", "leave out --dispatch"))
+        return resolve_path(out_dir, storage_options)
+    return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch"))
 
 
 def _lasting_owners(

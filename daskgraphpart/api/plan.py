@@ -19,8 +19,8 @@ from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.remote.url import located
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import resolve_path
 from daskgraphpart.tables import html_table
 from daskgraphpart.units import format_count, format_size
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 VERSION = 2
 
@@ -214,7 +214,7 @@ def plan(
         check_method(chosen)
         chosen.check_fits(graph.schema, num_parts)
     with environment_faults():
-        return _estimate(graph, num_parts, chosen, options, resources, located(out_dir))
+        return _estimate(graph, num_parts, chosen, options, resources, resolve_path(out_dir))
 
 
 def _estimate(

@@ -7,6 +7,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from upath import UPath
+
 from daskgraphpart.api.fingerprint import balance_files, fingerprint, owner_files, owners_fingerprint
 from daskgraphpart.api.inputs import data_files
 from daskgraphpart.api.jobs import Manner, Place, open_job
@@ -28,11 +30,10 @@ from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.errors import OptionError
-from daskgraphpart.remote.url import Url, as_path, local_path, located
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import AnyPath, Location
 
 
 class Prepared:
@@ -67,15 +68,15 @@ class Prepared:
         """Send finished partitions to their store or their machines, unless they are where they belong."""
         if isinstance(self._target, MachineOutput):
             return deliver_parts(outcome, self._target, self.runner)
-        if not isinstance(self._target, Url):
+        if not isinstance(self._target, UPath):
             return outcome
-        return upload_partitions(outcome, self.graph.schema.name, self._target, self.runner, self.work.root)
+        return upload_partitions(outcome, self.graph.schema.name, self._target, self.runner)
 
 
 @contextmanager
 def open_dispatch(
     graph: ChunkedGraph,
-    out_dir: str | os.PathLike[str] | MachineDirectory,
+    out_dir: AnyPath | MachineDirectory,
     options: DispatchOptions,
     assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
     how: tuple[bool, Manner],
@@ -108,14 +109,14 @@ def open_dispatch(
     options.check_fits(graph.schema)
     manner = replace(manner, resources=manner.resources.limited(smallest_task_memory(graph.schema, options)))
     target: Location | MachineOutput | MachineDirectory
-    target = out_dir if isinstance(out_dir, MachineDirectory) else located(out_dir).absolute()
+    target = out_dir if isinstance(out_dir, MachineDirectory) else resolve_path(out_dir).absolute()
     if not isinstance(target, Path):
         _check_kept_ids(target, options)
     with environment_faults():
         command, chosen, files = _identity(assignment)
-        inputs = [as_path(graph.directory), *data_files(graph), *files]
+        inputs = [to_path(graph.directory), *data_files(graph), *files]
         names = (options.config_name or f"{graph.schema.name}.json", f"{graph.schema.name}.manifest.json")
-        if isinstance(target, Url):
+        if isinstance(target, UPath):
             place = _staged_place(target, inputs, names, overwrite, manner.resources.workspace)
         elif isinstance(target, MachineDirectory):
             _check_machines(target, _num_parts(assignment), manner.resources)
@@ -147,7 +148,7 @@ def _local_place(out: Path, inputs: Sequence[Location], names: Sequence[str], ov
 
 
 def _staged_place(
-    target: Url, inputs: Sequence[Location], names: Sequence[str], overwrite: bool, workspace: str | None
+    target: UPath, inputs: Sequence[Location], names: Sequence[str], overwrite: bool, workspace: str | None
 ) -> Place:
     """Staging directory of an output in a store, in the workspace, where the job's own files are as well."""
     staging = staging_directory(target, workspace)
@@ -174,11 +175,11 @@ def _machines_place(
     return MachineOutput(target, str(staging), *names, overwrite), place
 
 
-def _check_kept_ids(target: Url | MachineDirectory, options: DispatchOptions) -> None:
+def _check_kept_ids(target: UPath | MachineDirectory, options: DispatchOptions) -> None:
     """Refuse partitions that would name files of the directory in which they are made before they are delivered."""
     if not options.reshuffle:
         where, hint = (
-            ("a store", "give a directory") if isinstance(target, Url) else ("machines", "leave out dispatch_to")
+            ("a store", "give a directory") if isinstance(target, UPath) else ("machines", "leave out dispatch_to")
         )
         raise OptionError(
             f"partitions with original IDs name their maps of IDs by path, so they cannot go to {where}",
@@ -216,5 +217,5 @@ def _identity(
 
 def files_of(options: AssignOptions) -> list[Path]:
     """Files that an assignment depends on, those of the graph aside."""
-    owners = [] if options.method in METHODS else owner_files(local_path(options.method, "an assignment"))
+    owners = [] if options.method in METHODS else owner_files(require_local(options.method, "an assignment"))
     return [*owners, *balance_files(options.balance)]

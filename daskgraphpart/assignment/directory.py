@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ TRAINERS = "trainer_id"  # directory of `<ntype>.npy`, int64: the smaller part o
 def crc_of(path: Path) -> int:
     """CRC-32 of a file."""
     crc = 0
-    with naming(path), path.open("rb") as file:
+    with attach_path_to_error(path), path.open("rb") as file:
         while piece := file.read(4 << 20):
             crc = zlib.crc32(piece, crc)
     return crc

@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.chunked.open_parquet import open_parquet
 from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import open_npy
 from daskgraphpart.storage.zarr_arrays import refuse_pickles
 
@@ -24,11 +24,11 @@ def read_txt(path: str) -> Iterator[np.ndarray]:
     import pyarrow as pa
     from pyarrow import csv
 
-    with naming(path), open(path, "rb") as file:
+    with attach_path_to_error(path), open(path, "rb") as file:
         if not file.read(1):
             return
     try:
-        with naming(path):
+        with attach_path_to_error(path):
             reader = csv.open_csv(
                 path,
                 read_options=csv.ReadOptions(column_names=["owner"], block_size=4 << 20, use_threads=False),

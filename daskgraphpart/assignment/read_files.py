@@ -17,7 +17,7 @@ from daskgraphpart.assignment.parmetis.names import find_parts, holds_parts
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        with naming(path):
+        with attach_path_to_error(path):
             content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as fault:
         raise AssignmentError("not readable as JSON", file=str(path), found=str(fault)) from fault

@@ -13,7 +13,8 @@ import numpy as np
 from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError
-from daskgraphpart.storage.atomic import naming, publish, temporary_path, write_json
+from daskgraphpart.storage.atomic import publish, temporary_path, write_json
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
     """Write the owners of one node type; return the CRC-32 of the text and of the owners as 64-bit integers."""
     region = config.owners[ntype]
     text = Path(config.directory) / f"{ntype}.txt"
-    with naming(text), open(temporary_path(text), "wb") as file:
+    with attach_path_to_error(text), open(temporary_path(text), "wb") as file:
         for owners in _batches(region):
             file.write(_lines(owners))
     publish(text)
@@ -121,7 +122,7 @@ def _write_binary(region: Region, path: Path, form: str) -> None:
         from pyarrow import parquet
 
         schema = pa.schema([("owner", pa.from_numpy_dtype(region.dtype))])
-        with naming(path), parquet.ParquetWriter(temporary_path(path), schema) as writer:
+        with attach_path_to_error(path), parquet.ParquetWriter(temporary_path(path), schema) as writer:
             for owners in _batches(region):
                 writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
         publish(path)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from daskgraphpart.storage.paths import FilePath
+
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
@@ -29,7 +31,7 @@ class InputFile:
         Parquet only: row at which each row group ends, so that blocks can follow them.
     """
 
-    path: str
+    path: FilePath
     format: str
     delimiter: str
     num_rows: int | None
@@ -56,7 +58,7 @@ class Block:
         Row of the file at which the block begins (for messages); -1 likewise.
     """
 
-    path: str
+    path: FilePath
     format: str
     delimiter: str
     start: int

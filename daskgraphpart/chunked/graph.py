@@ -9,10 +9,10 @@ from daskgraphpart.chunked.headers import edge_file, feature_files
 from daskgraphpart.chunked.metadata import read_metadata
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.remote.store import remembered_listings
-from daskgraphpart.remote.url import as_path, located
 from daskgraphpart.schema import DataSpec, GraphSchema
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import resolve_path, to_key, to_path
+from daskgraphpart.storage.stores import cached_listings
 from daskgraphpart.tables import html_table, text_table
 from daskgraphpart.units import format_count, format_size
 
@@ -138,8 +138,10 @@ def read_chunked(
     InputFileError
         If the headers of data files do not fit the metadata.
     """
-    with environment_faults(), remembered_listings():
-        return _read_headers(read_metadata(located(path, storage_options), confined=confined))
+    with environment_faults():
+        location = resolve_path(path, storage_options)
+        with cached_listings(location):
+            return _read_headers(read_metadata(location, confined=confined))
 
 
 def _read_headers(metadata: Metadata) -> ChunkedGraph:
@@ -151,7 +153,7 @@ def _read_headers(metadata: Metadata) -> ChunkedGraph:
         tuple(replace(t, data=node_specs[t.name]) for t in metadata.schema.node_types),
         tuple(replace(t, data=edge_specs[t.name]) for t in metadata.schema.edge_types),
     )
-    return ChunkedGraph(str(as_path(metadata.path).parent.absolute()), schema, edges, node_files, edge_data_files)
+    return ChunkedGraph(to_key(to_path(metadata.path).parent.absolute()), schema, edges, node_files, edge_data_files)
 
 
 def _edge_files(metadata: Metadata, etype: str) -> tuple[InputFile, ...]:

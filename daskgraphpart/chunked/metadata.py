@@ -12,18 +12,20 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from upath import UPath
+
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, MetadataError
-from daskgraphpart.remote.store import kind_of, require_container
-from daskgraphpart.remote.url import Url, is_url, joined, located
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, check_name
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import read_json_object, shown
+from daskgraphpart.storage.paths import is_url, join_path, resolve_path, to_key
+from daskgraphpart.storage.stores import kind_of, require_bucket
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import AnyPath, FilePath, Location
 
 METADATA_FILE = "metadata.json"
 MOST_ROWS = 2**62
@@ -64,7 +66,7 @@ class Metadata:
     edge_data: Mapping[str, Mapping[str, Files]]
 
 
-def read_metadata(path: str | Location, *, confined: bool = False) -> Metadata:
+def read_metadata(path: AnyPath, *, confined: bool = False) -> Metadata:
     """Read and check the metadata of a chunked graph.
 
     Parameters
@@ -81,9 +83,9 @@ def read_metadata(path: str | Location, *, confined: bool = False) -> Metadata:
     MetadataError
         If something is wrong with it; every fault that can be found is in the message, with its key.
     """
-    path = located(path)
-    if isinstance(path, Url):
-        require_container(path)
+    path = resolve_path(path)
+    if isinstance(path, UPath):
+        require_bucket(path)
     file = path / METADATA_FILE if is_directory(path) else path
     check = _Checker(str(file), file.parent.absolute(), _parse(file))
     schema = check.schema()
@@ -95,7 +97,7 @@ def read_metadata(path: str | Location, *, confined: bool = False) -> Metadata:
     if confined:
         check.outside_files(file)
     check.raise_faults()
-    return Metadata(str(file), schema, edges, node_data, edge_data)
+    return Metadata(to_key(file), schema, edges, node_data, edge_data)
 
 
 def _parse(file: Location) -> dict[str, Any]:
@@ -114,7 +116,7 @@ class _Checker:
     directory: Location
     content: dict[str, Any]
     faults: list[GraphPartError] = field(default_factory=list)
-    paths: list[tuple[str, str]] = field(default_factory=list)
+    paths: list[tuple[str, FilePath]] = field(default_factory=list)
 
     def fault(self, what: str, place: str, **details: Any) -> None:
         self.faults.append(MetadataError(what, place=place, **details))
@@ -265,8 +267,8 @@ class _Checker:
         if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
             self.fault("not a list of files", f"{place}.data", expected="a list of paths", found=shown(paths))
             return nothing
-        absolute = tuple(str(joined(self.directory, path)) for path in paths)
-        if isinstance(self.directory, Url) and not all(is_url(path) for path in absolute):
+        absolute = tuple(to_key(join_path(self.directory, path)) for path in paths)
+        if isinstance(self.directory, UPath) and not all(is_url(path) for path in absolute):
             self.fault(
                 "a path of a file system in the metadata of a graph in a store", f"{place}.data",
                 expected=f"paths relative to {self.directory}", found=next(p for p in absolute if not is_url(p)),
@@ -307,7 +309,7 @@ class _Checker:
 
     def outside_files(self, metadata: Location) -> None:
         """Report files that are not in the directory of the metadata."""
-        for place, path in [("", str(metadata)), *self.paths]:
+        for place, path in [("", to_key(metadata)), *self.paths]:
             target = leads_outside(path, self.directory)
             if target is not None:
                 self.fault(
@@ -316,8 +318,8 @@ class _Checker:
                 )  # fmt: skip
 
 
-def _why_not_a_file(path: str) -> str | None:
-    if isinstance(path, Url):
+def _why_not_a_file(path: FilePath) -> str | None:
+    if isinstance(path, UPath):
         kind = kind_of(path)
         return None if kind == "file" else "is a directory, not a file" if kind else "no such file"
     try:

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import parquet_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from daskgraphpart.storage.paths import FilePath
 
 THRIFT_LIMITS = {"thrift_string_size_limit": 16 << 20, "thrift_container_size_limit": 1 << 20}
 """Bytes of one string, and elements of one list, in a footer; a column chunk is one element."""
@@ -22,7 +24,7 @@ BUFFER_NBYTES = 1 << 20
 
 
 @contextmanager
-def open_parquet(path: str) -> Iterator[Any]:
+def open_parquet(path: FilePath) -> Iterator[Any]:
     """Open a `pyarrow.parquet.ParquetFile`, local or remote, for reading in bounded memory.
 
     Raises
@@ -38,7 +40,7 @@ def open_parquet(path: str) -> Iterator[Any]:
     try:
         # without pre_buffer, which would keep whole column chunks
         options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
-        with naming(path), parquet.ParquetFile(parquet_source(path), **options) as file:
+        with attach_path_to_error(path), parquet.ParquetFile(parquet_source(path), **options) as file:
             yield file
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path) from fault

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import open_for_reading
 
 _SIGNATURES = (
@@ -28,7 +28,7 @@ def refuse_binary(path: str) -> None:
     InputFileError
         If it is compressed, of another format, or UTF-16.
     """
-    with naming(path), open_for_reading(path) as file:
+    with attach_path_to_error(path), open_for_reading(path) as file:
         head = file.read(8)
     found = [(what, hint) for signature, what, hint in _SIGNATURES if head.startswith(signature)]
     if b"\0" in head[:2]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from daskgraphpart.chunked.metadata import DATA_FORMATS
 from daskgraphpart.errors import check_choice
-from daskgraphpart.storage.atomic import naming, publish, temporary_path
+from daskgraphpart.storage.atomic import publish, temporary_path
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
@@ -134,7 +135,10 @@ def parquet_writer(path: str, schema: Any) -> Iterator[Any]:
     """
     from pyarrow import parquet
 
-    with naming(path), parquet.ParquetWriter(path, schema, use_dictionary=False, compression="lz4") as writer:
+    with (
+        attach_path_to_error(path),
+        parquet.ParquetWriter(path, schema, use_dictionary=False, compression="lz4") as writer,
+    ):
         yield writer
 
 
@@ -143,7 +147,7 @@ def _unfinished(path: str | Path) -> Iterator[str]:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_path(path)
     try:
-        with naming(path):
+        with attach_path_to_error(path):
             yield temporary
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

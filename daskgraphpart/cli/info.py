@@ -10,10 +10,11 @@ import click
 from daskgraphpart.cli.options import CONFINED_OPTION, with_options
 from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.errors import EnvironmentFaultError
-from daskgraphpart.remote.url import located
+from daskgraphpart.storage.files import is_directory, list_names, read_file
+from daskgraphpart.storage.paths import resolve_path
 
 if TYPE_CHECKING:
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 
 @click.command("info")
@@ -27,7 +28,7 @@ def command(directory: str, confined: bool) -> None:
     daskgraphpart info graph
     daskgraphpart info partitions
     """
-    if _is_partitioned(located(directory)):
+    if _is_partitioned(resolve_path(directory)):
         from daskgraphpart.partitioned.graph import open_partitions
 
         click.echo(repr(open_partitions(directory, confined=confined)))
@@ -39,10 +40,10 @@ def command(directory: str, confined: bool) -> None:
 
 def _is_partitioned(path: Location) -> bool:
     """Whether there is a partition config; one of DGL's dispatch bears the same name as a chunked graph's metadata."""
-    candidates = path.glob("*.json") if path.is_dir() else [path]
+    candidates = [path / name for name in list_names(path) if name.endswith(".json")] if is_directory(path) else [path]
     for candidate in candidates:
         try:
-            content = json.loads(candidate.read_text(encoding="utf-8"))
+            content = json.loads(read_file(candidate).decode("utf-8"))
         except EnvironmentFaultError:
             raise
         except (OSError, ValueError):

@@ -19,7 +19,7 @@ import click
 from daskgraphpart import __version__
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.faults import environment_faults
 
 logger = logging.getLogger("daskgraphpart")
 

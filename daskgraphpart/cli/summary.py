@@ -58,7 +58,8 @@ def show_assignment(assignment: Assignment, seconds: float, directory: str) -> N
 
 def write_report(assignment: Assignment, path: str) -> None:
     """Write what an assignment is worth, as JSON."""
-    from daskgraphpart.storage.atomic import environment_faults, write_json
+    from daskgraphpart.storage.atomic import write_json
+    from daskgraphpart.storage.faults import environment_faults
 
     assert assignment.report is not None, "assign measures every assignment"
     report = assignment.report

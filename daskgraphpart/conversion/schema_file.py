@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def read_type_counts(path: Path) -> TypeCounts:
             "no such file", file=str(path), hint='give the schema: {"nid": {ntype: [start, stop]}, "eid": ...}'
         )
     try:
-        with naming(path):
+        with attach_path_to_error(path):
             content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as fault:
         raise MetadataError("not valid JSON", file=str(path), found=str(fault)) from fault

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.dispatching.output import PART_DIRECTORY, check_empty, discard_output, is_config, is_in_the_way
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OutputExistsError
-from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX, naming, whole_file
+from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX, whole_file
 from daskgraphpart.storage.checksums import hash_file
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -189,7 +190,7 @@ def _mark_of(output: MachineOutput) -> dict[str, Any]:
 
 def _read_mark(out: Path) -> dict[str, Any] | None:
     try:
-        with naming(out / MARK):
+        with attach_path_to_error(out / MARK):
             content = json.loads((out / MARK).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from daskgraphpart.engine.cluster_names import is_on_this_machine, needs_cluster
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 STAGING_NAME = ".daskgraphpart-deliver"
 
@@ -107,7 +107,7 @@ def read_machines(file: str | os.PathLike[str], directory: Path) -> MachineDirec
     """
     path = Path(file)
     try:
-        with naming(path):
+        with attach_path_to_error(path):
             lines = path.read_bytes().decode("ascii").splitlines()
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("there is no such file of machines", file=str(path), place="--dispatch") from fault

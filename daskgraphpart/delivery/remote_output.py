@@ -10,27 +10,29 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.delivery.upload_files import NOTES
 from daskgraphpart.dispatching.output import discard_output, holds_input, is_a_file, is_in_the_way, is_not_empty
 from daskgraphpart.dispatching.workspace import EDGE_MAP, NODE_MAP, PART_FILES, WORKSPACE_NAME
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.manifest import FORMAT as MANIFEST_FORMAT
-from daskgraphpart.remote.store import delete_file, list_directory, list_files, require_container
-from daskgraphpart.remote.upload import abort_noted, check_writable
-from daskgraphpart.remote.url import Url
+from daskgraphpart.storage.confine import leads_outside
+from daskgraphpart.storage.files import file_sizes_in, is_file, list_names, read_file
 from daskgraphpart.storage.lock import LOCK_NAME
+from daskgraphpart.storage.stores import delete_file, require_bucket
+from daskgraphpart.storage.upload import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from daskgraphpart.remote.url import Location
+    from upath import UPath
+
+    from daskgraphpart.storage.paths import Location
 
 STAGING_NAME = ".daskgraphpart-upload"
 _PART_DIRECTORY = re.compile(r"part\d+")
 _MOST_CONFIG_NBYTES = 1 << 28
 
 
-def staging_directory(out: Url, workspace: str | None) -> Path:
+def staging_directory(out: UPath, workspace: str | None) -> Path:
     """Name the local directory in which partitions are made before they are sent to a store.
 
     Raises
@@ -41,12 +43,12 @@ def staging_directory(out: Url, workspace: str | None) -> Path:
     if workspace is None:
         raise OptionError(
             "partitions for a store are made in a workspace first",
-            file=str(out),
+            file=out,
             place="--workspace",
             expected="a directory with room for the partitions and for temporary files",
             hint="give one on a local disk, or on a shared file system where there are several machines",
         )
-    of_output = hashlib.sha256(out.encode()).hexdigest()[:12]
+    of_output = hashlib.sha256(str(out).encode()).hexdigest()[:12]
     return Path(workspace).absolute() / f"{STAGING_NAME}-{of_output}"
 
 
@@ -60,7 +62,7 @@ def remove_staging(staging: Path) -> None:
     shutil.rmtree(staging, ignore_errors=True)
 
 
-def check_remote_output(out: Url, inputs: Iterable[Location]) -> None:
+def check_remote_output(out: UPath, inputs: Iterable[Location]) -> None:
     """Check that a directory of a store can be the output, before anything is touched.
 
     Raises
@@ -72,21 +74,21 @@ def check_remote_output(out: Url, inputs: Iterable[Location]) -> None:
     EnvironmentFaultError
         If the store cannot be reached, or refuses access.
     """
-    require_container(out)
+    require_bucket(out)
     for path in inputs:
-        if isinstance(path, Url) and (path == out or out in path.parents):
+        if str(path) == str(out) or leads_outside(path, out) is None:
             raise holds_input(out, path)
-    if out.is_file():
+    if is_file(out):
         raise is_a_file(out)
     check_writable(out)
 
 
-def claim_remote_output(out: Url, staging: Path, own_names: Iterable[str], overwrite: bool) -> None:
+def claim_remote_output(out: UPath, staging: Path, own_names: Iterable[str], overwrite: bool) -> None:
     """Make sure that the output directory, and its staging directory, are empty of partitions.
 
     Parameters
     ----------
-    out : Url
+    out : UPath
         Output directory.
     staging : Path
         Its staging directory.
@@ -101,32 +103,30 @@ def claim_remote_output(out: Url, staging: Path, own_names: Iterable[str], overw
         If the directory is not empty and may not be overwritten, or holds a file of somebody else's under a name that
         will be written.
     """
-    for note in (staging / WORKSPACE_NAME / NOTES).glob("*.json"):
-        abort_noted(str(note), out)
     discard_output(staging)
-    found = list_directory(out)
+    found = list_names(out)
     if found and not overwrite:
         raise is_not_empty(out, found)
     if found:
         discard_remote_output(out)
-        foreign = sorted(set(own_names) & set(list_directory(out)))
+        foreign = sorted(set(own_names) & set(list_names(out)))
         if foreign:
-            raise is_in_the_way(f"{out}/{foreign[0]}")
+            raise is_in_the_way(out / foreign[0])
 
 
-def discard_remote_output(out: Url) -> None:
+def discard_remote_output(out: UPath) -> None:
     """Delete partitions, finished or not, and nothing else: configs first, so that nothing ever looks whole."""
-    for name, size in list_files(out).items():
-        path = Url(f"{out}/{name}", out.options)
+    for name, size in file_sizes_in(out).items():
+        path = out / name
         if name in (NODE_MAP, EDGE_MAP) or (
-            name.endswith(".json") and size <= _MOST_CONFIG_NBYTES and _is_config(path.read_bytes())
+            name.endswith(".json") and size <= _MOST_CONFIG_NBYTES and _is_config(read_file(path))
         ):
             delete_file(path)
-    for directory in list_directory(out):
+    for directory in list_names(out):
         if _PART_DIRECTORY.fullmatch(directory):
-            where = Url(f"{out}/{directory}", out.options)
-            for name in set(PART_FILES) & set(list_files(where)):
-                delete_file(Url(f"{where}/{name}", out.options))
+            where = out / directory
+            for name in set(PART_FILES) & set(file_sizes_in(where)):
+                delete_file(where / name)
 
 
 def _is_config(text: bytes) -> bool:

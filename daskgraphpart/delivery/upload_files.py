@@ -6,37 +6,33 @@ file with its size, before the manifest and the config follow: partitions withou
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.layouts.manifest import SUFFIX, read_manifest
-from daskgraphpart.remote.store import list_files
-from daskgraphpart.remote.upload import upload_file
-from daskgraphpart.remote.url import Url
+from daskgraphpart.storage.files import file_sizes_in
+from daskgraphpart.storage.upload import upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from upath import UPath
+
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.engine.runner import Runner
-
-NOTES = "uploads"
 
 
 @dataclass(frozen=True, slots=True)
 class UploadConfig:
-    """Where files come from, where they go, and where uploads in parts are noted."""
+    """Where files come from, and where they go."""
 
     staging: str
-    target: Url
-    notes: str
+    target: UPath
 
 
-def upload_partitions(outcome: Outcome, graph_name: str, target: Url, runner: Runner, workspace: str) -> Outcome:
+def upload_partitions(outcome: Outcome, graph_name: str, target: UPath, runner: Runner) -> Outcome:
     """Send finished partitions to a store.
 
     Parameters
@@ -45,12 +41,10 @@ def upload_partitions(outcome: Outcome, graph_name: str, target: Url, runner: Ru
         The partitions in the staging directory.
     graph_name : str
         Name of the graph.
-    target : Url
+    target : UPath
         Directory in the store.
     runner : Runner
         Runs the pass `upload-files`.
-    workspace : str
-        Directory for notes on unfinished uploads.
 
     Returns
     -------
@@ -68,8 +62,7 @@ def upload_partitions(outcome: Outcome, graph_name: str, target: Url, runner: Ru
     manifest_name, config_name = graph_name + SUFFIX, outcome.config_path.name
     manifest = read_manifest(staging / manifest_name)
     sizes = {name: found.nbytes for name, found in (manifest.files or {}).items() if name != config_name}
-    config = UploadConfig(str(staging), target, f"{workspace}/{NOTES}")
-    Path(config.notes).mkdir(exist_ok=True)
+    config = UploadConfig(str(staging), target)
     runner.run(Pass("upload-files", upload, list(sizes), config, list(sizes.values())))
     _check_listings(target, sizes)
     for name in (manifest_name, config_name):
@@ -79,28 +72,22 @@ def upload_partitions(outcome: Outcome, graph_name: str, target: Url, runner: Ru
 
 def upload(name: str, config: UploadConfig) -> int:
     """Task of the pass `upload-files`: send one file, and return its size."""
-    target = Url(f"{config.target}/{name}", config.target.options)
-    return upload_file(f"{config.staging}/{name}", target, note_of(config.notes, name))
+    return upload_file(f"{config.staging}/{name}", config.target / name)
 
 
-def note_of(notes: str, name: str) -> str:
-    """File that names the upload of a file in parts while it runs."""
-    return f"{notes}/{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"
-
-
-def _check_listings(target: Url, sizes: Mapping[str, int]) -> None:
+def _check_listings(target: UPath, sizes: Mapping[str, int]) -> None:
     """Compare what the store lists with what it was sent, in this run or in an earlier one."""
     directories = {name.rpartition("/")[0] for name in sizes}
     found: dict[str, int] = {}
     for directory in sorted(directories):
         prefix = f"{directory}/" if directory else ""
-        listed = list_files(Url(f"{target}/{prefix}", target.options))
+        listed = file_sizes_in(target / directory if directory else target)
         found.update({f"{prefix}{name}": size for name, size in listed.items()})
     for name, size in sizes.items():
         if found.get(name) != size:
             raise ResumeError(
                 "a file that was uploaded is not in the store any more",
-                file=f"{target}/{name}",
+                file=target / name,
                 expected=f"{size:,} bytes",
                 found=f"{found[name]:,}" if name in found else "no such file",
                 hint="somebody has changed it; add --restart to start over",

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.quality import Quality
-    from daskgraphpart.remote.url import Location
     from daskgraphpart.schema import RowType
+    from daskgraphpart.storage.paths import Location
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class Outcome:
 
     Parameters
     ----------
-    config_path : Path or Url
+    config_path : Path or UPath
         The partition config, which DGL is given; on each machine, if the parts went to several.
     book : PartitionBook
         Ranges of new IDs.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 PART_DIRECTORY = re.compile(r"part\d+")
 

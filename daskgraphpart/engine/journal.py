@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ class Journal:
         """
         path = Path(directory) / JOURNAL_NAME
         first = {"format": JOURNAL_FORMAT, "version": JOURNAL_VERSION, "job": header}
-        with naming(path):
+        with attach_path_to_error(path):
             path.write_bytes(_line(first))
         journal = cls(path, header, [], {})
         journal.begin_run()
@@ -234,7 +234,7 @@ def _read_lines(path: Path) -> tuple[list[Any], int]:
     """Values of all whole lines, and the bytes they take."""
     values, whole = [], 0
     size = path.stat().st_size
-    with naming(path), path.open("rb") as file:
+    with attach_path_to_error(path), path.open("rb") as file:
         for line in file:
             body = line[9:-1]
             if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(body):

@@ -12,7 +12,7 @@ import psutil
 from daskgraphpart.engine.cluster_names import resolve_cluster
 from daskgraphpart.engine.cluster_size import cluster_size
 from daskgraphpart.errors import OptionError, PlanError
-from daskgraphpart.remote.url import is_url, located
+from daskgraphpart.storage.paths import is_url, resolve_path
 from daskgraphpart.units import format_size, parse_size
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def detect_resources(
         budget = workers * size.thread_memory // 2 if size and size.thread_memory else available_memory() // 2
     else:
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
-    return Resources(budget, cluster, workers, staging, None if workspace is None else str(located(workspace)))
+    return Resources(budget, cluster, workers, staging, None if workspace is None else str(resolve_path(workspace)))
 
 
 def available_memory() -> int:

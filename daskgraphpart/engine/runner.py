@@ -14,7 +14,7 @@ from daskgraphpart.engine.executors.local import LocalExecutor
 from daskgraphpart.engine.journal_values import from_json, to_json
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import EnvironmentFaultError
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,7 +12,7 @@ from daskgraphpart.chunked.write_pieces import BYTES_PER_FILE, EDGES_PER_FILE, S
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.generation.recipes import Recipe, communities_recipe, mag_recipe, make_edges, make_rows, rmat_recipe
-from daskgraphpart.remote.url import local_path
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
@@ -112,7 +112,7 @@ def generate(
     _check_sizes(num_nodes, num_edges, feature_width, num_chunks)
     _check_least_nodes(kind, num_nodes)
     recipe = RECIPES[kind](num_nodes, num_edges, feature_width, labels, seed)
-    out = local_path(out_dir, "a graph that is written")
+    out = require_local(out_dir, "a graph that is written")
     config = GenerateConfig(recipe, edge_format, data_format)
     units = _units(config, out, num_chunks)
     sizes = [(u.stop - u.start) * (16 if u.spec is None else u.spec.row_nbytes) for u in units]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 
 def canonical_names(
@@ -32,7 +32,7 @@ def canonical_names(
         Ranges of the nodes.
     edge_ranges : int64 array (parts, types, 2)
         Ranges of the edges.
-    graphs : sequence of Path or Url
+    graphs : sequence of Path or UPath
         The graph file of each part.
     config : str
         The config, for messages.

@@ -11,21 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from upath import UPath
+
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_bare_names import canonical_names
 from daskgraphpart.layouts.dgl_config_reader import ConfigReader, PartPaths
-from daskgraphpart.remote.store import require_container
-from daskgraphpart.remote.url import Url, located
 from daskgraphpart.storage.atomic import write_bytes
-from daskgraphpart.storage.files import is_directory, is_file
+from daskgraphpart.storage.files import is_directory, is_file, list_names
 from daskgraphpart.storage.json_file import read_json_object
+from daskgraphpart.storage.paths import resolve_path
+from daskgraphpart.storage.stores import require_bucket
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import AnyPath, Location
 
 __all__ = [
     "KeptIdsConfig",
@@ -103,7 +104,7 @@ def config_bytes(config: PartitionConfig) -> bytes:
     return (json.dumps(content) + "\n").encode()
 
 
-def find_config(path: str | os.PathLike[str], options: Mapping[str, Any] | None = None) -> Location:
+def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
     """Find the partition config: the file itself, or the only one in a directory.
 
     Parameters
@@ -118,17 +119,15 @@ def find_config(path: str | os.PathLike[str], options: Mapping[str, Any] | None 
     LayoutError
         If there is none, or more than one.
     """
-    given = located(path, options)
-    if isinstance(given, Url):
-        require_container(given)
+    given = resolve_path(path, options)
+    if isinstance(given, UPath):
+        require_bucket(given)
     if is_file(given):
         return given
     if not is_directory(given):
         raise LayoutError("no such file or directory", file=str(given))
-    candidates: list[Location] = [*given.glob("*.json")]
-    found = [
-        candidate for candidate in sorted(candidates, key=str) if candidate.is_file() and "part-0" in _load(candidate)
-    ]
+    candidates = [given / name for name in list_names(given) if name.endswith(".json")]
+    found = [candidate for candidate in candidates if is_file(candidate) and "part-0" in _load(candidate)]
     if len(found) != 1:
         what = "no partition config in this directory" if not found else "several partition configs in this directory"
         raise LayoutError(
@@ -141,7 +140,7 @@ def find_config(path: str | os.PathLike[str], options: Mapping[str, Any] | None 
     return found[0]
 
 
-def read_config(path: str | os.PathLike[str], *, confined: bool = False) -> PartitionConfig:
+def read_config(path: AnyPath, *, confined: bool = False) -> PartitionConfig:
     """Read and check a config that we or DGL 0.9 to 2.x wrote.
 
     Bare relations, which DGL 0.9 wrote, become canonical edge types: the first edge of each tells which node types it
@@ -199,7 +198,7 @@ class KeptIdsConfig:
         Number of parts.
     ntype, etype : str
         The node type and the edge type; the latter may be a bare relation.
-    node_map, edge_map : Path or Url
+    node_map, edge_map : Path or UPath
         npy files with the owner of every node and every edge, int64.
     parts : tuple of PartPaths
         Files.
@@ -214,9 +213,7 @@ class KeptIdsConfig:
     parts: tuple[PartPaths, ...]
 
 
-def read_kept_ids_config(
-    path: str | os.PathLike[str], options: Mapping[str, Any] | None = None
-) -> KeptIdsConfig | None:
+def read_kept_ids_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> KeptIdsConfig | None:
     """Read the config of a layout in which IDs were not reshuffled; None if they were.
 
     Raises
@@ -235,7 +232,7 @@ def read_kept_ids_config(
         name = content.get(key)
         # paths are absolute in the config; a directory that was moved has the files beside it
         beside = config_path.parent / Path(str(name)).name
-        found = [p for p in (located(str(name)), beside) if p.is_file()]
+        found = [p for p in (resolve_path(str(name)), beside) if is_file(p)]
         if not isinstance(name, str) or not found:
             raise reader.fault("file is missing", key, found=name, hint="copy it beside the config")
         maps.append(found[0])

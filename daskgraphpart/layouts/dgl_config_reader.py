@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from upath import UPath
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.remote.url import Url
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.json_file import shown
+from daskgraphpart.storage.stores import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 MOST_IDS = 1 << 62
 BESIDE = ("orig_nids.dgl", "orig_eids.dgl", "split_nids.dgl")
@@ -186,7 +187,7 @@ def _whole_numbers(ranges: Any, num_parts: int) -> np.ndarray | None:
 
 def _is_there(path: Location) -> bool:
     """Whether there is anything of that name, a broken link included."""
-    return path.exists() if isinstance(path, Url) else os.path.lexists(path)
+    return kind_of(path) is not None if isinstance(path, UPath) else os.path.lexists(path)
 
 
 def _is_unicode(name: str) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from upath import UPath
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.remote.url import Url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def read_ends(
 
 def _rows_of_places(indptr: Region, places: np.ndarray) -> np.ndarray:
     """Row of a matrix in which each place lies."""
-    if not isinstance(indptr.path, Url):
+    if not isinstance(indptr.path, UPath):
         return np.searchsorted(indptr.memmap(), places, side="right") - 1
     rows = np.full(places.size, -1, np.int64)
     for first in range(0, indptr.num_rows, IDS_AT_ONCE):

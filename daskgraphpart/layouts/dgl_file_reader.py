@@ -5,20 +5,22 @@ DGL's own reader loads truncated files silently or crashes on them.
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_encoding import BFLOAT16, CPU, MAGIC_ARRAY, dtype_of_code
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
+from daskgraphpart.storage.paths import to_key
 from daskgraphpart.storage.region import MOST_AXES, Region, checked_nbytes
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     import numpy as np
+
+    from daskgraphpart.storage.paths import AnyPath
 
 MOST_ARRAYS = 1 << 20
 LONGEST_NAME = 1 << 12
@@ -39,8 +41,8 @@ class FileReader:
         If there is no such file.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+    def __init__(self, path: AnyPath) -> None:
+        self.path = to_key(path)
         if not is_file(self.path):
             raise LayoutError("no such file", file=self.path, hint="check the paths in the partition config")
         self._file = open_for_reading(self.path)  # closed by __exit__
@@ -79,7 +81,7 @@ class FileReader:
                 found=f"{left:,}",
                 hint="copy the file again, or make the partitions again",
             )
-        with naming(self.path):
+        with attach_path_to_error(self.path):
             content = self._file.read(count)
         if len(content) < count:
             raise self.fault("file became shorter while it was read", expected=f"{self.size:,} bytes")

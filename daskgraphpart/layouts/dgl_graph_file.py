@@ -28,9 +28,9 @@ from daskgraphpart.layouts.dgl_file_reader import FileReader
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
+    from daskgraphpart.storage.paths import AnyPath
     from daskgraphpart.storage.region import Region
 
 VERSION, HETEROGRAPH = 2, 2
@@ -159,7 +159,7 @@ class GraphFile:
         return read_ends(self.formats, self.num_nodes, self.num_edges, (start, stop))
 
 
-def read_graph_file(path: str | os.PathLike[str]) -> GraphFile:
+def read_graph_file(path: AnyPath) -> GraphFile:
     """Read the headers of a graph file.
 
     Parameters

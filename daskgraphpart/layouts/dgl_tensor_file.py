@@ -13,9 +13,9 @@ from daskgraphpart.layouts.dgl_file_reader import FileReader
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
+    from daskgraphpart.storage.paths import AnyPath
     from daskgraphpart.storage.region import Region
 
 
@@ -35,7 +35,7 @@ def tensor_file_layout(arrays: Sequence[ArraySpec]) -> FileLayout:
     return builder.finish()
 
 
-def read_tensor_file(path: str | os.PathLike[str]) -> dict[str, Region]:
+def read_tensor_file(path: AnyPath) -> dict[str, Region]:
     """Read the headers of a tensor file.
 
     Parameters

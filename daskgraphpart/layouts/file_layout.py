@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.layouts.dgl_encoding import array_header
-from daskgraphpart.storage.atomic import naming, temporary_path
+from daskgraphpart.storage.atomic import temporary_path
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
     """
     temporary = temporary_path(path)
     Path(temporary).parent.mkdir(parents=True, exist_ok=True)
-    with naming(temporary), open(temporary, "wb") as file:
+    with attach_path_to_error(temporary), open(temporary, "wb") as file:
         for offset, content in layout.pieces:
             file.seek(offset)
             file.write(content)

@@ -11,14 +11,16 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, LayoutError
-from daskgraphpart.storage.atomic import naming, write_json
+from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.files import is_file, list_names, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 FORMAT = "daskgraphpart partitions"
 VERSION = 2
@@ -31,7 +33,7 @@ class Manifest:
 
     Parameters
     ----------
-    path : Path or Url
+    path : Path or UPath
         The manifest.
     content : mapping
         All of it.
@@ -65,15 +67,15 @@ def find_manifest(directory: Location, graph_name: str | None = None) -> Locatio
 
     Parameters
     ----------
-    directory : Path or Url
+    directory : Path or UPath
         Directory of the partition config.
     graph_name : str, optional
         Name of the graph; without it, the only manifest in the directory is taken.
     """
     if graph_name is not None:
         path = directory / f"{graph_name}{SUFFIX}"
-        return path if path.is_file() else None
-    found: list[Location] = sorted(directory.glob(f"*{SUFFIX}"))
+        return path if is_file(path) else None
+    found = [directory / name for name in list_names(directory) if name.endswith(SUFFIX)]
     return found[0] if len(found) == 1 else None
 
 
@@ -86,8 +88,8 @@ def read_manifest(path: Location) -> Manifest:
         If it is not one of ours, damaged, or of a later version.
     """
     try:
-        with naming(path):
-            content = json.loads(path.read_text(encoding="utf-8"))
+        with attach_path_to_error(path):
+            content = json.loads(read_file(path).decode("utf-8"))
     except GraphPartError:
         raise  # of a store that fails: that tells nothing of the manifest
     except (OSError, ValueError) as fault:

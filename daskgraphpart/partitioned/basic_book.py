@@ -19,7 +19,7 @@ from daskgraphpart.storage.region import open_npy
 if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_config import KeptIdsConfig
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+from upath import UPath
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.remote.rows import JoinedRows
-from daskgraphpart.remote.url import Url
+from daskgraphpart.partitioned.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.partitioned.original_order import OriginalOrder
-    from daskgraphpart.partitioned.stored_rows import StoredRows
-    from daskgraphpart.remote.rows import RemoteRows
     from daskgraphpart.storage.region import Region
 
     Maps: TypeAlias = tuple[Sequence[StoredRows], Sequence[StoredRows]]
@@ -34,7 +32,7 @@ EDGES_PER_PARTITION = 2 << 20
 
 def joined_array(regions: Sequence[Region]) -> da.Array:
     """Dask array over the rows of several regions, one after another, in chunks of at most 64 MiB (remote: 16)."""
-    if all(isinstance(region.path, Url) for region in regions) and any(region.nbytes for region in regions):
+    if all(isinstance(region.path, UPath) for region in regions) and any(region.nbytes for region in regions):
         return _remote_array([region for region in regions if region.nbytes])
     pieces = []
     for region in regions:
@@ -56,7 +54,7 @@ def _remote_array(regions: Sequence[Region]) -> da.Array:
     for region in regions:
         whole, rest = divmod(region.num_rows, at_once)
         counts += [at_once] * whole + [rest] * bool(rest)
-    rows = JoinedRows([cast("RemoteRows", region.memmap()) for region in regions])
+    rows = _Opaque(StoredRows("rows", regions))
     return da.from_array(rows, chunks=(tuple(counts), *regions[0].shape[1:]), inline_array=True)
 
 
@@ -101,14 +99,14 @@ def _concatenated(pieces: Sequence[da.Array], rows: Any) -> da.Array:
 class _Opaque:
     """Rows that dask neither copies nor looks into."""
 
-    __slots__ = ("dtype", "rows", "shape")
-
     def __init__(self, rows: Any) -> None:
-        self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
+        self.rows, self.shape, self.dtype, self.ndim = rows, rows.shape, rows.dtype, len(rows.shape)
 
     def __getitem__(self, where: Any) -> np.ndarray:
-        taken: np.ndarray = self.rows[where]
-        return taken
+        """Index the first axis, and what comes of it the others."""
+        first, *rest = where if isinstance(where, tuple) else (where,)
+        taken: np.ndarray = self.rows[first]
+        return taken[(slice(None),) * (1 if isinstance(first, slice) else np.ndim(first)) + tuple(rest)]
 
 
 def _take(rows: Any, region: Region, where: tuple[int, int], low: int) -> np.ndarray:

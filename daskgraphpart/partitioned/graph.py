@@ -9,10 +9,10 @@ from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, stored_data
-from daskgraphpart.remote.store import remembered_listings
-from daskgraphpart.remote.url import local_path
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.storage.atomic import environment_faults
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local, resolve_path
+from daskgraphpart.storage.stores import cached_listings
 from daskgraphpart.tables import html_table, text_table
 from daskgraphpart.units import format_count, format_size
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.partitioned.part import Data
-    from daskgraphpart.remote.url import Location
     from daskgraphpart.reporting.report import Report
+    from daskgraphpart.storage.paths import AnyPath, Location
     from daskgraphpart.storage.region import Region
 
     Regions: TypeAlias = Mapping[str, Mapping[str, Region]]
 
 
 def open_partitions(
-    path: str | os.PathLike[str], *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
+    path: AnyPath, *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> PartitionedGraph:
     """Open partitions that we or DGL wrote; reads the config and, when asked, headers of files.
 
@@ -59,7 +59,7 @@ def open_partitions(
     EnvironmentFaultError
         If a store fails, or refuses access.
     """
-    with environment_faults(), remembered_listings():
+    with environment_faults(), cached_listings(resolve_path(path, storage_options)):
         config_path = find_config(path, storage_options)
         return PartitionedGraph(config_path, read_config(config_path, confined=confined))
 
@@ -69,7 +69,7 @@ class PartitionedGraph:
 
     Parameters
     ----------
-    path : Path or Url
+    path : Path or UPath
         Partition config.
     config : PartitionConfig
         Its content.
@@ -285,7 +285,7 @@ class PartitionedGraph:
         if kind not in self.ntypes:
             kind = self.book.canonical_etype(kind)
         view: NodeView | EdgeView = self.nodes[kind] if kind in self.ntypes else self.edges[kind]
-        target = None if out is None else local_path(out, "the output")
+        target = None if out is None else require_local(out, "the output")
         return reorder(rows, view.original_ids, target, resources, how, to_original=to_original)
 
     def _arrays(self, what: str, types: tuple[str, ...], regions_of: Callable[[Part], Regions]) -> Data:

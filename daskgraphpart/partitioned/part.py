@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from upath import UPath
+
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.partitioned.stored_rows import StoredRows, original_ids
-from daskgraphpart.remote.url import Url
-from daskgraphpart.storage.files import file_sizes_in
+from daskgraphpart.storage.files import file_sizes_in, is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
 Data = Mapping[str, Mapping[str, Any]]
@@ -37,7 +38,7 @@ class Part:
         Its number.
     book : PartitionBook
         Ranges of new IDs.
-    graph_path, node_feats_path, edge_feats_path : Path or Url
+    graph_path, node_feats_path, edge_feats_path : Path or UPath
         Its files.
     siblings : callable
         Returns all parts, which know the original IDs of HALO nodes.
@@ -90,7 +91,7 @@ class Part:
     def split_nids(self) -> Mapping[str, np.ndarray]:
         """New type-wise IDs of training, validation and test nodes, by ``<ntype>/<mask>``; memory-mapped if local."""
         regions = self._beside("split_nids.dgl").items()
-        return {key: region.read() if isinstance(region.path, Url) else region.memmap() for key, region in regions}
+        return {key: region.read() if isinstance(region.path, UPath) else region.memmap() for key, region in regions}
 
     @property
     def num_inner_nodes(self) -> int:
@@ -178,7 +179,7 @@ class Part:
 
     def _beside(self, name: str) -> dict[str, Region]:
         path = self.graph_path.parent / name
-        return read_tensor_file(path) if path.is_file() else {}
+        return read_tensor_file(path) if is_file(path) else {}
 
     def _inside(self, arrays: Mapping[str, Region], ranges: np.ndarray, types: tuple[str, ...]) -> dict[str, Region]:
         """Original IDs where DGL 0.9 kept them, in the graph: what the part owns comes first, type by type."""

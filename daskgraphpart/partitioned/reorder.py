@@ -21,14 +21,8 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileNotFoundError, OptionError, OutputExistsError
 from daskgraphpart.partitioned.original_order import BLOCK_NBYTES, open_order
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.storage.atomic import (
-    environment_faults,
-    lasting_directory,
-    naming,
-    publish,
-    scratch_directory,
-    temporary_path,
-)
+from daskgraphpart.storage.atomic import lasting_directory, publish, scratch_directory, temporary_path
+from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
 from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, read_npy_header
 from daskgraphpart.storage.zarr_arrays import create_rows_array, open_rows_array
 
@@ -193,7 +187,7 @@ def _gather(number: int, how: _Reorder) -> None:
 
 def _gather_to_zarr(number: int, how: _Reorder) -> None:
     start, stop = how.order.block(number)
-    with naming(str(how.out.store_path)):
+    with attach_path_to_error(str(how.out.store_path)):
         how.out[start:stop] = how.order.gather(how.rows, number)
 
 
@@ -204,7 +198,7 @@ def _scatter(number: int, how: _Reorder) -> None:
 
 def _copy_to_zarr(number: int, how: _Reorder) -> None:
     start, stop = how.order.block(number)
-    with naming(str(how.out.store_path)):
+    with attach_path_to_error(str(how.out.store_path)):
         how.out[start:stop] = how.rows.read(start, stop)
 
 

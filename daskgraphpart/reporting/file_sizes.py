@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from daskgraphpart.storage.files import file_sizes_in
+from daskgraphpart.storage.files import file_size, file_sizes_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
     class PartOnDisk(Protocol):
         """Where the files of a part are."""
@@ -55,7 +55,7 @@ def file_sizes(parts: Sequence[PartOnDisk]) -> Mapping[str, np.ndarray]:
         if shared[directory] == 1 and {path.parent for _, path in named} == {directory}:
             sizes = file_sizes_in(directory)
         else:
-            sizes = {name: path.stat().st_size for name, path in named}
+            sizes = {name: file_size(path) for name, path in named}
         for name, size in sizes.items():
             found.setdefault(name, np.zeros(len(parts), np.int64))[number] += size
     return dict(sorted(found.items()))

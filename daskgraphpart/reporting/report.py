@@ -10,7 +10,8 @@ from daskgraphpart.reporting.content import report_content
 from daskgraphpart.reporting.figures import Figures
 from daskgraphpart.reporting.page import report_fragment, report_page
 from daskgraphpart.reporting.text import report_text
-from daskgraphpart.storage.atomic import environment_faults, write_bytes
+from daskgraphpart.storage.atomic import write_bytes
+from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
     import os

@@ -13,44 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TEMPORARY_SUFFIX = ".unfinished"
-
-_PERMISSIONS = "see who may read and write there, or give another directory"
-_BAD_DISK = "the disk or network file system failed; check it and run again"
-_AWAY = "the file system is not there any more; mount it again, and run again"
-# what the system says of a machine that fails, and what helps; a rerun can survive each
-_HINTS = {
-    errno.ENOSPC: "free space on that disk, and run again",
-    errno.EDQUOT: "your quota is used up; free space or use another directory, and run again",
-    errno.EACCES: _PERMISSIONS,
-    errno.EPERM: _PERMISSIONS,
-    errno.EROFS: "give a directory that is not read-only",
-    errno.EIO: _BAD_DISK,
-    errno.EREMOTEIO: _BAD_DISK,
-    errno.EBADMSG: _BAD_DISK,
-    errno.EUCLEAN: _BAD_DISK,
-    errno.ETIMEDOUT: _BAD_DISK,
-    errno.EHOSTDOWN: _BAD_DISK,
-    errno.EHOSTUNREACH: _BAD_DISK,
-    errno.ENXIO: _BAD_DISK,
-    errno.ENODEV: _AWAY,
-    errno.ENOTCONN: _AWAY,
-    errno.ESTALE: _AWAY,
-    errno.EFBIG: "files may not be that large there (ulimit -f, or the file system); give another directory",
-    errno.EMFILE: "too many files are open at one time; raise the limit (ulimit -n), or give fewer --workers",
-    errno.ENFILE: "too many files are open on this machine; end something else, and run again",
-    errno.ENOMEM: "give a smaller --memory or fewer --workers",
-}
-_MISTAKES = {
-    errno.ENOTDIR: "a part of the path is a file; give a directory",
-    errno.EEXIST: "there is a file of that name; give a directory",
-    errno.ENAMETOOLONG: "give a shorter path",
-}
 
 
 def temporary_path(path: str | os.PathLike[str]) -> str:
@@ -81,7 +49,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
     """
     temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
     try:
-        with naming(path):
+        with attach_path_to_error(path):
             yield temporary
             os.replace(temporary, path)
     except BaseException:
@@ -95,7 +63,7 @@ def whole_directory(path: str | os.PathLike[str]) -> Iterator[str]:
     """Do the same for a directory; if `path` is there already, it stays, because the same task has written it."""
     temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
     try:
-        with naming(path):
+        with attach_path_to_error(path):
             yield temporary
             try:
                 os.rename(temporary, path)
@@ -109,7 +77,7 @@ def whole_directory(path: str | os.PathLike[str]) -> Iterator[str]:
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a small file atomically and durably."""
     try:
-        with naming(path), open(temporary_path(path), "wb") as file:
+        with attach_path_to_error(path), open(temporary_path(path), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -141,37 +109,3 @@ def lasting_directory() -> Path:
     directory = tempfile.mkdtemp(prefix="daskgraphpart-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return Path(directory)
-
-
-@contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Give errors of the system the name of the file: those of reads and writes, unlike those of `open`, have none."""
-    try:
-        yield
-    except OSError as fault:
-        if fault.filename is None and fault.errno is not None:
-            fault.filename = os.fspath(path)
-        raise
-
-
-@contextmanager
-def environment_faults() -> Iterator[None]:
-    """Turn a full disk, a failed one or a refused permission into an error that says what to do.
-
-    Raises
-    ------
-    EnvironmentFaultError
-        On ENOSPC, EDQUOT, EACCES, EPERM, EROFS, EIO, ESTALE and their kind.
-    OptionError
-        On ENOTDIR, EEXIST and ENAMETOOLONG: the path itself cannot be.
-    """
-    try:
-        yield
-    except OSError as fault:
-        if isinstance(fault, GraphPartError) or fault.errno not in {**_HINTS, **_MISTAKES}:
-            raise
-        # not `strerror`, where pyarrow says more than what happened
-        what, file = os.strerror(fault.errno), os.fsdecode(fault.filename) if fault.filename is not None else None
-        if fault.errno in _MISTAKES:
-            raise OptionError(what, file=file, hint=_MISTAKES[fault.errno]) from fault
-        raise EnvironmentFaultError(what, file=file, hint=_HINTS[fault.errno]) from fault

@@ -5,11 +5,14 @@ Files are read in pieces, so that the memory is that of one piece.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from daskgraphpart.remote.url import Url
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.files import open_for_reading
+
+if TYPE_CHECKING:
+    from daskgraphpart.storage.paths import FilePath
 
 ALGORITHM = "xxh3-128"
 PIECE_NBYTES = 4 << 20
@@ -23,33 +26,16 @@ class FileChecksum:
     digest: str
 
 
-def hash_file(path: str, _: None = None) -> FileChecksum:
+def hash_file(path: FilePath, _: None = None) -> FileChecksum:
     """Read a file and return its size and checksum; the task of passes that hash files."""
     import xxhash
 
-    if isinstance(path, Url):
-        return _hash_remote(path)
-    state, buffer, done = xxhash.xxh3_128(), memoryview(bytearray(PIECE_NBYTES)), 0
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with naming(path):
-            while count := os.preadv(fd, [buffer], done):
-                state.update(buffer[:count])
-                done += count
-    finally:
-        os.close(fd)
+    state, done = xxhash.xxh3_128(), 0
+    with attach_path_to_error(path), open_for_reading(path) as file:
+        while content := file.read(PIECE_NBYTES):
+            state.update(content)
+            done += len(content)
     return FileChecksum(done, state.hexdigest())
-
-
-def _hash_remote(url: Url) -> FileChecksum:
-    import xxhash
-
-    from daskgraphpart.remote.store import read_range, size_of
-
-    state, size = xxhash.xxh3_128(), size_of(url)
-    for start in range(0, size, PIECE_NBYTES):
-        state.update(read_range(url, start, min(start + PIECE_NBYTES, size)))
-    return FileChecksum(size, state.hexdigest())
 
 
 def hash_bytes(content: bytes) -> FileChecksum:

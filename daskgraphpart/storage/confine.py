@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from daskgraphpart.remote.url import Url
+from upath import UPath
+
+if TYPE_CHECKING:
+    from daskgraphpart.storage.paths import AnyPath
 
 
-def leads_outside(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> str | None:
-    """Tell where a path leads that leaves a directory.
-
-    Parameters
-    ----------
-    path : path
-        Absolute, or relative to the working directory; need not exist.
-    directory : path
-        What must hold it, at any depth.
-
-    Returns
-    -------
-    str or None
-        The path with links, ``.`` and ``..`` resolved; None if it stays inside.
-    """
-    if isinstance(directory, Url) or isinstance(path, Url):
-        inside = isinstance(path, Url) and isinstance(directory, Url) and path.startswith(f"{directory}/")
-        return None if inside else os.fspath(path)
+def leads_outside(path: AnyPath, directory: AnyPath) -> str | None:
+    """Return where a path leads, links and ``..`` resolved, if that is not in a directory; None if it is."""
+    if isinstance(directory, UPath) or isinstance(path, UPath):
+        return None if str(path).startswith(f"{str(directory).rstrip('/')}/") else str(path)
     try:
         real, root = os.path.realpath(path), os.path.realpath(directory)
     except ValueError:  # a NUL in the name: there is no such file anywhere

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from daskgraphpart.errors import EnvironmentFaultError
-from daskgraphpart.storage.atomic import naming
 from daskgraphpart.storage.checksums import PIECE_NBYTES, FileChecksum, hash_file
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import write_exactly
 
 
@@ -45,7 +45,7 @@ def copy_checked(source: str, target: str, expected: FileChecksum) -> None:
                 write_exactly(to, buffer[:count], done, target)
                 done += count
         finally:
-            with naming(target):
+            with attach_path_to_error(target):
                 os.close(to)  # network file systems tell of a full disk as late as here
     finally:
         os.close(fd)
@@ -69,5 +69,5 @@ def is_copied(target: str, expected: FileChecksum) -> bool:
 
 
 def _read(fd: int, buffer: memoryview, offset: int, path: str) -> int:
-    with naming(path):
+    with attach_path_to_error(path):
         return os.preadv(fd, [buffer], offset)

@@ -1,4 +1,4 @@
-"""Questions about files that may be local or in a store, and opening them; local ones are asked the system directly."""
+"""Ask about and open files that may be local or in a store; local ones are asked of the system directly."""
 
 from __future__ import annotations
 
@@ -6,64 +6,65 @@ import io
 import os
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from daskgraphpart.remote.url import Url
+from upath import UPath
+
+from daskgraphpart.storage.stores import StoreFile, kind_of, list_directory, read_range, size_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from daskgraphpart.storage.paths import AnyPath, Location
 
 BUFFER_NBYTES = 64 << 10
 """Bytes that are read of a remote file at least: headers come with one request."""
 
 
-def is_file(path: str | os.PathLike[str]) -> bool:
+def is_file(path: AnyPath) -> bool:
     """Whether there is a regular file; unlike pathlib's it knows names that are too long."""
-    return path.is_file() if isinstance(path, Url) else os.path.isfile(path)
+    return kind_of(path) == "file" if isinstance(path, UPath) else os.path.isfile(path)
 
 
-def is_directory(path: str | os.PathLike[str]) -> bool:
+def is_directory(path: AnyPath) -> bool:
     """Whether there is a directory."""
-    return path.is_dir() if isinstance(path, Url) else os.path.isdir(path)
+    return kind_of(path) == "directory" if isinstance(path, UPath) else os.path.isdir(path)
 
 
-def file_size(path: str | os.PathLike[str]) -> int:
-    """Bytes of a file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    """
-    return int(path.stat().st_size) if isinstance(path, Url) else os.stat(path).st_size
+def file_size(path: AnyPath) -> int:
+    """Return the bytes of a file; a `FileNotFoundError` if there is none."""
+    return size_of(path) if isinstance(path, UPath) else os.stat(path).st_size
 
 
-def file_sizes_in(directory: Path | Url) -> dict[str, int]:
-    """Bytes of the files directly in a directory, by name."""
-    if isinstance(directory, Url):
-        from daskgraphpart.remote.store import list_files
+def list_names(directory: Location) -> list[str]:
+    """Return the names of what is in a directory, sorted; none if a store has no such directory."""
+    return sorted(list_directory(directory) if isinstance(directory, UPath) else os.listdir(directory))
 
-        return list_files(directory)
+
+def file_sizes_in(directory: Location) -> dict[str, int]:
+    """Return the bytes of the files directly in a directory, by name."""
+    if isinstance(directory, UPath):
+        return {name: size for name, size in list_directory(directory).items() if size is not None}
     return {path.name: path.stat().st_size for path in directory.iterdir() if path.is_file()}
 
 
-def open_for_reading(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading bytes."""
-    if isinstance(path, Url):
-        from daskgraphpart.remote.range_file import RangeFile
+def read_file(path: AnyPath) -> bytes:
+    """Read all of a small file."""
+    if isinstance(path, UPath):
+        return read_range(path, 0, size_of(path))
+    with open(path, "rb") as file:
+        return file.read()
 
-        return cast("BinaryIO", io.BufferedReader(RangeFile(path), BUFFER_NBYTES))
+
+def open_for_reading(path: AnyPath) -> BinaryIO:
+    """Open a file for reading bytes."""
+    if isinstance(path, UPath):
+        return cast("BinaryIO", io.BufferedReader(StoreFile(path), BUFFER_NBYTES))
     return open(path, "rb")
 
 
 def size_of_open(file: BinaryIO) -> int:
-    """Bytes of a file that `open_for_reading` has opened."""
+    """Return the bytes of a file that `open_for_reading` has opened."""
     size: int | None = getattr(getattr(file, "raw", None), "size", None)
     return os.fstat(file.fileno()).st_size if size is None else size
 
 
-def parquet_source(path: str | Path) -> object:
+def parquet_source(path: AnyPath) -> object:
     """Return what pyarrow opens as a parquet file."""
-    if isinstance(path, Url):
-        from daskgraphpart.remote.range_file import RangeFile
-
-        return RangeFile(path)
-    return path
+    return StoreFile(path) if isinstance(path, UPath) else path

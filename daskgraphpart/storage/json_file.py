@@ -10,12 +10,12 @@ import json
 import reprlib
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.storage.atomic import naming
-from daskgraphpart.storage.files import file_size
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.files import file_size, read_file
 
 if TYPE_CHECKING:
     from daskgraphpart.errors import GraphPartError
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 MOST_BYTES = 1 << 28
 MOST_LEVELS = 100
@@ -33,7 +33,7 @@ def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, A
 
     Parameters
     ----------
-    path : Path or Url
+    path : Path or UPath
         A regular file.
     error : type of GraphPartError
         What is raised.
@@ -54,8 +54,8 @@ def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, A
             "too large to be read as JSON", file=str(path), expected=f"at most {MOST_BYTES:,} bytes", found=f"{size:,}"
         )
     try:
-        with naming(path):
-            text = path.read_bytes().decode("utf-8")
+        with attach_path_to_error(path):
+            text = read_file(path).decode("utf-8")
     except UnicodeDecodeError as fault:
         hint = "save it as UTF-8 without a byte-order mark"
         raise error("not UTF-8 text", file=str(path), found=str(fault), hint=hint) from fault

@@ -16,7 +16,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OutputLockedError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import write_exactly
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class DirectoryLock:
         self.notes = {**self.notes, **notes, "host": socket.gethostname(), "pid": os.getpid()}
         content = json.dumps(self.notes).encode() + b"\n"
         write_exactly(self._fd, memoryview(content), 0, str(self.path))
-        with naming(self.path):
+        with attach_path_to_error(self.path):
             os.ftruncate(self._fd, len(content))
 
     def release(self, keep_notes: bool = False) -> None:
@@ -118,7 +118,7 @@ def _lock(path: Path) -> int:
 
 def _read_notes(fd: int, path: Path) -> dict[str, Any]:
     try:
-        with naming(path):
+        with attach_path_to_error(path):
             notes = json.loads(os.pread(fd, 1 << 16, 0).split(b"\n")[0])
     except ValueError:  # empty, or cut short by a kill
         return {}

@@ -15,18 +15,29 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BytesIO
 from tokenize import TokenError
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from upath import UPath
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
-from daskgraphpart.remote.url import Url
-from daskgraphpart.storage.atomic import naming, whole_file
+from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
+from daskgraphpart.storage.paths import to_key
+from daskgraphpart.storage.stores import read_range, read_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import BinaryIO
+
+    from daskgraphpart.storage.paths import AnyPath, FilePath
+
+MAX_GAP_NBYTES = 128 << 10
+"""Bytes between two rows of a remote file that are rather read than skipped."""
+MAX_REQUEST_NBYTES = 8 << 20
+MAX_REQUESTS = 8
+"""Requests at one time."""
 
 MOST_AXES = 32
 MOST_NBYTES = 1 << 62
@@ -40,21 +51,9 @@ _NOT_NPY = (
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """An array of rows at a byte offset of a file.
+    """An array at a byte offset of a file, in C order; the first axis of its shape counts the rows."""
 
-    Parameters
-    ----------
-    path : str
-        The file.
-    offset : int
-        Byte at which the first row begins.
-    dtype : numpy.dtype
-        Dtype of the elements.
-    shape : tuple of int
-        Shape in C order; the first axis counts the rows.
-    """
-
-    path: str
+    path: FilePath
     offset: int
     dtype: np.dtype
     shape: tuple[int, ...]
@@ -74,18 +73,12 @@ class Region:
         """Bytes of all rows."""
         return self.num_rows * self.row_nbytes
 
-    def moved(self, path: str | os.PathLike[str]) -> Region:
+    def moved(self, path: AnyPath) -> Region:
         """Return the same region of another file (the temporary name of this one, say)."""
-        return replace(self, path=os.fspath(path))
+        return replace(self, path=to_key(path))
 
     def read(self, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Read rows ``[start, stop)`` into a new array.
-
-        Raises
-        ------
-        InputFileError
-            If the file ends before the rows do.
-        """
+        """Read rows ``[start, stop)`` into a new array; an `InputFileError` if the file ends before they do."""
         stop = self.num_rows if stop is None else stop
         rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
         self.read_into(rows, start)
@@ -93,20 +86,21 @@ class Region:
 
     def read_into(self, rows: np.ndarray, start: int) -> None:
         """Fill the C-contiguous array `rows` from row `start` on."""
-        if isinstance(self.path, Url):
-            from daskgraphpart.remote.rows import fill
-
-            fill(self.path, self.offset + start * self.row_nbytes, rows)
+        buffer, offset = _as_bytes(rows), self.offset + start * self.row_nbytes
+        if isinstance(self.path, UPath):
+            for first in range(0, len(buffer), MAX_REQUEST_NBYTES):
+                stop = min(first + MAX_REQUEST_NBYTES, len(buffer))
+                buffer[first:stop] = read_range(self.path, offset + first, offset + stop)
             return
-        fd = _open(self.path, os.O_RDONLY)
+        fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            _read_exactly(fd, _as_bytes(rows), self.offset + start * self.row_nbytes, self.path)
+            _read_exactly(fd, buffer, offset, self.path)
         finally:
             os.close(fd)
 
     def write(self, rows: np.ndarray, start: int) -> None:
         """Write `rows` from row `start` on; the file must exist."""
-        fd = _open(self.path, os.O_WRONLY)
+        fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
         try:
             content = _as_bytes(np.ascontiguousarray(rows, self.dtype))
             write_exactly(fd, content, self.offset + start * self.row_nbytes, self.path)
@@ -116,30 +110,80 @@ class Region:
     def memmap(self) -> np.ndarray:
         """Return the rows as a read-only memory map, whatever their alignment.
 
-        Those of a remote file are a `RemoteRows`: rows are taken from it likewise, and read when they are.
+        Those of a remote file are `RemoteRows`: taken likewise, and read when they are.
         """
         if self.nbytes == 0:
             return np.empty(self.shape, self.dtype)
-        if isinstance(self.path, Url):
-            from daskgraphpart.remote.rows import RemoteRows
-
-            return cast("np.ndarray", RemoteRows(self.path, self.offset, self.dtype, self.shape))
+        if isinstance(self.path, UPath):
+            return cast("np.ndarray", RemoteRows(self))
         return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Read the rows of these numbers, in any order, and no more than what lies around them."""
-        mapped = self.memmap()
+        if isinstance(self.path, UPath):
+            return _take_remote(self.path, self, np.asarray(rows))
         # numpy is slower in taking from a map than from an array
-        taken: np.ndarray = (mapped if isinstance(self.path, Url) else np.asarray(mapped))[rows]
+        taken: np.ndarray = np.asarray(self.memmap())[rows]
         return taken
+
+
+class RemoteRows:
+    """Rows of a region in a store, read when they are indexed, as numpy and dask index an array."""
+
+    def __init__(self, region: Region) -> None:
+        self.region, self.dtype, self.shape, self.ndim = region, region.dtype, region.shape, len(region.shape)
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        return str(self.region.path), self.region.offset, self.dtype.str, self.shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Read all rows."""
+        return self.region.read().astype(dtype or self.dtype, copy=False)
+
+    def __getitem__(self, where: Any) -> np.ndarray:
+        """Read rows: a slice, an integer, or an array of integers or of bools; further axes are taken from these."""
+        first, *rest = where if isinstance(where, tuple) else (where,)
+        if isinstance(first, slice):
+            start, stop, step = first.indices(len(self))
+            if step != 1:
+                return self[(np.arange(start, stop, step), *rest)]
+            return self.region.read(start, max(start, stop))[(slice(None), *rest)]
+        ids = np.asarray(first)
+        rows = self.region.take(np.flatnonzero(ids) if ids.dtype == np.bool_ else ids)
+        return rows[(slice(None),) * ids.ndim + tuple(rest)] if rest else rows
+
+
+def _take_remote(path: UPath, region: Region, rows: np.ndarray) -> np.ndarray:
+    """Read rows of a file in a store; those that lie near each other come with one request."""
+    if rows.size and not 0 <= rows.min() <= rows.max() < region.num_rows:
+        raise IndexError(f"row out of range [0, {region.num_rows})")
+    wanted, inverse = np.unique(rows, return_inverse=True)
+    taken = np.empty((wanted.size, *region.shape[1:]), region.dtype)
+    if taken.size:
+        gap, limit = (max(1, nbytes // region.row_nbytes) for nbytes in (MAX_GAP_NBYTES, MAX_REQUEST_NBYTES))
+        # a request ends where the gap is wide, and at every multiple of `limit` rows
+        cuts = np.flatnonzero((np.diff(wanted) > gap) | (np.diff(wanted // limit) > 0)) + 1
+        firsts, stops = np.append(0, cuts), np.append(cuts, wanted.size)
+        for begin in range(0, firsts.size, MAX_REQUESTS):
+            of_batch = slice(begin, begin + MAX_REQUESTS)
+            first, stop = firsts[of_batch], stops[of_batch]
+            starts, ends = (region.offset + ids * region.row_nbytes for ids in (wanted[first], wanted[stop - 1] + 1))
+            contents = read_ranges(path, starts.tolist(), ends.tolist())
+            for low, high, content in zip(first.tolist(), stop.tolist(), contents, strict=True):
+                span = np.frombuffer(content, region.dtype).reshape(-1, *region.shape[1:])
+                taken[low:high] = span[wanted[low:high] - wanted[low]]
+    return taken[inverse].reshape(*rows.shape, *region.shape[1:])
 
 
 def create_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
     """Create a sparse npy file of that shape and return the region of its rows."""
     dtype = np.dtype(dtype)
-    with naming(path), open(path, "wb") as file:
+    with attach_path_to_error(path), open(path, "wb") as file:
         _write_npy_header(file, dtype, shape)
-        region = Region(os.fspath(path), file.tell(), dtype, shape)
+        region = Region(to_key(path), file.tell(), dtype, shape)
         file.truncate(region.offset + region.nbytes)
     return region
 
@@ -151,7 +195,7 @@ def create_mapped_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shap
     """
     region = create_npy(path, dtype, shape)
     if region.nbytes:
-        with naming(region.path), open(region.path, "r+b") as file:
+        with attach_path_to_error(region.path), open(region.path, "r+b") as file:
             os.posix_fallocate(file.fileno(), region.offset, region.nbytes)
     return region
 
@@ -172,7 +216,7 @@ def npy_region(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tupl
     """Return the region of the rows of the file that `create_npy` makes, without making it."""
     header = BytesIO()
     _write_npy_header(header, np.dtype(dtype), shape)
-    return Region(os.fspath(path), header.tell(), np.dtype(dtype), shape)
+    return Region(to_key(path), header.tell(), np.dtype(dtype), shape)
 
 
 def create_files(regions: Iterable[Region]) -> None:
@@ -197,7 +241,7 @@ _PARSING = threading.Lock()
 _MOST_COLLISIONS = 100
 
 
-def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
+def read_npy_header(path: AnyPath) -> NpyHeader:
     """Read and check the header of an npy file.
 
     Raises
@@ -207,10 +251,10 @@ def read_npy_header(path: str | os.PathLike[str]) -> NpyHeader:
     InputFileError
         If it is not an npy file, does not hold plain numbers in rows, or is shorter than its header says.
     """
-    name = os.fspath(path)
-    if not isinstance(name, Url) and not is_file(name):  # opening a remote file tells whether it is there
+    name = to_key(path)
+    if not isinstance(name, UPath) and not is_file(name):  # opening a remote file tells whether it is there
         raise InputFileNotFoundError("no such file", file=name)
-    with naming(name), open_for_reading(name) as file:
+    with attach_path_to_error(name), open_for_reading(name) as file:
         size = size_of_open(file)
         # the whole header, and no more: numpy would allocate what its length says
         head = io.BytesIO(file.read(MOST_NPY_HEADER))
@@ -310,18 +354,18 @@ def _shortened(shape: tuple[int, ...]) -> str:
     return text if len(text) < 200 else f"{text[:200]}..."
 
 
-def open_npy(path: str | os.PathLike[str]) -> Region:
+def open_npy(path: AnyPath) -> Region:
     """Read the header of an npy file in C order and return the region of its rows; raises as `read_npy_header`."""
     header = read_npy_header(path)
     if header.is_fortran:
-        raise InputFileError("npy array is in Fortran order", file=os.fspath(path), hint="save it in C order")
-    return Region(os.fspath(path), header.offset, header.dtype, header.shape)
+        raise InputFileError("npy array is in Fortran order", file=path, hint="save it in C order")
+    return Region(to_key(path), header.offset, header.dtype, header.shape)
 
 
 def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
     """Write all of `content` at a byte offset of the open file `path`, which errors name."""
     done = 0
-    with naming(path):
+    with attach_path_to_error(path):
         while done < len(content):
             done += os.pwrite(fd, content[done : done + _MAX_IO], offset + done)
 
@@ -332,7 +376,7 @@ _MAX_IO = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
 def _read_exactly(fd: int, buffer: memoryview, offset: int, path: str) -> None:
     done = 0
     while done < len(buffer):
-        with naming(path):
+        with attach_path_to_error(path):
             count = os.preadv(fd, [buffer[done : done + _MAX_IO]], offset + done)
         if count == 0:
             raise InputFileError(
@@ -346,7 +390,3 @@ def _read_exactly(fd: int, buffer: memoryview, offset: int, path: str) -> None:
 
 def _as_bytes(rows: np.ndarray) -> memoryview:
     return memoryview(rows.reshape(-1).view(np.uint8).data) if rows.size else memoryview(b"")
-
-
-def _open(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.atomic import naming, whole_directory
+from daskgraphpart.storage.atomic import whole_directory
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.json_file import read_json_object
 
 
@@ -47,7 +48,7 @@ def read_rows_array(path: str | Path, start: int, stop: int) -> np.ndarray:
     """Read rows ``[start, stop)`` of a zarr array."""
     import zarr
 
-    with naming(path):
+    with attach_path_to_error(path):
         return np.ascontiguousarray(zarr.open_array(str(path), mode="r")[start:stop])
 
 

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
-from daskgraphpart.remote.store import remembered_listings
 from daskgraphpart.storage.checksums import hash_file
+from daskgraphpart.storage.files import file_size, is_directory, is_file
+from daskgraphpart.storage.paths import to_key
+from daskgraphpart.storage.stores import cached_listings
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.manifest import Manifest
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 QUICK_FILE_NBYTES = 1 << 20
 """Largest file whose checksum a quick check computes."""
@@ -40,19 +42,23 @@ def manifest_of(config: Location, graph_name: str | None) -> Manifest | None:
     LayoutError
         If there is one that cannot be read.
     """
-    path = find_manifest(config if config.is_dir() else config.parent, graph_name)
+    path = find_manifest(config if is_directory(config) else config.parent, graph_name)
     return None if path is None else read_manifest(path)
 
 
-@remembered_listings()
 def size_findings(manifest: Manifest) -> list[Finding]:
     """Files that are missing, or of another size than the manifest says."""
+    with cached_listings(manifest.path):
+        return _size_findings(manifest)
+
+
+def _size_findings(manifest: Manifest) -> list[Finding]:
     findings = []
     for name, expected in (manifest.files or {}).items():
         path = manifest.path.parent / name
-        if not path.is_file():
+        if not is_file(path):
             findings.append(Finding("files", name, "file is missing", _part(name)))
-        elif (size := path.stat().st_size) != expected.nbytes:
+        elif (size := file_size(path)) != expected.nbytes:
             findings.append(
                 Finding(
                     "files",
@@ -89,7 +95,7 @@ def checksum_findings(manifest: Manifest, runner: Runner, *, quick: bool = False
         names.append(name)
     names.reverse()  # the largest first, so that no worker is left with one at the end
     assert manifest.files is not None or not names
-    paths = [str(manifest.path.parent / name) for name in names]
+    paths = [to_key(manifest.path.parent / name) for name in names]
     sizes = [manifest.files[name].nbytes for name in names] if manifest.files else []
     digests = runner.run(Pass("verify-checksums", hash_file, paths, None, sizes))
     findings = [
@@ -102,12 +108,12 @@ def checksum_findings(manifest: Manifest, runner: Runner, *, quick: bool = False
     return Checked(findings, len(names))
 
 
-@remembered_listings()
 def _sizes_agree(manifest: Manifest) -> set[str]:
     """Files that are there and have the size they should have."""
     paths = {name: manifest.path.parent / name for name in manifest.files or {}}
-    there = [name for name, path in paths.items() if path.is_file()]
-    return {name for name in there if manifest.files and paths[name].stat().st_size == manifest.files[name].nbytes}
+    with cached_listings(manifest.path):
+        there = {name: file_size(path) for name, path in paths.items() if is_file(path)}
+    return {name for name, size in there.items() if manifest.files and size == manifest.files[name].nbytes}
 
 
 def option_findings(manifest: Manifest, config_hops: int, num_halo: list[int]) -> list[Finding]:

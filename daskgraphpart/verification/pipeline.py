@@ -22,7 +22,8 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config import find_config
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
-from daskgraphpart.remote.url import located
+from daskgraphpart.storage.files import is_directory, is_file, read_file
+from daskgraphpart.storage.paths import resolve_path, to_key
 from daskgraphpart.verification.align import aligned, type_findings
 from daskgraphpart.verification.checksums import (
     checksum_findings,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.manifest import Manifest
-    from daskgraphpart.remote.url import Location
+    from daskgraphpart.storage.paths import Location
 
 NO_CHECKSUMS = "no checksums: there is no manifest that has them"
 NO_ORIGINALS = (
@@ -142,7 +143,7 @@ def verify_checksums(
         If there are no partitions at that path, or they have no checksums: DGL's own tools write none.
     """
     config = _existing(out_dir, storage_options)
-    name = None if config.is_dir() else _graph_name(config)
+    name = None if is_directory(config) else _graph_name(config)
     manifest = require_checksums(manifest_of(config, name), str(out_dir))
     findings = size_findings(manifest)
     with _runner(resources, progress) as runner:
@@ -185,7 +186,7 @@ class _Verification:
         graph = aligned(self.graph, self.parts)
         findings += config_findings(graph.schema, self.parts)
         originals = self.manifest is not None or has_originals(self.parts)
-        opening = Opening(str(self.parts.path), uuid.uuid4().hex)
+        opening = Opening(to_key(self.parts.path), uuid.uuid4().hex)
         config = HeaderConfig(opening, graph.schema, originals)
         numbers = list(range(self.parts.num_parts))
         for found in self.runner.run(Pass("verify-headers", verify_headers, numbers, config, [1] * len(numbers))):
@@ -205,8 +206,8 @@ def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None
     try:
         return find_config(out_dir, options)
     except LayoutError:
-        directory = located(out_dir, options)
-        if not (directory / "part0/graph.dgl").exists():
+        directory = resolve_path(out_dir, options)
+        if not is_file(directory / "part0/graph.dgl"):
             raise
         return directory
 
@@ -214,7 +215,7 @@ def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None
 def _layout_finding(error: LayoutError, config: Location) -> Finding:
     place = f"{error.place}: " if error.place else ""
     return Finding(
-        "layout", Path(error.file or config).name, place + error.what,
+        "layout", Path(error.file or str(config)).name, place + error.what,
         expected=None if error.expected is None else str(error.expected),
         found=None if error.found is None else str(error.found),
     )  # fmt: skip
@@ -223,7 +224,7 @@ def _layout_finding(error: LayoutError, config: Location) -> Finding:
 def _missing_files(config: Location) -> list[Finding]:
     """Files that the manifest lists and that are not as they were, where the config cannot be used."""
     try:
-        manifest = manifest_of(config, None if config.is_dir() else _graph_name(config))
+        manifest = manifest_of(config, None if is_directory(config) else _graph_name(config))
     except LayoutError:
         return []
     return size_findings(manifest) if manifest else []
@@ -232,7 +233,7 @@ def _missing_files(config: Location) -> list[Finding]:
 def _graph_name(config: Location) -> str | None:
     """Name of the graph, by which the manifest is called; None if a damaged config does not tell."""
     try:
-        name = json.loads(config.read_text(encoding="utf-8")).get("graph_name")
+        name = json.loads(read_file(config).decode("utf-8")).get("graph_name")
     except EnvironmentFaultError:
         raise  # a store that fails tells nothing of the config
     except (ValueError, OSError, AttributeError):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -13,8 +9,8 @@ import numpy as np
 import pytest
 from commands import call
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
+from upath import UPath
 
-import daskgraphpart.remote.upload as uploading
 from daskgraphpart import (
     DispatchOptions,
     detect_resources,
@@ -32,7 +28,7 @@ from daskgraphpart.errors import (
     OutputExistsError,
     ResumeError,
 )
-from daskgraphpart.remote.url import Url
+from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +56,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_partitions_made_in_s3_are_those_made_in_files(form: str, s3: S3, local: Path, tmp_path: Path) -> None:
     copy_in(local / form, s3.files, URL_IN)
     outcome = run(URL_IN, URL_OUT, tmp_path / "work", storage_options=s3.options)
-    assert outcome.config_path == f"{URL_OUT}/shop.json"
+    assert str(outcome.config_path) == f"{URL_OUT}/shop.json"
     assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
     assert s3.unfinished_uploads("bucket") == []
     assert list((tmp_path / "work").iterdir()) == []
@@ -193,9 +189,9 @@ def test_a_server_that_is_not_there_is_one_error(s3: S3) -> None:
 def test_input_that_is_cut_off_is_one_error(name: str, s3: S3, local: Path, tmp_path: Path) -> None:
     copy_in(local / "csv", s3.files, URL_IN)
     graph = read_chunked(URL_IN, storage_options=s3.options)
-    path = next(f.path for f in graph.files if f.path.endswith(name.rpartition(".")[2]))
-    content = s3.files.cat_file(path)
-    s3.files.pipe_file(path, content[: len(content) // 2])
+    path = next(f.path for f in graph.files if f.path.suffix == name[name.rindex(".") :])
+    content = s3.files.cat_file(path.path)
+    s3.files.pipe_file(path.path, content[: len(content) // 2])
     with pytest.raises(InputFileError, match=r"s3://bucket/graph.*(truncated|too early|changed|another number)"):
         run(graph, URL_OUT, tmp_path / "work", storage_options=s3.options)
     assert contents_of(s3.files, URL_OUT) == {}
@@ -264,14 +260,12 @@ def test_a_file_that_vanished_between_two_runs_is_an_error(
 
 
 def test_a_large_file_is_sent_in_parts(s3: S3, tmp_path: Path) -> None:
-    content = np.random.default_rng(0).bytes(2 * uploading.WHOLE_NBYTES + 12_345)
+    content = np.random.default_rng(0).bytes(2 * SEND_NBYTES + 12_345)
     (tmp_path / "large").write_bytes(content)
-    url = Url("s3://bucket/large", s3.options)
-    assert uploading.upload_file(str(tmp_path / "large"), url, str(tmp_path / "note")) == len(content)
+    assert upload_file(str(tmp_path / "large"), UPath("s3://bucket/large", **s3.options)) == len(content)
     assert s3.files.cat_file("s3://bucket/large") == content
     assert "-" in s3.files.info("s3://bucket/large")["ETag"], "the tag of an upload in parts"
     assert s3.unfinished_uploads("bucket") == []
-    assert not (tmp_path / "note").exists()
 
 
 def test_a_large_file_that_fails_leaves_nothing_and_the_uploads_of_others(
@@ -280,7 +274,7 @@ def test_a_large_file_that_fails_leaves_nothing_and_the_uploads_of_others(
     import s3fs
 
     s3.files.call_s3("create_multipart_upload", Bucket="bucket", Key="of somebody else")
-    (tmp_path / "large").write_bytes(bytes(3 * uploading.WHOLE_NBYTES))
+    (tmp_path / "large").write_bytes(bytes(3 * SEND_NBYTES))
     send = s3fs.S3File._upload_chunk
 
     def failing(self: Any, final: bool = False) -> Any:
@@ -290,52 +284,9 @@ def test_a_large_file_that_fails_leaves_nothing_and_the_uploads_of_others(
 
     monkeypatch.setattr(s3fs.S3File, "_upload_chunk", failing)
     with pytest.raises(EnvironmentFaultError, match="cable"):
-        uploading.upload_file(str(tmp_path / "large"), Url("s3://bucket/large", s3.options), str(tmp_path / "note"))
+        upload_file(str(tmp_path / "large"), UPath("s3://bucket/large", **s3.options))
     assert s3.unfinished_uploads("bucket") == ["of somebody else"]
     assert s3.files.find("s3://bucket") == []
-
-
-def test_an_upload_that_a_killed_process_left_is_given_up(s3: S3, tmp_path: Path) -> None:
-    for key in ("of somebody else", "large"):
-        upload = s3.files.call_s3("create_multipart_upload", Bucket="bucket", Key=key)
-    note = tmp_path / "note"
-    for _ in range(2):  # one that is gone already does no harm
-        note.write_text(json.dumps({"bucket": "bucket", "key": "large", "upload": upload["UploadId"]}))
-        (tmp_path / "large").write_bytes(b"small")
-        uploading.upload_file(str(tmp_path / "large"), Url("s3://bucket/large", s3.options), str(note))
-        assert s3.unfinished_uploads("bucket") == ["of somebody else"]
-        assert not note.exists()
-
-
-KILLED = """
-import json, os, signal, sys
-import s3fs
-from daskgraphpart.remote.upload import upload_file
-from daskgraphpart.remote.url import Url
-
-send = s3fs.S3File._upload_chunk
-
-def dying(self, final=False):
-    if len(self.parts) == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return send(self, final)
-
-s3fs.S3File._upload_chunk = dying
-upload_file(sys.argv[1], Url("s3://bucket/large", json.loads(sys.argv[3])), sys.argv[2])
-"""
-
-
-def test_a_process_that_is_killed_while_it_sends_leaves_what_the_next_one_removes(s3: S3, tmp_path: Path) -> None:
-    content, note = np.random.default_rng(0).bytes(3 * uploading.WHOLE_NBYTES), tmp_path / "note"
-    (tmp_path / "large").write_bytes(content)
-    arguments = (str(tmp_path / "large"), str(note))
-    died = subprocess.run([sys.executable, "-c", KILLED, *arguments, json.dumps(s3.options)], check=False, timeout=120)
-    assert died.returncode == -signal.SIGKILL
-    assert s3.unfinished_uploads("bucket") == ["large"] and note.exists()
-    assert s3.files.find("s3://bucket") == []
-    uploading.upload_file(arguments[0], Url("s3://bucket/large", s3.options), arguments[1])
-    assert s3.unfinished_uploads("bucket") == [] and not note.exists()
-    assert s3.files.cat_file("s3://bucket/large") == content
 
 
 def test_only_partitions_are_replaced(s3: S3, local: Path, tmp_path: Path) -> None:

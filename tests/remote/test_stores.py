@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import pickle
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fsspec
 import numpy as np
 import pytest
 from commands import call
 from hypothesis import given
 from hypothesis import strategies as st
 from remote_stores import contents_of, copy_in, local_contents, make_graph
+from upath import UPath
 
 from daskgraphpart import (
     DispatchOptions,
@@ -26,14 +28,13 @@ from daskgraphpart import (
 )
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.load import load_partition_book
-from daskgraphpart.remote.range_file import RangeFile
-from daskgraphpart.remote.rows import JoinedRows, RemoteRows
-from daskgraphpart.remote.url import Url, local_path, located
+from daskgraphpart.storage import region as region_module
+from daskgraphpart.storage.paths import join_path, require_local, resolve_path, to_path
+from daskgraphpart.storage.region import Region, RemoteRows
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
 
-NAMES = st.text(st.sampled_from("ab.-_ %"), min_size=1, max_size=5).filter(lambda name: name.strip(". "))
 SECRET = {"unused_secret_key": "hunter2"}
 RESOURCES = ("--memory", "200MB", "--quiet")
 
@@ -49,73 +50,76 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---------------------------------------------------------------------------------------------------------------- names
 
 
-@given(st.lists(NAMES, min_size=1, max_size=5), NAMES)
-def test_a_url_has_the_names_of_a_path(names: list[str], more: str) -> None:
-    url, path = Url("s3://bucket/" + "/".join(names)), PurePosixPath("/bucket", *names)
-    for found, expected in ((url, path), (url / more, path / more), (url.with_name(more), path.with_name(more))):
-        assert found.name == expected.name and found.suffix == expected.suffix
-        assert f"s3:/{expected}" == found
-        assert f"s3:/{expected.parent}" == found.parent
-        assert [f"s3:/{parent}" for parent in expected.parents][:-1] == list(found.parents)
-
-
-@given(NAMES)
-def test_a_url_keeps_its_options_and_does_not_show_them(name: str) -> None:
-    url = Url(f"s3://bucket/{name}", SECRET)
-    for same in (str(url), url / "x", url.parent, url.container, pickle.loads(pickle.dumps(url)), located(url)):
-        assert same.options == SECRET
+def test_a_url_keeps_its_options_and_does_not_show_them() -> None:
+    url = resolve_path("S3://bucket/graph/", SECRET)
+    assert isinstance(url, UPath) and str(url) == "s3://bucket/graph"
+    for same in (url, url / "x", url.parent, pickle.loads(pickle.dumps(url)), resolve_path(url), to_path(url)):
+        assert isinstance(same, UPath) and same.storage_options.items() >= SECRET.items()
         assert "hunter2" not in repr(same) + f"{same}"
-    assert url == f"s3://bucket/{name}" and {url: 1}[f"s3://bucket/{name}"] == 1
 
 
-def test_only_stores_of_the_same_kind_get_the_options() -> None:
-    url = Url("s3://bucket/graph", SECRET)
-    assert (url / "s3://other/file").options == SECRET
-    assert (url / "http://other/file").options == {}
-    assert isinstance(url / "/etc/passwd", Path)
+def test_names_in_metadata_are_joined_as_in_a_file_system() -> None:
+    url = resolve_path("s3://bucket/deep/graph", SECRET)
+    for name, expected in [
+        ("a/b", "deep/graph/a/b"),
+        ("./a//b", "deep/graph/a/b"),
+        ("../a", "deep/a"),
+        ("a/..", "deep/graph"),
+    ]:
+        assert str(join_path(url, name)) == f"s3://bucket/{expected}"
+        assert str(join_path(Path("/deep/graph"), name).resolve()) == f"/{expected}"
+    assert "unused_secret_key" in join_path(url, "s3://other/file").storage_options
+    assert "unused_secret_key" not in join_path(url, "memory://other/file").storage_options
+    assert join_path(url, "/etc/passwd") == Path("/etc/passwd")
 
 
 def test_urls_of_files_are_paths(local: Path) -> None:
-    assert located("file:///data/x") == Path("/data/x") == located("local:///data/x") == local_path("/data/x", "it")
+    for url in ("file:///data/x", "local:///data/x", "file://localhost/data/x", "/data/x", UPath("/data/x")):
+        assert resolve_path(url) == Path("/data/x") == require_local(url, "it")
     assert repr(read_chunked(f"file://{local}/graph")) == repr(read_chunked(local / "graph"))
     assert repr(open_partitions(f"file://{local}/out")) == repr(open_partitions(local / "out"))
 
 
-@pytest.mark.parametrize("name", ["s3://", "memory:///", "simplecache::s3://bucket/graph", "nix://bucket/graph"])
-def test_what_is_no_url_of_a_store_is_one_error(name: str) -> None:
-    with pytest.raises(OptionError):
-        read_chunked(name)
+WRONG = ["s3://", "memory:///", "simplecache::s3://bucket/graph", "nix://bucket/graph"]
+UNREADABLE = ["zip://graph.zip", "tar://graph.tar", "dir://graph", "libarchive://graph.7z", "http://127.0.0.1:9/graph"]
+
+
+@pytest.mark.parametrize("name", [*WRONG, *UNREADABLE, "hdfs://host/graph", "ftp://127.0.0.1:9/graph"])
+def test_what_cannot_be_read_is_one_error(
+    name: str, local: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("info", name) in (2, 3)
+    assert capsys.readouterr().err.startswith("error: ")
+    assert call("partition", local / "graph", name, "--num-parts", "2", "--workspace", tmp_path, *RESOURCES) in (2, 3)
+    assert capsys.readouterr().err.startswith("error: ")
+    assert list(tmp_path.iterdir()) == []
 
 
 # ----------------------------------------------------------------------------------------------------------------- rows
 
 
+def remote_region(nbytes_before: int, rows: np.ndarray) -> Region:
+    fsspec.filesystem("memory").pipe_file("/rows", bytes(nbytes_before) + rows.tobytes())
+    return Region(UPath("memory://rows"), nbytes_before, rows.dtype, rows.shape)
+
+
 @given(st.integers(0, 60), st.integers(1, 4), st.data())
 def test_remote_rows_are_taken_like_those_of_an_array(num_rows: int, width: int, data: Any) -> None:
-    import fsspec
-
     rows = np.arange(num_rows * width, dtype="<i4").reshape(num_rows, width)
-    fsspec.filesystem("memory").pipe_file("/rows", b"12345" + rows.tobytes())
-    remote = RemoteRows(Url("memory://rows"), 5, rows.dtype, rows.shape)
-    joined = JoinedRows([remote, remote])
+    remote = RemoteRows(remote_region(5, rows))
     ids = np.array(data.draw(st.lists(st.integers(0, max(0, num_rows - 1)), max_size=9 if num_rows else 0)), np.int64)
     start, stop = data.draw(st.tuples(st.integers(-70, 70), st.integers(-70, 70)))
-    both = np.concatenate([rows, rows])
-    for where in (ids, ids.reshape(-1, 1), slice(start, stop), slice(start, stop, 3), (slice(start, stop), 0)):
-        assert np.array_equal(rows[where], remote[where])
-        assert np.array_equal(both[where], joined[where])
     mask = np.zeros(num_rows, bool)
     mask[ids] = True
-    assert np.array_equal(rows[mask], remote[mask])
+    for where in (ids, ids.reshape(-1, 1), mask, slice(start, stop), slice(start, stop, 3), (slice(start, stop), 0)):
+        assert np.array_equal(rows[where], remote[where])
     assert np.array_equal(rows, np.asarray(remote))
 
 
 def test_rows_far_from_each_other_are_asked_for_alone(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from daskgraphpart.remote import rows as module
-
-    monkeypatch.setattr(module, "GAP_NBYTES", 16)
-    monkeypatch.setattr(module, "PIECE_NBYTES", 64)
-    memory.pipe_file("/rows", np.arange(1000, dtype="<i8").tobytes())
+    monkeypatch.setattr(region_module, "MAX_GAP_NBYTES", 16)
+    monkeypatch.setattr(region_module, "MAX_REQUEST_NBYTES", 64)
+    remote = remote_region(0, np.arange(1000, dtype="<i8"))
     spans, read = [], type(memory).cat_file
 
     def recorded(self: Any, path: str, start: int, end: int) -> bytes:
@@ -124,27 +128,17 @@ def test_rows_far_from_each_other_are_asked_for_alone(memory: Any, monkeypatch: 
         return found
 
     monkeypatch.setattr(type(memory), "cat_file", recorded)
-    remote = RemoteRows(Url("memory://rows"), 0, np.dtype("<i8"), (1000,))
-    assert remote[np.array([900, 3, 1, 500])].tolist() == [900, 3, 1, 500]
-    assert spans == [(1, 4), (500, 501), (900, 901)]
+    assert remote.take(np.array([900, 3, 1, 500])).tolist() == [900, 3, 1, 500]
+    assert sorted(spans) == [(1, 4), (500, 501), (900, 901)]
     spans.clear()
-    assert remote[np.arange(20)].tolist() == list(range(20))
+    assert remote.take(np.arange(20)).tolist() == list(range(20))
     assert max(stop - start for start, stop in spans) <= 8, "a request is bounded"
 
 
 def test_a_file_that_is_too_short_is_an_input_error(memory: Any) -> None:
     memory.pipe_file("/rows", bytes(10))
     with pytest.raises(InputFileError, match=r"memory://rows: file ends too early; .* 16 bytes, found 10"):
-        RemoteRows(Url("memory://rows"), 8, np.dtype("u1"), (8,)).read(0, 8)
-
-
-def test_a_remote_file_is_a_file_object(memory: Any) -> None:
-    content = bytes(range(200))
-    memory.pipe_file("/file", content)
-    with RangeFile(Url("memory://file")) as file:
-        assert content[:7] == file.read(7)
-        assert file.seek(-5, 2) == 195 and file.read(100) == content[195:]
-        assert file.seek(10) == 10 and file.read() == content[10:]
+        Region(UPath("memory://rows"), 8, np.dtype("u1"), (8,)).read(0, 8)
 
 
 # ---------------------------------------------------------------------------------------------------------------- whole

@@ -14,7 +14,7 @@ import numpy as np
 from daskgraphpart.assignment.fill_parts import use_every_part
 from daskgraphpart.engine.malloc import give_memory_back
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +159,7 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
     call_path, result = directory / f"{name}.json", directory / f"{name}.int32"
     call = {**asdict(exported), **asdict(candidate), "result": str(result)}
     call["tolerances"] = candidate.tolerances(exported.tolerances)
-    with naming(call_path):
+    with attach_path_to_error(call_path):
         call_path.write_text(json.dumps(call), encoding="utf-8")
     give_memory_back()  # for the library
     command = [sys.executable, "-m", "daskgraphpart.assignment.libraries.run", str(call_path)]
@@ -173,7 +173,7 @@ def run_library(candidate: Candidate, exported: Exported, directory: Path, name:
             found=f"{how}{': ' + lines[-1] if lines else ''}",
             hint="out of memory if it is signal 9; try --method multilevel, which needs less, or another seed",
         )
-    with naming(result):
+    with attach_path_to_error(result):
         parts: np.ndarray = np.fromfile(result, np.int32)
     result.unlink()
     if parts.shape != (exported.num_nodes,) or parts.min(initial=0) < 0 or parts.max(initial=0) >= exported.num_parts:

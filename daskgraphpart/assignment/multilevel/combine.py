@@ -24,7 +24,7 @@ from daskgraphpart.assignment.multilevel.initial import read_csr, try_starts
 from daskgraphpart.assignment.multilevel.level import Level, create_parts, writable
 from daskgraphpart.assignment.multilevel.move_nodes import restrict
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,7 +170,7 @@ def refine_best(unit: tuple[str, Region], config: FinishConfig) -> tuple[float, 
     """Refine parts of the coarse graph, project them and refine them again; return the overload and the cut."""
     path, region = unit
     num_parts, limits = config.num_parts, np.array(config.limits, np.int64)
-    with naming(path):
+    with attach_path_to_error(path):
         coarse_parts = np.load(path, allow_pickle=False)
     graph = read_csr(config.coarse)
     coarse_parts = oscillate(graph, coarse_parts, num_parts, limits, _times(OSCILLATIONS, config.coarse), config.salt)

@@ -13,7 +13,7 @@ from daskgraphpart.assignment.libraries.call import Candidate, Exported, run_lib
 from daskgraphpart.assignment.multilevel.cluster_nodes import ROWS_PER_READ, isolated_nodes
 from daskgraphpart.assignment.multilevel.in_memory import Csr, refine, settle
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region, create_npy, save_npy
 from daskgraphpart.storage.runs import id_dtype
 
@@ -178,7 +178,7 @@ def number_nodes(_: None, config: tuple[Level, Region]) -> None:
 
 def take_parts(path: Path, parts: Region) -> None:
     """Copy parts from an npy file."""
-    with naming(path):
+    with attach_path_to_error(path):
         best = np.load(path, mmap_mode="r", allow_pickle=False)
     parts.write(best, 0)
 

@@ -12,7 +12,7 @@ from daskgraphpart.assignment.parmetis.place_owners import PartLines, PlaceConfi
 from daskgraphpart.assignment.parmetis.read_columns import count_columns, cut_text
 from daskgraphpart.assignment.parmetis.sizes import choose_sizes
 from daskgraphpart.errors import AssignmentError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def read_stats(path: Path) -> tuple[int, int, int]:
     AssignmentError
         If it does not hold three numbers.
     """
-    with naming(path):
+    with attach_path_to_error(path):
         text = path.read_text(encoding="ascii", errors="replace")
     words = text.split()
     if len(words) != 3 or not all(word.isdecimal() for word in words):

@@ -11,7 +11,7 @@ from daskgraphpart.chunked.read_csv import read_lines
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.kernels.parse_columns import TOO_MANY_COLUMNS, parse_columns
 from daskgraphpart.kernels.parse_ints import MISSING_COLUMN, NOT_INTEGERS, TOO_LARGE, count_lines
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,7 +100,7 @@ def _line_number(block: TextBlock, row: int) -> int:
 
 def count_columns(path: Path) -> int:
     """Count the columns of the first line that is not blank; 0 if there is none."""
-    with naming(path), path.open("rb") as file:
+    with attach_path_to_error(path), path.open("rb") as file:
         for line in file:
             if line.strip():
                 return len(line.split())

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.storage.atomic import naming, temporary_path
+from daskgraphpart.storage.atomic import temporary_path
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -34,6 +35,6 @@ def create_text(path: Path, nbytes: Sequence[int]) -> tuple[Region, list[int]]:
     """
     *offsets, total = accumulate(nbytes, initial=0)
     unfinished = temporary_path(path)
-    with naming(unfinished), open(unfinished, "wb") as file:
+    with attach_path_to_error(unfinished), open(unfinished, "wb") as file:
         file.truncate(total)
     return Region(unfinished, 0, np.dtype(np.uint8), (total,)), offsets

@@ -11,8 +11,8 @@ from daskgraphpart.assignment.parmetis.write_edges import write_edges
 from daskgraphpart.assignment.parmetis.write_nodes import check_weights, weighted_types, write_nodes
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.errors import OutputExistsError
-from daskgraphpart.remote.url import as_path
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
+from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.parmetis.sizes import ParmetisSizes
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.remote.url import Location
     from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.paths import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def claim_files(files: ParmetisFiles, graph: ChunkedGraph, metadata: Location, o
     OutputExistsError
         If a file is there already and may not be replaced, or belongs to the graph.
     """
-    inputs = {as_path(file.path).resolve() for file in graph.files} | {metadata.resolve()}
+    inputs = {to_path(file.path).resolve() for file in graph.files} | {metadata.resolve()}
     for path in files.all:
         if path.resolve() in inputs:
             raise OutputExistsError("this file belongs to the graph", file=str(path), hint="give another directory")

@@ -30,7 +30,7 @@ from daskgraphpart.chunking.edge_lists.staged import (
     stage_features,
 )
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,6 +114,6 @@ def _write_run(config: CollectConfig, unit: ReadUnit, column: int, keys: Keys) -
     # the memory of the unsorted keys is given back with the copy
     run = write_keys(run_path(config.directory, unit.block.index, column), slice_keys(keys, 0, len(keys)))
     region = ids_region(run)
-    with naming(region.path), open(region.path, "wb") as file:
+    with attach_path_to_error(region.path), open(region.path, "wb") as file:
         file.truncate(region.nbytes)
     return run

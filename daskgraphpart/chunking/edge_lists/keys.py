@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.kernels.strings import lower_bounds
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def kind_of(keys: Keys) -> str:
 def write_keys(path: str | os.PathLike[str], keys: Keys) -> KeyFile:
     """Write keys to a new file."""
     name = os.fspath(path)
-    with naming(name), open(name, "wb") as file:
+    with attach_path_to_error(name), open(name, "wb") as file:
         if isinstance(keys, StringKeys):
             file.write(keys.offsets.astype(_INT64, copy=False).data)
             file.write(np.ascontiguousarray(keys.data).data)

@@ -28,7 +28,7 @@ from daskgraphpart.chunking.edge_lists.tables import (
 )
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import GraphPartError, InputFileError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import MOST_NPY_HEADER, Region, parse_npy_header
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def open_npz_table(path: str, wanted: Sequence[str], num_default: int) -> TableF
 
 def open_npy_table(path: str, wanted: Sequence[str], num_default: int) -> TableFile:
     """Open an npy file of shape (rows, columns), or (rows,) for a list of nodes; raises as `open_npz_table`."""
-    with naming(path), open(path, "rb") as file:
+    with attach_path_to_error(path), open(path, "rb") as file:
         array = _read_header(file, "", path, os.fstat(file.fileno()).st_size)
     table = _table(path, NPY, [array], wanted, num_default)
     return replace(table, columns=tuple(replace(column, path=path) for column in table.columns))
@@ -105,7 +105,7 @@ def unpack_arrays(tables: Sequence[TableFile], directory: Path, runner: Runner) 
 def unpack_array(unit: Unpacking, _: None) -> None:
     """Copy one member out of its archive."""
     with (
-        naming(unit.target),
+        attach_path_to_error(unit.target),
         _opened_npz(unit.path) as archive,
         archive.open(unit.member) as source,
         open(unit.target, "wb") as file,

@@ -21,7 +21,7 @@ from daskgraphpart.chunking.edge_lists.tables import (
     TableFile,
 )
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def expand_paths(patterns: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 def open_table(path: str, wanted: Sequence[str], options: ReadOptions, num_default: int) -> tuple[TableFile, str]:
     """Open a file of edges or of nodes; parameters, results and errors as of `open_text`."""
-    with naming(path), open(path, "rb") as file:
+    with attach_path_to_error(path), open(path, "rb") as file:
         begin = file.read(8)
     if not begin:
         raise InputFileError("empty file", file=path, expected="rows", found="0 bytes")

@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.chunking.edge_lists.tables import TEXT, Column, TableFile
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.text_fields import RAGGED, split_fields
-from daskgraphpart.storage.atomic import naming
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,7 +183,7 @@ def _first_lines(path: str, comment: str) -> list[_Line]:
     """The first lines that are neither blank nor comments."""
     lines: list[_Line] = []
     looked_at, number = 0, 0
-    with naming(path), open(path, "rb") as file:
+    with attach_path_to_error(path), open(path, "rb") as file:
         # comments may be long; rows are looked at only so far
         while len(lines) < LINES_LOOKED_AT and (looked_at < BYTES_LOOKED_AT or not lines):
             begin = file.tell()

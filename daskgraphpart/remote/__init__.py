@@ -1,1 +1,0 @@
-"""Files that have URLs: names of stores, ranges of bytes, uploads."""

@@ -1,0 +1,107 @@
+"""Resolve what users give as paths: files of this file system are `pathlib.Path`s, files in stores are `UPath`s.
+
+A `UPath` keeps the options of its store when it is pickled. In blocks and regions local paths are strings.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from upath import UPath
+
+from daskgraphpart.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Location: TypeAlias = Path | UPath
+AnyPath: TypeAlias = str | os.PathLike[str] | UPath
+FilePath: TypeAlias = Any
+"""Of blocks and regions: a string, or the `UPath` of a file in a store. Most code meets local files only."""
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://(.*)", re.DOTALL)
+_CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*::")
+_LOCAL = ("file", "local")
+
+
+def is_url(path: object) -> bool:
+    """Whether a path is a URL."""
+    return isinstance(path, UPath) or (isinstance(path, str) and _URL.fullmatch(path) is not None)
+
+
+def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
+    """Return the path of a local file, or of one in a store; ``file://`` is local.
+
+    Raises
+    ------
+    OptionError
+        If it is a chain of URLs (``simplecache::s3://...``), names nothing, or is of an unknown protocol.
+    """
+    if isinstance(path, UPath):
+        if isinstance(path, os.PathLike):
+            return Path(path)
+        return _open_url(path.protocol, str(path), {**path.storage_options, **(options or {})})
+    text = os.fspath(path)
+    match = _URL.fullmatch(text)
+    if match is None:
+        if _CHAIN.match(text) and "://" in text:
+            raise OptionError("chains of URLs are not supported", file=text, hint="give the last of them alone")
+        return Path(path)
+    protocol, rest = match[1].lower(), match[2].rstrip("/")
+    if protocol in _LOCAL:
+        return Path(match[2].removeprefix("localhost") or "/")
+    if not rest:
+        raise OptionError("a URL that names nothing", file=text, expected=f"{protocol}://bucket/directory")
+    return _open_url(protocol, f"{protocol}://{rest}", options or {})
+
+
+def _open_url(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # UPath tells which protocols it was not tested with
+            return UPath(url, protocol=protocol, **{"use_listings_cache": False, **options})
+    except Exception as fault:  # whatever the constructor of the protocol raises
+        raise OptionError(
+            "this store cannot be opened", file=url, found=str(fault), hint="check the protocol and the storage options"
+        ) from fault
+
+
+def join_path(directory: Location, name: str) -> Location:
+    """Join a name that somebody has written into a file: relative, absolute, or a URL."""
+    if is_url(name):
+        same = isinstance(directory, UPath) and name.lower().startswith(f"{directory.protocol}://")
+        return resolve_path(name, directory.storage_options if same and isinstance(directory, UPath) else None)
+    if isinstance(directory, Path) or os.path.isabs(name):
+        return Path(directory, name) if isinstance(directory, Path) else Path(name)
+    for part in posixpath.normpath(name).split("/"):  # a store takes ".." for a name
+        directory = directory.parent if part == ".." else directory / part if part != "." else directory
+    return directory
+
+
+def to_path(path: AnyPath) -> Location:
+    """Return a path that `resolve_path` has seen before as a `Path` or `UPath`."""
+    return path if isinstance(path, UPath) else Path(path)
+
+
+def to_key(path: AnyPath) -> FilePath:
+    """Return a path as blocks and regions hold it: a string, or a `UPath`."""
+    return path if isinstance(path, UPath) else os.fspath(path)
+
+
+def require_local(path: AnyPath, what: str, why: str = "copy it from or to the store yourself") -> Path:
+    """Return the path of something that has to be in a file system.
+
+    Raises
+    ------
+    OptionError
+        If it is the URL of a store.
+    """
+    found = resolve_path(path)
+    if isinstance(found, UPath):
+        raise OptionError(f"{what} has to be in a file system", file=str(found), expected="a path", hint=why)
+    return found

@@ -1,0 +1,111 @@
+"""Send files to stores, from front to back, so that they appear whole or not at all.
+
+A process that is killed leaves the parts it has sent; those of S3 cost room until a lifecycle rule removes them.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
+from daskgraphpart.storage.stores import open_store, size_of, store_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from upath import UPath
+
+SEND_NBYTES = 8 << 20
+"""Bytes of one request, and of the largest file that is sent with one; S3 wants parts of 5 MiB at least."""
+MAX_REQUESTS = 9_000  # S3 takes 10,000
+
+_PROBE_NAME = ".daskgraphpart-probe"
+
+
+@contextmanager
+def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
+    """Open a file of a store for writing `nbytes` bytes; it is there if all went well, with that size.
+
+    Holds two requests, 16 MiB for files of up to 70 GB.
+
+    Raises
+    ------
+    EnvironmentFaultError
+        If the store fails, or has another number of bytes. There is no file of that name then, as far as the store
+        can be reached.
+    """
+    try:
+        with store_faults(path):
+            if nbytes <= SEND_NBYTES:
+                content = BytesIO()
+                yield content
+                open_store(path).pipe_file(path.path, content.getvalue())
+            else:
+                with _open_in_parts(path, nbytes) as file:
+                    yield file
+        found = size_of(path)
+    except InputFileNotFoundError as fault:  # a bucket that is gone is not a mistake in the input
+        raise EnvironmentFaultError(
+            "the store does not take a file", file=path, found=fault.found, hint="is the bucket still there?"
+        ) from fault
+    if found != nbytes:
+        with suppress(Exception):
+            open_store(path).rm_file(path.path)
+        raise EnvironmentFaultError(
+            "the store has another number of bytes than it was sent",
+            file=path,
+            expected=f"{nbytes:,}",
+            found=f"{found:,}",
+        )
+
+
+@contextmanager
+def _open_in_parts(path: UPath, nbytes: int) -> Iterator[Any]:
+    request_nbytes = max(SEND_NBYTES, -(-nbytes // (MAX_REQUESTS << 20)) << 20)
+    file = open_store(path).open(path.path, "wb", block_size=request_nbytes, autocommit=False)
+    try:
+        yield file
+        file.close()
+        file.commit()
+    except BaseException:
+        _discard(file)
+        raise
+
+
+def _discard(file: Any) -> None:
+    with suppress(Exception):
+        file.discard()
+    with suppress(Exception):
+        file.closed = True  # its finaliser would complete it
+    if not getattr(file, "parts", None):  # a store without uploads in parts shows what has come so far
+        with suppress(Exception):
+            file.fs.rm_file(file.path)
+
+
+def check_writable(directory: UPath) -> None:
+    """Find out whether a directory of S3 may be written to; other stores tell when the first file is sent.
+
+    Raises
+    ------
+    EnvironmentFaultError
+        If the store refuses to begin an upload in parts, which is given up at once.
+    """
+    fs = open_store(directory)
+    if not hasattr(fs, "call_s3"):
+        return
+    with store_faults(directory):
+        bucket, key, _ = fs.split_path((directory / _PROBE_NAME).path)
+        upload = fs.call_s3("create_multipart_upload", Bucket=bucket, Key=key)
+        fs.abort_mpu(bucket, key, upload["UploadId"])
+
+
+def upload_file(source: str, target: UPath) -> int:
+    """Send a local file to a store and return its size."""
+    nbytes = os.stat(source).st_size
+    with open(source, "rb") as file, open_for_upload(target, nbytes) as sent:
+        while content := file.read(SEND_NBYTES):
+            sent.write(content)
+    return nbytes
