@@ -43,7 +43,7 @@ def run(
     parser.add_argument("--compiled", action="store_true")
     options, rest = parser.parse_known_args()
     if COMPILED:  # numba cannot compile what is instrumented
-        importlib.import_module("daskgraphpart.kernels.parse_columns")
+        importlib.import_module("daskgraphpart.kernels.parse_ints")
     with atheris.instrument_imports(include=["daskgraphpart", "numpy.lib._format_impl"]):
         import targets
     if not COMPILED:

@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import struct
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -34,7 +33,6 @@ from daskgraphpart.chunking.edge_lists.options import ReadOptions
 from daskgraphpart.chunking.edge_lists.read_tables import read_table
 from daskgraphpart.chunking.edge_lists.tables import cut_tables
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.kernels.parse_columns import parse_columns
 from daskgraphpart.layouts.dgl_config import read_config
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
@@ -69,11 +67,7 @@ def interpret_kernels() -> None:
     """Let the kernels that parse text run as Python: bytes as int64, since numba's arithmetic does not wrap around."""
     from daskgraphpart.chunked import read_csv, scan_edges
 
-    for module, name in (
-        (read_csv, "parse_edges"),
-        (scan_edges, "count_lines"),
-        (sys.modules[__name__], "parse_columns"),
-    ):
+    for module, name in ((read_csv, "parse_edges"), (scan_edges, "count_lines")):
         kernel = getattr(module, name)
         setattr(module, name, lambda content, *rest, kernel=kernel: kernel(content.astype(np.int64), *rest))
 
@@ -168,7 +162,6 @@ def check_csv(content: bytes) -> bool:
         return False
     delimiter, most_bytes, text = DELIMITERS[content[0] % len(DELIMITERS)], 1 + content[1] % 40, content[2:]
     path = write("e.csv", text)
-    check_columns(text)
     lines = [line for line in text.split(b"\n") if line.strip(b" \t\r")]
     try:
         file = edge_file(path, Files("csv", delimiter, (path,)))
@@ -192,20 +185,6 @@ def slow_edge(line: bytes, delimiter: bytes) -> tuple[int, int]:
     else:
         first, second = columns.split(delimiter)[:2]
     return int(first), int(second)
-
-
-def check_columns(text: bytes) -> None:
-    """Columns between blanks, as ParMETIS' files have them, against splitting by Python."""
-    content = np.frombuffer(text, np.uint8)
-    lines = [line.split() for line in re.split(rb"\n", text.replace(b"\v", b"?").replace(b"\f", b"?")) if line.split()]
-    values = np.full((2, len(lines)), -(2**62))
-    columns = np.array([0, 2])
-    rows, fault, offset = parse_columns(content, columns, 0, values)
-    assert 0 <= offset <= len(text)
-    assert 0 <= rows <= len(lines) + 1
-    if fault == 0:
-        assert rows == len(lines)
-        assert values.T.tolist() == [[int(line[0]), int(line[2])] for line in lines]
 
 
 # ---------------------------------------------------------------------------------------------------------------- npy

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.api.jobs import Manner
 from daskgraphpart.api.prepared import open_dispatch
-from daskgraphpart.assignment.parmetis.names import find_node_files
-from daskgraphpart.conversion.attributes import attribute_dtype
-from daskgraphpart.conversion.pipeline import ConversionInput, convert_to_chunked
+from daskgraphpart.assignment.parmetis.files import find_parts
+from daskgraphpart.conversion.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked
 from daskgraphpart.conversion.schema_file import read_type_counts
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph
@@ -106,13 +105,12 @@ def convert(
     given = ConversionInput(
         graph_name,
         read_type_counts(Path(schema) if schema is not None else source / f"{graph_name}.json"),
-        find_node_files(source, graph_name, num_parts),
+        find_parts(source, graph_name, num_parts, by_part_only=True),
         _removed(source, removed_edges),
         num_node_weights,
         attribute_dtype(node_attr_dtype, "--node-attr-dtype"),
         attribute_dtype(edge_attr_dtype, "--edge-attr-dtype"),
     )
-    given.check_files()
     _check_output(source, out, overwrite)
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.api.inputs import check_assignment_directory, opened
-from daskgraphpart.assignment.parmetis.names import ParmetisFiles, find_parts
+from daskgraphpart.assignment.parmetis.files import ParmetisFiles, find_parts
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
-from daskgraphpart.assignment.parmetis.sizes import choose_sizes
 from daskgraphpart.assignment.parmetis.write import ParmetisInput, claim_files, write_parmetis_files
 from daskgraphpart.assignment.parmetis.write_nodes import check_weights
 from daskgraphpart.assignment.write_files import write_assignment
@@ -90,8 +89,7 @@ def write_parmetis(
             scratch_directory(resources.workspace or files.directory) as scratch,
             open_runner(resources, progress) as runner,
         ):
-            sizes = choose_sizes(resources, len(graph.schema.ntypes) + len(weights))
-            return write_parmetis_files(graph, files, weights, sizes, runner, scratch)
+            return write_parmetis_files(graph, files, weights, runner, scratch)
 
 
 def read_parmetis(

@@ -13,7 +13,7 @@ import numpy as np
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_regions
 from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
 from daskgraphpart.assignment.owner_readers import OWNER_READERS
-from daskgraphpart.assignment.parmetis.names import find_parts, holds_parts
+from daskgraphpart.assignment.parmetis.files import find_parts, holds_parts
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError

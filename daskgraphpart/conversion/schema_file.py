@@ -1,4 +1,4 @@
-"""The schema file of DGL's tools before 1.0: ranges of homogeneous IDs of all types, in JSON.
+"""Read the schema file of DGL's tools before 1.0: ranges of homogeneous IDs of all types, in JSON.
 
 ``{"nid": {ntype: [start, stop]}, "eid": {relation: [start, stop]}}``; the order of the starts is that of the type IDs
 (tools/convert_partition.py of DGL 0.6 to 0.8).
@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import InputFileNotFoundError, MetadataError
-from daskgraphpart.schema import check_name
-from daskgraphpart.storage.faults import attach_path_to_error
+import numpy as np
+
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, check_name
+from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -25,6 +27,16 @@ class TypeCounts:
     path: str
     nodes: dict[str, int]
     edges: dict[str, int]
+
+    @property
+    def node_starts(self) -> np.ndarray:
+        """First homogeneous ID of each node type, then the total."""
+        return np.cumsum([0, *self.nodes.values()])
+
+    @property
+    def edge_starts(self) -> np.ndarray:
+        """First homogeneous ID of each edge type, then the total."""
+        return np.cumsum([0, *self.edges.values()])
 
 
 def read_type_counts(path: Path) -> TypeCounts:
@@ -41,41 +53,33 @@ def read_type_counts(path: Path) -> TypeCounts:
         raise InputFileNotFoundError(
             "no such file", file=str(path), hint='give the schema: {"nid": {ntype: [start, stop]}, "eid": ...}'
         )
-    try:
-        with attach_path_to_error(path):
-            content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as fault:
-        raise MetadataError("not valid JSON", file=str(path), found=str(fault)) from fault
-    if not isinstance(content, dict):
-        raise MetadataError("not a JSON object", file=str(path), found=type(content).__name__)
-    nodes, edges = (_counts(path, key, content.get(key)) for key in ("nid", "eid"))
+    content = read_json_object(path, MetadataError)
+    nodes, edges = (_counts(str(path), key, content.get(key)) for key in ("nid", "eid"))
     if not nodes:
         raise MetadataError("no node type", file=str(path), place="nid", expected="at least one")
     for key, names in (("nid", nodes), ("eid", edges)):
         for name in names:
-            _check(path, key, name, nodes)
+            _check_name(str(path), key, name, nodes)
     return TypeCounts(str(path), nodes, edges)
 
 
-def _counts(path: Path, key: str, ranges: Any) -> dict[str, int]:
+def _counts(path: str, key: str, ranges: Any) -> dict[str, int]:
     if not isinstance(ranges, dict):
-        expected = "{type: [start, stop]}"
         raise MetadataError(
-            "not the ranges of the types", file=str(path), place=key, expected=expected, found=str(ranges)[:60]
+            "not the ranges of the types", file=path, place=key, expected="{type: [start, stop]}", found=shown(ranges)
         )
-    for name, of_type in ranges.items():
-        whole = isinstance(of_type, list) and all(isinstance(i, int) and not isinstance(i, bool) for i in of_type)
-        if not whole or len(of_type) != 2:
-            place = f"{key}.{name}"
-            raise MetadataError(
-                "not a range", file=str(path), place=place, expected="[start, stop]", found=str(of_type)[:60]
-            )
+    borders = {
+        name: convert_json(
+            of_type, tuple[int, int], MetadataError, f"{key}.{name}", file=path, expected="[start, stop]"
+        )
+        for name, of_type in ranges.items()
+    }
     end, counts = 0, {}
-    for name, (start, stop) in sorted(ranges.items(), key=lambda item: tuple(item[1])):
+    for name, (start, stop) in sorted(borders.items(), key=lambda item: item[1]):
         if start != end or stop < start:
             raise MetadataError(
                 "the ranges do not follow each other",
-                file=str(path),
+                file=path,
                 place=f"{key}.{name}",
                 expected=f"[{end}, {end} or more]",
                 found=[start, stop],
@@ -84,19 +88,50 @@ def _counts(path: Path, key: str, ranges: Any) -> dict[str, int]:
     return counts
 
 
-def _check(path: Path, key: str, name: str, ntypes: dict[str, int]) -> None:
+def _check_name(path: str, key: str, name: str, ntypes: dict[str, int]) -> None:
     ends = name.split(":") if key == "eid" else [name]
+    place = f"{key}.{name}"
     if len(ends) not in (1, 3) or (len(ends) == 3 and not {ends[0], ends[2]} <= set(ntypes)):
-        raise MetadataError(
-            "not an edge type",
-            file=str(path),
-            place=f"{key}.{name}",
-            expected=f"a relation, or src:relation:dst with ends among {', '.join(ntypes)}",
-        )
+        expected = f"a relation, or src:relation:dst with ends among {', '.join(ntypes)}"
+        raise MetadataError("not an edge type", file=path, place=place, expected=expected)
     try:
         for word in ends:
             check_name(word, "name")
     except MetadataError as fault:
-        raise MetadataError(
-            fault.what, file=str(path), place=f"{key}.{name}", expected=fault.expected, hint=fault.hint
-        ) from fault
+        raise MetadataError(fault.what, file=path, place=place, expected=fault.expected, hint=fault.hint) from fault
+
+
+def join_types(counts: TypeCounts, joined: Iterable[tuple[int, int, int]], name: str, source: str) -> GraphSchema:
+    """Build the schema of a graph, given which (edge type, source type, destination type) its edges have, by number.
+
+    Raises
+    ------
+    MetadataError
+        If a plain relation has no edge that tells its ends.
+    InputFileError
+        If edges of one type join several pairs of node types, or others than the name of the type says.
+    """
+    ntypes, joined = list(counts.nodes), list(joined)
+    edge_types = []
+    for number, (edge_type, num_edges) in enumerate(counts.edges.items()):
+        src, _, dst = edge_type.split(":") if ":" in edge_type else ("", "", "")
+        ends = [(ntypes[s], ntypes[d]) for e, s, d in joined if e == number]
+        if not src and not ends and len(ntypes) == 1:
+            ends = [(ntypes[0], ntypes[0])]
+        if not src and not ends:
+            raise MetadataError(
+                f"no edge tells which node types relation {edge_type!r} joins",
+                file=counts.path,
+                place=f"eid.{edge_type}",
+                hint="name it src:relation:dst",
+            )
+        if len(ends) > 1 or (src and ends and ends != [(src, dst)]):
+            raise InputFileError(
+                f"edges of type {edge_type!r} join other node types",
+                file=source,
+                expected=f"{src} to {dst}" if src else "the same two for all",
+                found=" and ".join(f"{s} to {d}" for s, d in ends[:3]),
+            )
+        relation = edge_type.split(":")[1] if src else edge_type
+        edge_types.append(EdgeType(src or ends[0][0], relation, dst or ends[0][1], num_edges))
+    return GraphSchema(name, tuple(NodeType(*of_type) for of_type in counts.nodes.items()), tuple(edge_types))

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import reprlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import file_size, read_file
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from daskgraphpart.errors import GraphPartError
@@ -30,17 +32,6 @@ class _RefusedError(ValueError):
 
 def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, Any]:
     """Read a file that holds one JSON object.
-
-    Parameters
-    ----------
-    path : Path or UPath
-        A regular file.
-    error : type of GraphPartError
-        What is raised.
-
-    Returns
-    -------
-    dict
 
     Raises
     ------
@@ -80,6 +71,42 @@ def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, A
     if not isinstance(content, dict):
         raise error("not a JSON object", file=str(path), found=type(content).__name__)
     return content
+
+
+def convert_json(content: Any, kind: type[T], error: type[GraphPartError], place: str = "", **details: Any) -> T:
+    """Convert a value out of JSON to a type of msgspec's: a struct, a list, a tuple.
+
+    Parameters
+    ----------
+    content : object
+        As `read_json_object` gives it, or a value in it.
+    kind : type
+        What it has to be; integers are not converted from strings or floats.
+    error : type of GraphPartError
+        What is raised.
+    place : str
+        Key of the value in the file.
+    **details
+        For the error, such as ``file``; `expected` and `found` replace msgspec's words.
+
+    Raises
+    ------
+    GraphPartError
+        Of the type that is given, with the key of what is wrong.
+    """
+    import msgspec
+
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as fault:
+        what, _, path = str(fault).partition(" - at `$")
+        expected, _, found = what.removeprefix("Expected ").replace("`", "").partition(", got ")
+        found_value = shown(content) if not path else found or None
+        if not what.startswith("Expected "):  # such as: Object missing required field `name`
+            details = {"expected": what.removeprefix("Object ").replace("`", ""), **details}
+        details = {"expected": expected, "found": found_value, **details}
+        where = (place + path.rstrip("`")).removeprefix(".")
+        raise error("not what it should be", place=where or None, **details) from None
 
 
 def shown(value: Any) -> str:

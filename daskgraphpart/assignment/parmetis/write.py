@@ -1,24 +1,28 @@
-"""Write a graph as ParMETIS' programs read it."""
+"""Write a graph as ParMETIS' programs read it: nodes with weights, edges without loops and repeats, and those apart.
+
+Each task writes the lines of its block into a file of its own; one task per file then joins the pieces in order.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.assignment.parmetis.repeated_edges import RepeatConfig, edge_units, mark_repeated_edges
 from daskgraphpart.assignment.parmetis.write_edges import write_edges
 from daskgraphpart.assignment.parmetis.write_nodes import check_weights, weighted_types, write_nodes
-from daskgraphpart.chunked.edge_blocks import edge_blocks
+from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.assignment.parmetis.names import ParmetisFiles
-    from daskgraphpart.assignment.parmetis.sizes import ParmetisSizes
+    from daskgraphpart.assignment.parmetis.files import ParmetisFiles
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
@@ -54,44 +58,27 @@ def write_parmetis_files(
     graph: ChunkedGraph,
     files: ParmetisFiles,
     weights: Sequence[str],
-    sizes: ParmetisSizes,
     runner: Runner,
     scratch: Path,
+    task_memory: int | None = None,
 ) -> ParmetisInput:
     """Write nodes, edges, removed edges, schema and, last, stats.
 
-    Parameters
-    ----------
-    graph : ChunkedGraph
-        The graph.
-    files : ParmetisFiles
-        Where it goes; the directory exists.
-    weights : sequence of str
-        Node data that become node weights, after those of the node types.
-    sizes : ParmetisSizes
-        Bites of the passes.
-    runner : Runner
-        What does the work.
-    scratch : Path
-        An empty directory for temporary files, at most 16 bytes per edge (28 if there are 2^31 nodes or more).
-
-    Returns
-    -------
-    ParmetisInput
+    `scratch` is an empty directory for temporary files: the text, and at most 16 bytes per edge (28 for 2^31 nodes).
     """
-    schema = graph.schema
+    schema, task_memory = graph.schema, task_memory or runner.resources.task_memory
     check_weights(schema, weights)
+    nodes = write_nodes(graph, weights, runner, scratch, task_memory)
+    kept, removed, counts = write_edges(graph, runner, scratch, task_memory)
+    pieces = ((files.nodes, nodes), (files.edges, kept), (files.removed_edges, removed))
+    units = [(temporary_path(path), of_file) for path, of_file in pieces]
+    nbytes = [sum(os.path.getsize(piece) for piece in of_file) for _, of_file in units]
     try:
-        write_nodes(graph, weights, sizes.interval_rows, files, runner)
-        blocks = edge_blocks(graph, max(1, sizes.edge_block_rows), max(1, sizes.csv_block_bytes), runner)
-        units = edge_units(schema, blocks)
-        repeats = RepeatConfig(schema, str(scratch), max(1, -(-schema.num_edges // sizes.bucket_pairs)))
-        mark_repeated_edges(units, repeats, runner)
-        counts = write_edges(units, repeats, files, runner)
-        for path in (files.nodes, files.edges, files.removed_edges):
+        runner.run(Pass("join-text", join_text, units, None, nbytes))
+        for path, _ in pieces:
             publish(path)
     except BaseException:
-        for path in files.all:
+        for path, _ in pieces:
             Path(temporary_path(path)).unlink(missing_ok=True)
         raise
     num_weights = len(weighted_types(schema)) + len(weights)
@@ -101,8 +88,17 @@ def write_parmetis_files(
     return ParmetisInput(files.directory, files.graph, *found)
 
 
+def join_text(unit: tuple[str, Sequence[str]], _: None) -> None:
+    """Write pieces one after the other into a file."""
+    path, pieces = unit
+    with attach_path_to_error(path), open(path, "wb") as target:
+        for piece in pieces:
+            with open(piece, "rb") as source:
+                shutil.copyfileobj(source, target, 1 << 20)
+
+
 def id_ranges(schema: GraphSchema) -> dict[str, dict[str, list[int]]]:
-    """Ranges of homogeneous IDs of all types, in the form of the schema files of DGL's tools before 1.0.
+    """Return the ranges of homogeneous IDs of all types, in the form of the schema files of DGL's tools before 1.0.
 
     Edge types have their canonical names, from which their ends can be told; those tools take any names.
     """

@@ -1,4 +1,4 @@
-"""Passes `measure-nodes` and `write-nodes`: node types, weights and type-wise IDs as ParMETIS reads them.
+"""Write nodes as lines for ParMETIS: node type, weights, type-wise ID.
 
 The weights of a node are a one for its type and zeros for the others, so that ParMETIS balances every type, and then
 the values of node data that were asked for. ParMETIS gives up on weights whose sum is zero (libparmetis/weird.c, "sum
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.parmetis.format_lines import count_bytes, format_lines
-from daskgraphpart.assignment.parmetis.text_file import create_text
+from daskgraphpart.assignment.parmetis.text import write_lines
 from daskgraphpart.chunked.blocks import cut_rows
 from daskgraphpart.chunked.read_block import read_rows
 from daskgraphpart.engine.plan import Pass
@@ -21,45 +20,34 @@ from daskgraphpart.errors import InputFileError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from daskgraphpart.assignment.parmetis.names import ParmetisFiles
     from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec, GraphSchema
-    from daskgraphpart.storage.region import Region
 
-
-@dataclass(frozen=True, slots=True)
-class NodeUnit:
-    """Consecutive nodes of one type: ``[start, stop)``, and the byte at which their lines begin."""
-
-    ntype_id: int
-    start: int
-    stop: int
-    offset: int = 0
+COLUMN_NBYTES = 32  # of one number in a task: as a number 8, and as text
 
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """Where weights come from, and the file.
-
-    Parameters
-    ----------
-    schema : GraphSchema
-        The graph.
-    weights : sequence of str
-        Names of node data.
-    blocks : mapping of (node type, name) to sequence of Block
-        Where they are, for the types that have them.
-    lines : Region, optional
-        The file.
-    """
+    """Schema, names of node data, where they are by (node type, name), and the directory of temporary files."""
 
     schema: GraphSchema
     weights: Sequence[str]
     blocks: Mapping[tuple[str, str], Sequence[Block]]
-    lines: Region | None = None
+    scratch: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUnit:
+    """Nodes ``[start, stop)`` of one type."""
+
+    index: int
+    ntype_id: int
+    start: int
+    stop: int
 
 
 def check_weights(schema: GraphSchema, weights: Sequence[str]) -> None:
@@ -95,92 +83,81 @@ def weighted_types(schema: GraphSchema) -> list[int]:
 
 
 def write_nodes(
-    graph: ChunkedGraph, weights: Sequence[str], interval_rows: int, files: ParmetisFiles, runner: Runner
-) -> None:
-    """Write the file of nodes, under its temporary name.
+    graph: ChunkedGraph, weights: Sequence[str], runner: Runner, scratch: Path, task_memory: int
+) -> list[str]:
+    """Write the lines of all nodes; return the files, in order.
 
     Raises
     ------
     InputFileError
         If weights are negative, or all zero.
     """
-    schema, rows = graph.schema, max(1, interval_rows)
-    units = [
-        NodeUnit(i, start, min(start + rows, t.num_nodes))
-        for i, t in enumerate(schema.node_types)
-        for start in range(0, t.num_nodes, rows)
+    types, num_columns = graph.schema.node_types, 2 + len(graph.schema.ntypes) + len(weights)
+    rows = max(1, min(task_memory // (COLUMN_NBYTES * num_columns), 1 << 20))
+    ranges = [
+        (i, start, min(start + rows, t.num_nodes)) for i, t in enumerate(types) for start in range(0, t.num_nodes, rows)
     ]
+    units = [NodeUnit(index, *of_unit) for index, of_unit in enumerate(ranges)]
     blocks = {
         (ntype, name): cut_rows(of_type[name], 1 << 62)
         for ntype, of_type in graph.node_files.items()
         for name in weights
         if name in of_type
     }
-    config = NodeConfig(schema, weights, blocks)
+    config = NodeConfig(graph.schema, weights, blocks, str(scratch))
     nbytes = [(unit.stop - unit.start) * 8 * (1 + len(weights)) for unit in units]
-    measured = runner.run(Pass("measure-nodes", measure_nodes, units, config, nbytes))
+    found = runner.run(Pass("write-nodes", write_unit, units, config, nbytes))
     for i, name in enumerate(weights):
-        if not any(has_weight[i] for _, has_weight in measured):
+        if not any(is_used[i] for is_used in found):
             raise InputFileError(
                 f"weights {name!r} are zero for all nodes, which ParMETIS does not take",
                 file=graph.directory,
                 hint="leave them out",
             )
-    sizes = [size for size, _ in measured]
-    lines, offsets = create_text(files.nodes, sizes)
-    units = [replace(unit, offset=offset) for unit, offset in zip(units, offsets, strict=True)]
-    runner.run(Pass("write-nodes", write_interval, units, replace(config, lines=lines), sizes))
+    return [_path(unit, config) for unit in units]
 
 
-def measure_nodes(unit: NodeUnit, config: NodeConfig) -> tuple[int, list[bool]]:
-    """Count the bytes of the lines of some nodes, and tell which weights any of them has."""
-    columns = _columns(unit, config)
-    weights = columns[len(columns) - 1 - len(config.weights) : -1]
-    return count_bytes(columns), [bool(of_name.any()) for of_name in weights]
-
-
-def write_interval(unit: NodeUnit, config: NodeConfig) -> None:
-    """Write the lines of some nodes."""
-    assert config.lines is not None, "the file was created before"
-    config.lines.write(format_lines(_columns(unit, config)), unit.offset)
-
-
-def _columns(unit: NodeUnit, config: NodeConfig) -> list[np.ndarray]:
+def write_unit(unit: NodeUnit, config: NodeConfig) -> list[bool]:
+    """Write the lines of some nodes; tell which weights any of them has."""
     node_type, rows = config.schema.node_types[unit.ntype_id], unit.stop - unit.start
     specs = {spec.name: spec for spec in node_type.data}
     one_hot = [np.full(rows, i == unit.ntype_id, np.int8) for i in weighted_types(config.schema)]
-    read = [
+    weights = [
         _read_weights(unit, specs[name], config.blocks[node_type.name, name])
         if name in specs
         else np.zeros(rows, np.int8)
         for name in config.weights
     ]
-    return [np.full(rows, unit.ntype_id), *one_hot, *read, np.arange(unit.start, unit.stop)]
+    write_lines(
+        _path(unit, config), [np.full(rows, unit.ntype_id), *one_hot, *weights, np.arange(unit.start, unit.stop)]
+    )
+    return [bool(of_name.any()) for of_name in weights]
+
+
+def _path(unit: NodeUnit, config: NodeConfig) -> str:
+    return f"{config.scratch}/{unit.index}-nodes.txt"
 
 
 def _read_weights(unit: NodeUnit, spec: DataSpec, blocks: Sequence[Block]) -> np.ndarray:
+    """Read the values of a range of nodes, which may lie in several files."""
     weights = np.empty(unit.stop - unit.start, np.int64)
     for block in blocks:
         start, stop = max(unit.start, block.first_row), min(unit.stop, block.first_row + block.num_rows)
         if start >= stop:
             continue
-        before = start - block.first_row
+        first = start - block.first_row
         piece = replace(
-            block,
-            start=block.start + before,
-            stop=block.start + before + stop - start,
-            first_row=start,
-            num_rows=stop - start,
-            row_in_file=block.row_in_file + before,
+            block, start=first, stop=first + stop - start, first_row=start, num_rows=stop - start, row_in_file=first
         )
-        weights[start - unit.start : stop - unit.start] = read_rows(piece, spec).reshape(-1)
-        bad = np.flatnonzero(weights[start - unit.start : stop - unit.start] < 0)
+        values = read_rows(piece, spec).reshape(-1)
+        weights[start - unit.start : stop - unit.start] = values
+        bad = np.flatnonzero(values < 0)
         if bad.size:
             raise InputFileError(
                 f"weights {spec.name!r} must not be negative",
                 file=block.path,
-                place=f"row {piece.row_in_file + int(bad[0]):,}",
+                place=f"row {first + int(bad[0]):,}",
                 expected="0 or more",
-                found=int(weights[start - unit.start + bad[0]]),
+                found=int(values[bad[0]]),
             )
     return weights

@@ -1,4 +1,4 @@
-"""Names of the files that ParMETIS' programs read and write, and which of them a path holds.
+"""Name the files that ParMETIS' programs read and write, and find out which of them a path holds.
 
 `pm_dglpart`, `pm_dglpart2` and `pm_dglpart3` are on the branch `dgl` of ParMETIS; DGL's user guide 7.1 (0.7 and 0.8)
 describes the files. They look for their input in the working directory, so one directory holds the files of a graph.
@@ -15,7 +15,7 @@ from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, Option
 if TYPE_CHECKING:
     from pathlib import Path
 
-PART_SUFFIX = re.compile(r"_part\.([1-9]\d*)$")
+PART_SUFFIX = r"_part\.([1-9]\d*)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,32 +55,14 @@ class ParmetisFiles:
         """All of these, in the order in which they are written."""
         return self.nodes, self.edges, self.removed_edges, self.schema, self.stats
 
-    def parts(self, num_parts: int) -> Path:
-        """What `pm_dglpart2` and `pm_dglpart3` write: lines `homo_nid part`."""
-        return self.directory / f"{self.graph}_part.{num_parts}"
-
-    def nodes_of_part(self, part: int) -> Path:
-        """What `pm_dglpart` writes: lines `new_nid ntype weights... type_nid`."""
-        return self.directory / f"p{part:03d}-{self.graph}_nodes.txt"
-
-    def edges_of_part(self, part: int) -> Path:
-        """What `pm_dglpart` writes: lines `new_src new_dst src dst type_eid etype`."""
-        return self.directory / f"p{part:03d}-{self.graph}_edges.txt"
+    def of_part(self, part: int, kind: str) -> Path:
+        """What `pm_dglpart` writes: lines `new_nid <line of nodes>`, or `new_src new_dst <line of edges>`."""
+        return self.directory / f"p{part:03d}-{self.graph}_{kind}.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class PartFiles:
-    """Parts as ParMETIS has written them.
-
-    Parameters
-    ----------
-    paths : tuple of Path
-        One file of `pm_dglpart2` or `pm_dglpart3`, or for each part one of `pm_dglpart`.
-    num_parts : int
-        Number of parts.
-    by_part : bool
-        Whether they are of `pm_dglpart`.
-    """
+    """Parts as ParMETIS has written them: one file of `pm_dglpart2`, or one for each part, of `pm_dglpart`."""
 
     paths: tuple[Path, ...]
     num_parts: int
@@ -89,12 +71,10 @@ class PartFiles:
 
 def holds_parts(path: Path, graph: str) -> bool:
     """Whether a path is a file, or a directory with files that are named like output of ParMETIS."""
-    if path.is_file():
-        return True
-    return path.is_dir() and bool(_part_files(path, graph) or _node_files(path, graph))
+    return path.is_file() or (path.is_dir() and any(_found(path, graph)))
 
 
-def find_parts(path: Path, graph: str, num_parts: int | None) -> PartFiles:
+def find_parts(path: Path, graph: str, num_parts: int | None, *, by_part_only: bool = False) -> PartFiles:
     """Find the output of ParMETIS.
 
     Parameters
@@ -106,6 +86,8 @@ def find_parts(path: Path, graph: str, num_parts: int | None) -> PartFiles:
         Name of the graph.
     num_parts : int, optional
         Number of parts; must agree with the name of the file, or with the number of files.
+    by_part_only : bool
+        Look for the files of `pm_dglpart` only.
 
     Raises
     ------
@@ -116,18 +98,18 @@ def find_parts(path: Path, graph: str, num_parts: int | None) -> PartFiles:
     OptionError
         If there are several to choose from, or the number of parts is not known.
     """
-    if path.is_file():
+    if path.is_file() and not by_part_only:
         return _one_file(path, num_parts)
     if not path.is_dir():
         raise InputFileNotFoundError("no such file or directory", file=str(path), hint="give the output of ParMETIS")
-    single, by_part = _part_files(path, graph), _node_files(path, graph)
-    if num_parts is not None:
-        single = {k: file for k, file in single.items() if k == num_parts} or single
+    single, by_part = _found(path, graph)
+    single = {} if by_part_only else {k: file for k, file in single.items() if k == num_parts} or single
     if not single and not by_part:
+        of_part = f"p000-{graph}_nodes.txt and so on"
         raise InputFileNotFoundError(
-            f"no output of ParMETIS for graph {graph!r}",
+            f"no output of {'pm_dglpart' if by_part_only else 'ParMETIS'} for graph {graph!r}",
             file=str(path),
-            expected=f"{graph}_part.<num_parts>, or p000-{graph}_nodes.txt and so on",
+            expected=of_part if by_part_only else f"{graph}_part.<num_parts>, or {of_part}",
         )
     if len(single) + bool(by_part) > 1:
         found = [file.name for file in (*single.values(), *by_part.values())]
@@ -140,32 +122,19 @@ def find_parts(path: Path, graph: str, num_parts: int | None) -> PartFiles:
     return _by_part(path, graph, by_part, num_parts) if by_part else _one_file(next(iter(single.values())), num_parts)
 
 
-def find_node_files(directory: Path, graph: str, num_parts: int | None) -> PartFiles:
-    """Find the files of nodes that `pm_dglpart` has written, whatever else is there; raises as `find_parts` does."""
-    found = _node_files(directory, graph) if directory.is_dir() else {}
-    if not found:
-        raise InputFileNotFoundError(
-            f"no output of pm_dglpart for graph {graph!r}",
-            file=str(directory),
-            expected=f"p000-{graph}_nodes.txt and so on",
-        )
-    return _by_part(directory, graph, found, num_parts)
-
-
-def _part_files(directory: Path, graph: str) -> dict[int, Path]:
-    pattern = re.compile(re.escape(graph) + PART_SUFFIX.pattern)
-    found = ((pattern.fullmatch(path.name), path) for path in directory.iterdir() if path.is_file())
-    return dict(sorted((int(match[1]), path) for match, path in found if match))
-
-
-def _node_files(directory: Path, graph: str) -> dict[int, Path]:
-    pattern = re.compile(r"p(\d{3}|[1-9]\d{3,})-" + re.escape(graph) + r"_nodes\.txt")
-    found = ((pattern.fullmatch(path.name), path) for path in directory.iterdir())
-    return dict(sorted((int(match[1]), path) for match, path in found if match))
+def _found(directory: Path, graph: str) -> tuple[dict[int, Path], dict[int, Path]]:
+    """Files of `pm_dglpart2` by number of parts, and files of nodes of `pm_dglpart` by part."""
+    name = re.escape(graph)
+    patterns = re.compile(name + PART_SUFFIX), re.compile(rf"p(\d{{3}}|[1-9]\d{{3,}})-{name}_nodes\.txt")
+    single, by_part = (
+        {int(match[1]): path for path in directory.iterdir() if (match := pattern.fullmatch(path.name))}
+        for pattern in patterns
+    )
+    return dict(sorted(single.items())), dict(sorted(by_part.items()))
 
 
 def _one_file(path: Path, num_parts: int | None) -> PartFiles:
-    suffix = PART_SUFFIX.search(path.name)
+    suffix = re.search(PART_SUFFIX + "$", path.name)
     named = int(suffix[1]) if suffix else None
     if named is None and num_parts is None:
         raise OptionError(
@@ -174,7 +143,7 @@ def _one_file(path: Path, num_parts: int | None) -> PartFiles:
             expected="<graph>_part.<num_parts>",
             hint="give --num-parts",
         )
-    if named is not None and num_parts is not None and named != num_parts:
+    if named is not None and num_parts not in (None, named):
         raise AssignmentError(
             "the file is for another number of parts", file=str(path), expected=num_parts, found=named
         )
@@ -182,17 +151,16 @@ def _one_file(path: Path, num_parts: int | None) -> PartFiles:
 
 
 def _by_part(directory: Path, graph: str, found: dict[int, Path], num_parts: int | None) -> PartFiles:
-    names = ParmetisFiles(directory, graph)
     parts = num_parts if num_parts is not None else max(found) + 1
     if max(found) >= parts:
         raise AssignmentError(
             "the files are for another number of parts", file=str(found[max(found)]), expected=f"parts below {parts}"
         )
-    missing = [names.nodes_of_part(part) for part in range(parts) if part not in found]
-    if missing:
+    missing = next((part for part in range(parts) if part not in found), None)
+    if missing is not None:
         raise InputFileNotFoundError(
             "no nodes of this part",
-            file=str(missing[0]),
+            file=str(ParmetisFiles(directory, graph).of_part(missing, "nodes")),
             hint=f"each of {parts} parts has a file; copy those of all machines into one directory",
         )
     return PartFiles(tuple(found.values()), parts, by_part=True)

@@ -1,0 +1,255 @@
+"""Turn the complete output of ParMETIS' `pm_dglpart` into a chunked graph and an assignment, which dispatch takes.
+
+Lines of `p000-<graph>_nodes.txt` are `new_nid ntype weights... type_nid attributes...`, those of
+`p000-<graph>_edges.txt` `new_src new_dst src dst type_eid etype attributes...`, those of removed edges the same without
+the new IDs; together they are every node and every edge of the graph once.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.assignment.parmetis.files import ParmetisFiles
+from daskgraphpart.assignment.parmetis.place_rows import Placement, keys_in_memory, place_rows
+from daskgraphpart.assignment.parmetis.read import count_node_weights, part_blocks, read_node_ids, read_parmetis_parts
+from daskgraphpart.assignment.parmetis.text import TextBlock, check_range, count_columns, cut_text, read_columns
+from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.chunked.write import write_metadata
+from daskgraphpart.conversion.schema_file import TypeCounts, join_types
+from daskgraphpart.errors import InputFileNotFoundError, OptionError
+from daskgraphpart.schema import STORED_DTYPES, GraphSchema, NodeType
+from daskgraphpart.storage.region import create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.assignment.parmetis.files import PartFiles
+    from daskgraphpart.assignment.parmetis.place_rows import ReadRows
+    from daskgraphpart.assignment.parmetis.read import PartBlock
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.runner import Runner
+
+FEATURE = "feat"
+HINTS = {
+    "node": "is it for this graph, and whole?",
+    "edge": "self-loops and repeated edges that were taken out are given by --removed-edges",
+}
+NEW_ENDS = 2  # columns before source, destination, type-wise ID and edge type; removed edges have none
+EdgeBlock = tuple[int, TextBlock]
+"""Number of columns before those of the edge, and lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionInput:
+    """What is converted: names, counts and files; attributes without a dtype are left alone."""
+
+    graph_name: str
+    counts: TypeCounts
+    parts: PartFiles
+    removed_edges: Path | None
+    num_node_weights: int | None
+    node_dtype: np.dtype | None
+    edge_dtype: np.dtype | None
+
+    def __post_init__(self) -> None:
+        for path in [*self.edge_files, *self.removed_files]:
+            if not path.is_file():
+                raise InputFileNotFoundError("no such file of edges", file=str(path))
+
+    @property
+    def directory(self) -> Path:
+        """Directory of all files of parts."""
+        return self.parts.paths[0].parent
+
+    @property
+    def edge_files(self) -> list[Path]:
+        """File of edges of each part."""
+        names = ParmetisFiles(self.directory, self.graph_name)
+        return [names.of_part(part, "edges") for part in range(self.parts.num_parts)]
+
+    @property
+    def removed_files(self) -> list[Path]:
+        """File of removed edges, if there is one."""
+        return [] if self.removed_edges is None else [self.removed_edges]
+
+
+def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
+    """Return the dtype of that name, if one is given; refuse what is no dtype of numbers that DGL can load."""
+    if name is None:
+        return None
+    allowed = [dtype for dtype in STORED_DTYPES if dtype != "bool"]
+    try:
+        dtype = np.dtype(name)
+    except TypeError:
+        dtype = np.dtype(object)
+    if dtype.name not in allowed:
+        raise OptionError(
+            "unknown dtype of attributes", place=place, expected=f"one of {', '.join(allowed)}", found=name
+        )
+    return dtype
+
+
+def convert_to_chunked(
+    source: ConversionInput, workspace: Path, runner: Runner, task_memory: int | None = None
+) -> tuple[ChunkedGraph, Assignment]:
+    """Bring nodes and edges back into their original order, as a chunked graph in a workspace, and read their parts.
+
+    Raises
+    ------
+    AssignmentError
+        If a line is at fault, or a node or an edge is missing or there twice.
+    InputFileError
+        If edges do not fit the schema file.
+    """
+    conversion = _Conversion(source, workspace, runner, task_memory or runner.resources.task_memory)
+    conversion.scratch.mkdir(parents=True)
+    assignment = conversion.read_owners()
+    schema, edges = conversion.place_edges()
+    node_data = conversion.place_node_data(source.node_dtype) if source.node_dtype else []
+    edge_data = conversion.place_edge_data(source.edge_dtype) if source.edge_dtype else []
+    shutil.rmtree(conversion.scratch)
+    write_metadata(
+        workspace / "graph",
+        schema,
+        {etype: [path] for etype, path in zip(schema.etypes, edges, strict=True)},
+        {ntype: {FEATURE: [path]} for ntype, path in zip(schema.ntypes, node_data, strict=False)},
+        {etype: {FEATURE: [path]} for etype, path in zip(schema.etypes, edge_data, strict=False)},
+        edge_format="numpy",
+        data_format="numpy",
+    )
+    return read_chunked(workspace / "graph"), assignment
+
+
+@dataclass(frozen=True)
+class _Conversion:
+    """The steps of one conversion; each leaves npy files in the workspace."""
+
+    source: ConversionInput
+    workspace: Path
+    runner: Runner
+    task_memory: int
+
+    @property
+    def scratch(self) -> Path:
+        return self.workspace / "runs"
+
+    @cached_property
+    def nodes(self) -> GraphSchema:
+        node_types = tuple(NodeType(*of_type) for of_type in self.source.counts.nodes.items())
+        return GraphSchema(self.source.graph_name, node_types, ())
+
+    @cached_property
+    def num_weights(self) -> int:
+        given = self.source.num_node_weights
+        return count_node_weights(self.source.parts, self.source.graph_name) if given is None else given
+
+    def read_owners(self) -> Assignment:
+        where = self.workspace / "owners"
+        return read_parmetis_parts(
+            self.source.parts, self.nodes, where, self.runner, self.num_weights, self.task_memory
+        )
+
+    def place_edges(self) -> tuple[GraphSchema, list[str]]:
+        counts = self.source.counts
+        read = partial(_read_edges, counts=counts)
+        joined, paths = self._place("edges", self._edge_blocks(), read, 2, np.dtype(np.int64))
+        return join_types(counts, sorted(joined), self.source.graph_name, str(self.source.directory)), paths
+
+    def place_node_data(self, dtype: np.dtype) -> list[str]:
+        first = 3 + self.num_weights
+        width = _count_attributes("node", [(first, self.source.parts.paths)], self.source)
+        read = partial(_read_node_rows, schema=self.nodes, first=first, width=width, dtype=dtype)
+        return self._place("node_data", part_blocks(self.source.parts, self.task_memory), read, width, dtype)[1]
+
+    def place_edge_data(self, dtype: np.dtype) -> list[str]:
+        files = [(NEW_ENDS + 4, self.source.edge_files), (4, self.source.removed_files)]
+        width = _count_attributes("edge", files, self.source)
+        read = partial(_read_edge_rows, counts=self.source.counts, width=width, dtype=dtype)
+        return self._place("edge_data", self._edge_blocks(), read, width, dtype)[1]
+
+    def _edge_blocks(self) -> list[EdgeBlock]:
+        of_parts, removed = (
+            [block for of_file in cut_text(paths, self.task_memory) for block in of_file]
+            for paths in (self.source.edge_files, self.source.removed_files)
+        )
+        return [*((NEW_ENDS, block) for block in of_parts), *((0, block) for block in removed)]
+
+    def _place(
+        self, kind: str, blocks: Sequence[EdgeBlock | PartBlock], read: ReadRows, width: int, dtype: np.dtype
+    ) -> tuple[set[Any], list[str]]:
+        """Write an npy file for each type, with the rows of all blocks in the order of their IDs."""
+        name, counts = ("node", self.source.counts.nodes) if kind == "node_data" else ("edge", self.source.counts.edges)
+        directory = self.workspace / "graph" / kind
+        directory.mkdir(parents=True)
+        files = [
+            create_npy(directory / f"{number}.npy", dtype.newbyteorder("<"), (count, width))
+            for number, count in enumerate(counts.values())
+        ]
+        keys = keys_in_memory(self.task_memory, dtype.itemsize * width)
+        placement = Placement(
+            name, read, tuple(counts), tuple(files), keys, str(self.scratch), str(self.source.directory), HINTS[name]
+        )
+        found = place_rows(blocks, [block.nbytes for _, block in blocks], placement, self.runner)
+        return found, [region.path for region in files]
+
+
+def _count_attributes(kind: str, files: Sequence[tuple[int, Sequence[Path]]], source: ConversionInput) -> int:
+    """Count the columns behind a first one, in the first line there is."""
+    width = next((found - first for first, paths in files if (found := count_columns(paths))), 0)
+    if width <= 0:
+        raise OptionError(
+            f"the {kind}s have no attributes",
+            file=str(source.directory),
+            place=f"--{kind}-attr-dtype",
+            hint="leave it out, or check --num-node-weights",
+        )
+    return width
+
+
+def _read_edges(unit: EdgeBlock, counts: TypeCounts) -> tuple[np.ndarray, np.ndarray, set[Any]]:
+    """Read homogeneous IDs and type-wise ends of edges; and which edge types join which node types."""
+    eids, src, dst, etypes = _read_edge_ids(unit, counts)
+    starts = counts.node_starts
+    src_types, dst_types = (np.searchsorted(starts, ends, side="right") - 1 for ends in (src, dst))
+    edges = np.stack([src - starts[src_types], dst - starts[dst_types]], axis=1)
+    size = len(counts.nodes)
+    joined = np.unique((etypes * size + src_types) * size + dst_types).tolist()
+    return eids, edges, {(code // size**2, code // size % size, code % size) for code in joined}
+
+
+def _read_edge_ids(unit: EdgeBlock, counts: TypeCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Read homogeneous IDs of edges, sources and destinations, and edge types."""
+    first, block = unit
+    layout = f"{'new source, new destination, ' if first else ''}source, destination, ID in its edge type, edge type"
+    src, dst, type_eids, etypes = read_columns(block, range(first, first + 4), layout)
+    for ids in (src, dst):
+        check_range(block, ids, int(counts.node_starts[-1]), "node ID")
+    check_range(block, etypes, len(counts.edges), "edge type")
+    check_range(block, type_eids, np.diff(counts.edge_starts)[etypes], "edge ID")
+    return counts.edge_starts[etypes] + type_eids, src, dst, etypes
+
+
+def _read_node_rows(
+    unit: PartBlock, schema: GraphSchema, first: int, width: int, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray, set[Any]]:
+    nodes = read_node_ids(unit[1], schema, first - 3)
+    return nodes, _read_attributes(unit[1], first, width, dtype), set()
+
+
+def _read_edge_rows(
+    unit: EdgeBlock, counts: TypeCounts, width: int, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray, set[Any]]:
+    eids = _read_edge_ids(unit, counts)[0]
+    return eids, _read_attributes(unit[1], unit[0] + 4, width, dtype), set()
+
+
+def _read_attributes(block: TextBlock, first: int, width: int, dtype: np.dtype) -> np.ndarray:
+    layout = f"{first} columns and {width} attributes of dtype {dtype}"
+    return read_columns(block, range(first, first + width), layout, num_columns=first + width, dtype=dtype).T
