@@ -13,7 +13,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 import daskgraphpart as dgp
 from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.generation.pipeline import generate
+from daskgraphpart.sources.generate import generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.metadata import DATA_FORMATS
 from daskgraphpart.chunked.output import claimed_directory
-from daskgraphpart.chunked.write_pieces import SUFFIXES
-from daskgraphpart.chunking.objects.describe import describe
-from daskgraphpart.chunking.objects.stage import is_lazy, stage
-from daskgraphpart.chunking.objects.write import TASK_MEMORY, ChunkConfig, write_source
+from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import OptionError, check_choice
+from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name
+from daskgraphpart.sources.describe import describe
+from daskgraphpart.sources.stage_collections import collections_in, stage_collections, with_staged
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -24,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.chunking.objects.source import GraphSource
+    from daskgraphpart.chunked.rows import Rows
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.sources.graph_source import GraphSource
 
 
 def chunk_graph(
@@ -55,8 +54,8 @@ def chunk_graph(
     g : object
         - a dictionary from canonical edge types, as tuples or ``"src:rel:dst"``, to frames of pandas or dask whose
           columns `src` and `dst` (or else the first two) are type-wise IDs and whose others are features of the edges,
-          or to pairs of arrays (numpy, torch, dask);
-        - one such frame or pair, for a graph of one type;
+          or to pairs of arrays (numpy, torch, dask), or to arrays of shape (2, edges) or (edges, 2);
+        - one such frame, pair or array, for a graph of one type;
         - a scipy sparse matrix (rows are sources; values are ignored);
         - a networkx graph (nodes in sorted order; undirected edges both ways; attributes that are numbers are kept);
         - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with their features;
@@ -105,39 +104,29 @@ def chunk_graph(
     if output_path is None:
         raise OptionError("nowhere to write", place="output_path", expected="a directory")
     check_name(name, "graph name")
-    config = ChunkConfig(edge_format, data_format, delimiter)
-    _check(config, num_chunks)
+    form = ChunkFormat(edge_format, data_format, delimiter, num_chunks)
     source = describe(g, num_nodes, ndata_paths, edata_paths)
     out = require_local(output_path, "a graph that is written").absolute()
     with claimed_directory(out, source.files, overwrite):
-        return write_graph(source, name, out, (num_chunks, config), resources, progress)
+        return write_source(source, name, out, form, resources, progress)
 
 
-def write_graph(
+def write_source(
     source: GraphSource,
     name: str,
     out: Path,
-    how: tuple[int, ChunkConfig],
+    form: ChunkFormat,
     resources: Resources | None,
     progress: Progress | None,
 ) -> Path:
-    """Compute what is lazy on the cluster, and write all of it from here: so many files, in these formats."""
+    """Compute what is lazy on the cluster, and write all of it from here."""
     resources = (resources or detect_resources()).limited(TASK_MEMORY)
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as scratch:
-        if is_lazy(source):  # a cluster is not started for nothing
+        staged: dict[str, list[Rows]] = {}
+        if any(True for _ in collections_in(source)):  # a cluster is not started for nothing
             with open_runner(resources, progress) as runner:
-                source = stage(source, scratch, runner)
+                staged = stage_collections(source, scratch, runner)
+        graph = with_staged(source, name, staged)
         # arrays in memory are here, and are not sent anywhere
         with open_runner(replace(resources, cluster="threads"), progress) as runner:
-            return write_source(source, name, out, *how, runner)
-
-
-def _check(config: ChunkConfig, num_chunks: int) -> None:
-    check_choice("format of edges", "edge_format", config.edge_format, SUFFIXES)
-    check_choice("format of features", "data_format", config.data_format, DATA_FORMATS)
-    if num_chunks < 1:
-        raise OptionError("impossible number of files", place="num_chunks", expected="1 or more", found=num_chunks)
-    if len(config.delimiter) != 1 or config.delimiter.isalnum() or config.delimiter in "+-.\r\n\0\"'":
-        raise OptionError(
-            "bad delimiter", place="delimiter", expected="one character between numbers", found=repr(config.delimiter)
-        )
+            return write_graph(graph, out, form, runner)

@@ -7,15 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.chunk_graph import write_graph
+from daskgraphpart.api.chunk_graph import write_source
 from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.balance_ntypes import write_type_weights
 from daskgraphpart.assignment.from_arrays import assignment_of
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
-from daskgraphpart.chunking.objects.describe import describe
-from daskgraphpart.chunking.objects.write import ChunkConfig
+from daskgraphpart.chunked.write_graph import ChunkFormat
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
 from daskgraphpart.engine.resources import detect_resources
@@ -24,6 +23,7 @@ from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.partitioned.mappings import load_mappings
 from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.schema import check_name
+from daskgraphpart.sources.describe import describe
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
@@ -194,8 +194,8 @@ def _in_files(
         if source is None:
             yield replace(g, schema=replace(g.schema, name=name)), scratch
             return
-        config = ChunkConfig("numpy", "numpy", " ")
-        path = write_graph(source, name, scratch / "graph", (resources.workers, config), resources, progress)
+        form = ChunkFormat("numpy", num_chunks=resources.workers)
+        path = write_source(source, name, scratch / "graph", form, resources, progress)
         yield read_chunked(path), scratch
 
 

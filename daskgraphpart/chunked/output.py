@@ -1,17 +1,22 @@
-"""The directory a chunked graph is written to: claimed before work starts, cleared again if it fails."""
+"""The directory of a chunked graph: locked before work starts, cleared if it fails, with metadata written last."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.storage.atomic import write_json
+from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from daskgraphpart.schema import GraphSchema
 
 ID_MAP = "id_map"
 DIRECTORIES = ("edges", "node_data", "edge_data", ID_MAP)
@@ -19,41 +24,39 @@ DIRECTORIES = ("edges", "node_data", "edge_data", ID_MAP)
 
 @contextmanager
 def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iterator[None]:
-    """Make the output directory, or empty it of a graph that may be replaced; nothing is left if the job fails.
-
-    Parameters
-    ----------
-    out : Path
-        Output directory.
-    inputs : iterable of str
-        Files that are read, none of which may lie in it.
-    overwrite : bool
-        Whether a chunked graph that is there is deleted. Other files are never touched.
+    """Make and lock the output directory, or empty it of a graph that may be replaced; a job that fails leaves nothing.
 
     Raises
     ------
     OutputExistsError
-        If it holds something that may not be replaced.
+        If it holds something that may not be replaced, or one of the files that are read.
+    OutputLockedError
+        If another run is writing there.
     """
-    _check_claim(out, inputs, overwrite)
+    if out.exists() and not out.is_dir():
+        raise OutputExistsError("not a directory", file=str(out), hint="give another directory")
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
-    _discard(out)
+    lock = DirectoryLock(out)
+    is_claimed = is_whole = False
     try:
-        yield
-    except BaseException:
+        _check_claim(out, inputs, overwrite)
+        is_claimed = True
         _discard(out)
-        if is_new:
+        yield
+        is_whole = True
+    finally:
+        if is_claimed and not is_whole:
+            _discard(out)
+        lock.release(keep_notes=not is_claimed and bool(lock.notes.get("workspace")))
+        if is_new and not is_whole:
             with suppress(OSError):  # somebody put something else there
                 out.rmdir()
-        raise
 
 
 def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
     """Refuse a directory that holds something else, or part of the input; raises as `claimed_directory`."""
-    if out.exists() and not out.is_dir():
-        raise OutputExistsError("not a directory", file=str(out), hint="give another directory")
-    found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
+    found = sorted(path.name for path in out.iterdir() if path.name != LOCK_NAME)
     ours = METADATA_FILE in found or not set(found) - set(DIRECTORIES)
     if found and not (overwrite and ours):
         raise OutputExistsError(
@@ -74,3 +77,50 @@ def _discard(out: Path) -> None:
     (out / METADATA_FILE).unlink(missing_ok=True)
     for name in DIRECTORIES:
         shutil.rmtree(out / name, ignore_errors=True)
+
+
+def write_metadata(
+    directory: str | Path,
+    schema: GraphSchema,
+    edge_files: Mapping[str, Sequence[str | Path]],
+    node_files: Mapping[str, Mapping[str, Sequence[str | Path]]],
+    edge_data_files: Mapping[str, Mapping[str, Sequence[str | Path]]],
+    *,
+    edge_format: str,
+    data_format: str,
+    delimiter: str = " ",
+) -> Path:
+    """Write `metadata.json` in both dialects, last of all files; paths inside the directory are relative to it."""
+    directory = Path(directory).absolute()
+    directory.mkdir(parents=True, exist_ok=True)
+    edge_entry: dict[str, str] = {"name": edge_format}
+    if edge_format == "csv":
+        edge_entry["delimiter"] = delimiter
+
+    def entry(form: dict[str, str], paths: Sequence[str | Path]) -> dict[str, Any]:
+        return {"format": form, "data": [_relative(path, directory) for path in paths]}
+
+    def data(files: Mapping[str, Mapping[str, Sequence[str | Path]]]) -> dict[str, Any]:
+        form = {"name": data_format}
+        return {kind: {name: entry(form, paths) for name, paths in of.items()} for kind, of in files.items() if of}
+
+    content = {
+        "graph_name": schema.name,
+        "node_type": list(schema.ntypes),
+        "num_nodes_per_type": [t.num_nodes for t in schema.node_types],
+        "num_nodes_per_chunk": [[t.num_nodes] for t in schema.node_types],
+        "edge_type": list(schema.etypes),
+        "num_edges_per_type": [t.num_edges for t in schema.edge_types],
+        "num_edges_per_chunk": [[t.num_edges] for t in schema.edge_types],
+        "edges": {etype: entry(edge_entry, edge_files.get(etype, ())) for etype in schema.etypes},
+        "node_data": data(node_files),
+        "edge_data": data(edge_data_files),
+    }
+    path = directory / "metadata.json"
+    write_json(path, content)
+    return path
+
+
+def _relative(path: str | Path, directory: Path) -> str:
+    absolute = Path(path).absolute()
+    return os.fspath(absolute.relative_to(directory) if absolute.is_relative_to(directory) else absolute)

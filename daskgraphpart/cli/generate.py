@@ -38,7 +38,7 @@ def command(**values: Any) -> None:
     """
     from daskgraphpart.chunked.graph import read_chunked
     from daskgraphpart.engine.runner import open_runner
-    from daskgraphpart.generation.pipeline import generate
+    from daskgraphpart.sources.generate import generate
     from daskgraphpart.units import parse_count
 
     with progress_of(values) as progress, open_runner(resources_of(values), progress) as runner:

@@ -19,7 +19,7 @@ from daskgraphpart.assignment.parmetis.place_rows import Placement, keys_in_memo
 from daskgraphpart.assignment.parmetis.read import count_node_weights, part_blocks, read_node_ids, read_parmetis_parts
 from daskgraphpart.assignment.parmetis.text import TextBlock, check_range, count_columns, cut_text, read_columns
 from daskgraphpart.chunked.graph import read_chunked
-from daskgraphpart.chunked.write import write_metadata
+from daskgraphpart.chunked.output import write_metadata
 from daskgraphpart.conversion.schema_file import TypeCounts, join_types
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.schema import STORED_DTYPES, GraphSchema, NodeType

@@ -17,7 +17,7 @@ from daskgraphpart.assignment.multilevel import combine
 from daskgraphpart.assignment.multilevel.in_memory import Csr
 from daskgraphpart.assignment.multilevel.level import Level, create_parts
 from daskgraphpart.engine.runner import Runner, open_runner
-from daskgraphpart.generation.pipeline import generate
+from daskgraphpart.sources.generate import generate
 from daskgraphpart.storage.region import Region, create_npy
 
 

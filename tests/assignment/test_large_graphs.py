@@ -18,7 +18,7 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import prepare_task
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.generation.pipeline import generate
+from daskgraphpart.sources.generate import generate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,8 +18,8 @@ from daskgraphpart.assignment.libraries import call as library_call
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import AssignmentError, EnvironmentFaultError, OptionError
-from daskgraphpart.generation.pipeline import generate
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart.sources.generate import generate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

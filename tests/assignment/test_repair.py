@@ -20,8 +20,8 @@ from daskgraphpart.assignment.multilevel.refine_held import HeldConfig, refine_t
 from daskgraphpart.assignment.multilevel.sweep_in_memory import Sweeper
 from daskgraphpart.assignment.multilevel.vcycle import refine_blocks
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.generation.pipeline import generate
 from daskgraphpart.kernels.moves import propose_relief
+from daskgraphpart.sources.generate import generate
 from daskgraphpart.storage.region import create_npy
 
 

@@ -176,11 +176,11 @@ def test_pyg_graphs_come_with_their_tensors(pyg_data: Any, tmp_path: Path) -> No
         ({ETYPE: FRAME}, {"ndata_paths": {"usr": {"x": np.zeros(3)}}}, ("unknown type", "usr")),
         ({ETYPE: FRAME}, {"ndata_paths": {"user": {"x": np.zeros(3)}}, "num_nodes": {"user": 50}}, ("'x'", "50", "3")),
         ({ETYPE: FRAME}, {"ndata_paths": {"user": {"x": "nothing.npy"}}}, ("nothing.npy", "no such file")),
-        ({ETYPE: FRAME}, {"ndata_paths": {"user": {"x": "nothing.txt"}}}, ("nothing.txt", ".npy")),
+        ({ETYPE: FRAME}, {"ndata_paths": {"user": {"x": "nothing.txt"}}}, ("nothing.txt", "npy files")),
         ({ETYPE: FRAME}, {"ndata_paths": {"user": {"x": np.zeros(50, complex)}}}, ("user", "complex128")),
         ({ETYPE: FRAME}, {"edata_paths": {ETYPE: {"weight": WEIGHT}}}, ("twice", "weight")),
-        ({ETYPE: FRAME}, {"edge_format": "xml"}, ("edge_format", "xml")),
-        ({ETYPE: FRAME}, {"data_format": "csv"}, ("data_format", "csv")),
+        ({ETYPE: FRAME}, {"edge_format": "xml"}, ("format of edges", "xml")),
+        ({ETYPE: FRAME}, {"data_format": "csv"}, ("format of features", "csv")),
         ({ETYPE: FRAME}, {"delimiter": "::"}, ("delimiter",)),
         (scipy.sparse.eye(3, 4, format="csr"), {}, ("square", "(3, 4)")),
         (nx.Graph([(1, "a")]), {}, ("order",)),
@@ -192,6 +192,14 @@ def test_mistakes_are_one_error(g: Any, options: dict[str, Any], words: tuple[st
     for word in words:
         assert word in str(caught.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_arrays_of_edges_may_lie_either_way_but_not_both(tmp_path: Path) -> None:
+    wide = np.stack([SRC, DST])
+    assert chunk(tmp_path / "wide", {ETYPE: wide}) == chunk(tmp_path / "long", {ETYPE: wide.T})
+    assert chunk(tmp_path / "alone", wide) == chunk(tmp_path / "tensor", torch.from_numpy(wide.T.copy()))
+    with pytest.raises(OptionError, match=r"two ways; found an array of shape \(2, 2\)"):
+        chunk(tmp_path / "out", {ETYPE: wide[:, :2]})
 
 
 def test_mistakes_inside_collections_are_found_when_they_are_computed(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from graphs import file_hashes, load_real_graph
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.generation.pipeline import generate
+from daskgraphpart.sources.generate import generate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from daskgraphpart.api import plan as plan_module
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.dispatching.estimate import expect, workspace_files, workspace_nbytes
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.generation import pipeline as generation
+from daskgraphpart.sources import generate as generation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskgraphpart.generation.recipes import RMAT_THRESHOLDS
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.rmat import rmat_edges, skewed_ids, uniform_floats, uniform_ints
+from daskgraphpart.sources.recipes import RMAT_THRESHOLDS
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST = st.integers(0, 2**40)

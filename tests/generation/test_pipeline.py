@@ -12,8 +12,8 @@ from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
-from daskgraphpart.generation.pipeline import LEAST_NODES, generate
-from daskgraphpart.generation.recipes import NUM_CLASSES, mag_recipe
+from daskgraphpart.sources.generate import MIN_NODES, generate
+from daskgraphpart.sources.recipes import NUM_CLASSES, mag_recipe
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ def test_degrees_of_mag_are_skewed(tmp_path: Path) -> None:
 
 
 def test_mag_has_as_many_nodes_and_edges_as_asked_for() -> None:
-    for size in range(LEAST_NODES["mag"], 500):
+    for size in range(MIN_NODES["mag"], 500):
         schema = mag_recipe(size, size, None, False, 0).schema
         assert sum(node_type.num_nodes for node_type in schema.node_types) == size
         assert sum(edge_type.num_edges for edge_type in schema.edge_types) == size

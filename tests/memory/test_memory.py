@@ -12,8 +12,8 @@ import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.generation.pipeline import generate
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.sources.generate import generate
 
 if TYPE_CHECKING:
     from pathlib import Path

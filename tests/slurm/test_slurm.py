@@ -20,7 +20,7 @@ import daskgraphpart as dgp
 from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
-from daskgraphpart.generation.pipeline import generate
+from daskgraphpart.sources.generate import generate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from daskgraphpart.chunked.output import ID_MAP
-from daskgraphpart.chunked.write import write_metadata
+from daskgraphpart.chunked.output import ID_MAP, write_metadata
 from daskgraphpart.chunked.write_pieces import EDGES_PER_FILE, SUFFIXES, cut_chunks
 from daskgraphpart.chunking.edge_lists.collect_ids import CollectConfig, check_one_kind, collect_ids_pass
 from daskgraphpart.chunking.edge_lists.count_nodes import count_nodes

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunking.objects.rows import ArrayRows, as_array, as_id_array
-from daskgraphpart.chunking.objects.source import HOMOGENEOUS_EDGES, HOMOGENEOUS_NODES, GraphSource, canonical_name
+from daskgraphpart.chunked.rows import ArrayRows
 from daskgraphpart.errors import OptionError
+from daskgraphpart.sources.arrays import as_array, as_ids
+from daskgraphpart.sources.graph_source import HOMOGENEOUS_EDGES, HOMOGENEOUS_NODES, GraphSource, canonical_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,13 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def from_scipy(matrix: Any) -> GraphSource:
-    """Describe a sparse matrix: an edge from row to column for every stored element, as `dgl.from_scipy`.
-
-    Raises
-    ------
-    OptionError
-        If it is not square.
-    """
+    """Describe a square sparse matrix: an edge from row to column for every stored element, as `dgl.from_scipy`."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise OptionError("not the adjacency of a graph", expected="a square matrix", found=f"shape {matrix.shape}")
     coo = matrix.tocoo(copy=False)
@@ -35,11 +30,6 @@ def from_networkx(graph: Any) -> GraphSource:
     """Describe a networkx graph as `dgl.from_networkx` does: nodes in sorted order, undirected edges both ways.
 
     Attributes that every node (or edge) has as a number, or as numbers of one shape, become features.
-
-    Raises
-    ------
-    OptionError
-        If nodes cannot be sorted.
     """
     try:
         nodes = sorted(graph.nodes)
@@ -69,24 +59,16 @@ def _attributes(dictionaries: list[dict[Any, Any]], what: str) -> dict[str, np.n
 
 
 def from_pyg(data: Any) -> GraphSource:
-    """Describe a `torch_geometric.data.Data` or `HeteroData`: structure, and all tensors with a row per node or edge.
-
-    Raises
-    ------
-    OptionError
-        If edges are not given by `edge_index`, or a node type has no size.
-    """
+    """Describe a `torch_geometric.data.Data` or `HeteroData`: edges, and all tensors with a row per node or edge."""
     if not hasattr(data, "node_types"):
-        src, dst = _edge_index(data, "the graph")
         node_data, edge_data = _pyg_data(data, is_node=True), _pyg_data(data, is_node=False)
-        return _homogeneous(data.num_nodes, src, dst, node_data, edge_data)
-    edges = {}
-    for etype in data.edge_types:
-        src, dst = _edge_index(data[etype], f"edge type {etype}")
-        edges[canonical_name(tuple(etype))] = ArrayRows(src), ArrayRows(dst)
+        return _homogeneous(data.num_nodes, *_edge_index(data, "the graph"), node_data, edge_data)
     return GraphSource(
         {ntype: data[ntype].num_nodes for ntype in data.node_types},
-        edges,
+        {
+            canonical_name(tuple(etype)): _ids(*_edge_index(data[etype], f"edge type {etype}"))
+            for etype in data.edge_types
+        },
         {ntype: _rows(_pyg_data(data[ntype], is_node=True)) for ntype in data.node_types},
         {canonical_name(tuple(etype)): _rows(_pyg_data(data[etype], is_node=False)) for etype in data.edge_types},
     )
@@ -99,7 +81,7 @@ def _edge_index(store: Any, what: str) -> tuple[np.ndarray, np.ndarray]:
     pair = as_array(store["edge_index"], f"{what}: edge_index")
     if pair.ndim != 2 or pair.shape[0] != 2:
         raise OptionError(f"{what}: not an edge_index", expected="shape (2, edges)", found=f"shape {pair.shape}")
-    return as_id_array(pair[0], f"{what}: sources"), as_id_array(pair[1], f"{what}: destinations")
+    return pair[0], pair[1]
 
 
 def _pyg_data(store: Any, *, is_node: bool) -> dict[str, np.ndarray]:
@@ -122,7 +104,7 @@ def from_dgl(graph: Any) -> GraphSource:
     edges = {}
     for etype in graph.canonical_etypes:
         src, dst = graph.all_edges(form="uv", order="eid", etype=etype)
-        edges[canonical_name(etype)] = ArrayRows(as_array(src, "edges")), ArrayRows(as_array(dst, "edges"))
+        edges[canonical_name(etype)] = _ids(src, dst)
     return GraphSource(
         {ntype: graph.num_nodes(ntype) for ntype in graph.ntypes},
         edges,
@@ -134,13 +116,16 @@ def from_dgl(graph: Any) -> GraphSource:
 def _homogeneous(
     num_nodes: int | None, src: Any, dst: Any, node_data: Mapping[str, Any], edge_data: Mapping[str, Any]
 ) -> GraphSource:
-    ends = ArrayRows(as_id_array(np.asarray(src), "sources")), ArrayRows(as_id_array(np.asarray(dst), "destinations"))
     return GraphSource(
         {HOMOGENEOUS_NODES: num_nodes},
-        {HOMOGENEOUS_EDGES: ends},
+        {HOMOGENEOUS_EDGES: _ids(src, dst)},
         {HOMOGENEOUS_NODES: _rows(node_data)},
         {HOMOGENEOUS_EDGES: _rows(edge_data)},
     )
+
+
+def _ids(src: Any, dst: Any) -> tuple[ArrayRows, ArrayRows]:
+    return as_ids(src, "sources"), as_ids(dst, "destinations")
 
 
 def _rows(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The noun `GraphSource`: a graph as it was handed in, before its rows are checked."""
+"""The noun `GraphSource`: a graph as it was handed in, before anything lazy in it is computed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from daskgraphpart.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.chunking.objects.rows import Rows
+    from daskgraphpart.chunked.rows import Rows
 
 HOMOGENEOUS_NODES = "_N"
 HOMOGENEOUS_EDGES = "_N:_E:_N"
@@ -18,15 +18,7 @@ HOMOGENEOUS_EDGES = "_N:_E:_N"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LazyFrame:
-    """Edges in a dask DataFrame whose partitions are not computed yet.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The frame.
-    columns : sequence of str
-        Its columns: source, destination, features.
-    """
+    """Edges in a dask DataFrame, and its columns: source, destination, features."""
 
     frame: Any
     columns: Sequence[Any]
@@ -34,25 +26,17 @@ class LazyFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LazyArray:
-    """Rows in a dask array whose blocks are not computed yet."""
+    """Rows in a dask array."""
 
     array: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphSource:
-    """A graph as it was handed in.
+    """A graph as it was handed in; node and edge types are in the order of type IDs.
 
-    Parameters
-    ----------
-    num_nodes : mapping of str to (int or None)
-        By node type, in the order of type IDs; None where nobody has said.
-    edges : mapping of str to (Rows, Rows) or LazyFrame
-        By canonical edge type, in the order of type IDs: sources and destinations.
-    node_data, edge_data : mapping of str to mapping of str to Rows or LazyArray
-        By type and feature.
-    edge_files : tuple of str
-        Files that the edges are read from, as far as that is known.
+    A number of nodes is None where nobody has said; `edges` are pairs of sources and destinations, or frames;
+    `edge_files` are files that the edges are read from, as far as that is known.
     """
 
     num_nodes: Mapping[str, int | None]
@@ -71,13 +55,7 @@ class GraphSource:
 
 
 def canonical_name(etype: Any) -> str:
-    """Return ``src:rel:dst`` of a tuple or of that name itself.
-
-    Raises
-    ------
-    OptionError
-        If it is neither.
-    """
+    """Return ``src:rel:dst`` of a tuple or of that name itself."""
     parts = etype.split(":") if isinstance(etype, str) else etype
     if not isinstance(parts, (tuple, list)) or len(parts) != 3 or not all(isinstance(p, str) and p for p in parts):
         raise OptionError(
@@ -86,9 +64,3 @@ def canonical_name(etype: Any) -> str:
             found=repr(etype),
         )
     return ":".join(parts)
-
-
-def ntypes_of(etypes: Sequence[str]) -> list[str]:
-    """Node types of edge types, in the order in which they appear."""
-    ends = (ntype for etype in etypes for ntype in etype.split(":")[::2])
-    return list(dict.fromkeys(ends))

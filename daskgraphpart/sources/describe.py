@@ -1,4 +1,4 @@
-"""What was handed in, told apart by its class and never by importing the library it is from."""
+"""Describe what was handed in as a graph, told apart by its class and never by importing the library it is from."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
-from daskgraphpart.chunking.objects.from_arrays import data_of
-from daskgraphpart.chunking.objects.from_frames import from_edges
-from daskgraphpart.chunking.objects.from_libraries import from_dgl, from_networkx, from_pyg, from_scipy
-from daskgraphpart.chunking.objects.rows import FileRows
-from daskgraphpart.chunking.objects.source import HOMOGENEOUS_EDGES, GraphSource, LazyFrame
+from daskgraphpart.chunked.rows import FileRows
 from daskgraphpart.errors import OptionError
+from daskgraphpart.sources.arrays import as_ids, data_of, rows_of
+from daskgraphpart.sources.from_libraries import from_dgl, from_networkx, from_pyg, from_scipy
+from daskgraphpart.sources.graph_source import HOMOGENEOUS_EDGES, GraphSource, LazyFrame, canonical_name
 
 if TYPE_CHECKING:
-    from daskgraphpart.chunking.objects.rows import Rows
-    from daskgraphpart.chunking.objects.source import LazyArray
+    from daskgraphpart.chunked.rows import Rows
+    from daskgraphpart.sources.graph_source import LazyArray
 
     DataOfTypes = Mapping[str, Mapping[str, Rows | LazyArray]]
 
@@ -33,22 +32,7 @@ def describe(
     node_data: Mapping[str, Any] | None = None,
     edge_data: Mapping[str, Any] | None = None,
 ) -> GraphSource:
-    """Describe a graph and the features given beside it.
-
-    Parameters
-    ----------
-    graph : object
-        One of `KINDS`.
-    num_nodes : mapping of str to int, or int, optional
-        Numbers of nodes by type, where the graph does not tell them.
-    node_data, edge_data : mapping, optional
-        More features: ``{type: {name: values}}``, or ``{name: values}`` of a graph with one type.
-
-    Raises
-    ------
-    OptionError
-        If the graph is of no such kind, or a feature is given twice.
-    """
+    """Describe a graph of one of `KINDS`, the numbers of nodes it does not tell, and features given beside it."""
     source = _described(graph)
     source = replace(source, num_nodes=_counts(source, num_nodes))
     return replace(
@@ -62,11 +46,12 @@ def _described(graph: Any) -> GraphSource:
     if isinstance(graph, (str, os.PathLike)):
         graph = read_chunked(graph)
     if isinstance(graph, ChunkedGraph):
-        return from_chunked(graph)
+        return _from_chunked(graph)
     if isinstance(graph, Mapping):
-        return from_edges(graph)
-    if isinstance(graph, (tuple, list)) or (hasattr(graph, "columns") and hasattr(graph, "dtypes")):
-        return from_edges({HOMOGENEOUS_EDGES: graph})
+        return _from_edges(graph)
+    is_array = hasattr(graph, "shape") and not hasattr(graph, "tocoo")
+    if isinstance(graph, (tuple, list)) or is_array or (hasattr(graph, "columns") and hasattr(graph, "dtypes")):
+        return _from_edges({HOMOGENEOUS_EDGES: graph})
     modules = {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
     if "scipy" in modules and hasattr(graph, "tocoo"):
         return from_scipy(graph)
@@ -79,7 +64,7 @@ def _described(graph: Any) -> GraphSource:
     raise OptionError("not a graph", expected=KINDS, found=f"{type(graph).__module__}.{type(graph).__name__}")
 
 
-def from_chunked(graph: ChunkedGraph) -> GraphSource:
+def _from_chunked(graph: ChunkedGraph) -> GraphSource:
     """Describe a chunked graph, to cut it into other chunks."""
 
     def data(types: Any, files: Any) -> dict[str, dict[str, Rows | LazyArray]]:
@@ -93,6 +78,68 @@ def from_chunked(graph: ChunkedGraph) -> GraphSource:
         data(schema.edge_types, graph.edge_data_files),
         tuple(file.path for files in graph.edge_files.values() for file in files),
     )
+
+
+def _from_edges(edges: Mapping[Any, Any]) -> GraphSource:
+    """Describe a graph in a dictionary: edge type -> frame of pandas or dask, pair of arrays, or array of edges."""
+    if not edges:
+        raise OptionError("a graph without edge types", expected="{('user', 'follows', 'user'): edges, ...}")
+    found: dict[str, Any] = {}
+    edge_data: dict[str, Mapping[str, Rows | LazyArray]] = {}
+    for key, value in edges.items():
+        etype = canonical_name(key)
+        if etype in found:
+            raise OptionError("edge type is given twice", found=etype)
+        if hasattr(value, "columns"):
+            found[etype], edge_data[etype] = _from_frame(etype, value)
+        else:
+            pair = _pair_of(value, f"edges of type {etype!r}")
+            found[etype] = tuple(_ids_of(end, f"{etype}, {name}") for end, name in zip(pair, _ENDS, strict=True))
+    ends = (ntype for etype in found for ntype in etype.split(":")[::2])
+    return GraphSource(dict.fromkeys(ends), found, {}, edge_data)
+
+
+_ENDS = ("sources", "destinations")
+
+
+def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
+    names = list(frame.columns)
+    if len(names) < 2 or len(set(names)) != len(names):
+        raise OptionError(
+            f"edges of type {etype!r}: not a frame of edges",
+            expected="columns src and dst, each name once",
+            found=", ".join(map(str, names)) or "no columns",
+        )
+    ends = ["src", "dst"] if {"src", "dst"} <= set(names) else names[:2]
+    features = [name for name in names if name not in ends]
+    if hasattr(frame, "npartitions"):
+        return LazyFrame(frame, [*ends, *features]), {}
+    pair = tuple(as_ids(frame[end], f"{etype}, column {end!r}") for end in ends)
+    return pair, {str(name): rows_of(frame[name], f"{etype}, column {name!r}") for name in features}
+
+
+def _pair_of(value: Any, what: str) -> tuple[Any, Any]:
+    """Sources and destinations of a pair, of an array (2, edges) such as PyG's, or of one (edges, 2)."""
+    shape = tuple(getattr(value, "shape", ()))
+    if shape == (2, 2):
+        hint = "give a pair: (array[0], array[1]) if rows are ends, (array[:, 0], array[:, 1]) if rows are edges"
+        raise OptionError(f"{what} can be read in two ways", found="an array of shape (2, 2)", hint=hint)
+    if len(shape) == 2 and shape[0] == 2:
+        return value[0], value[1]
+    if len(shape) == 2 and shape[1] == 2:
+        return value[:, 0], value[:, 1]
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise OptionError(
+            f"{what} are not edges",
+            expected="a frame with columns src and dst, a pair (sources, destinations), or an array of shape "
+            "(2, edges) or (edges, 2)",
+            found=f"an array of shape {shape}" if shape else type(value).__name__,
+        )
+    return value[0], value[1]
+
+
+def _ids_of(values: Any, what: str) -> Rows | LazyArray:
+    return rows_of(values, what) if hasattr(values, "dask") else as_ids(values, what)
 
 
 def _counts(source: GraphSource, num_nodes: Mapping[str, int] | int | None) -> dict[str, int | None]:

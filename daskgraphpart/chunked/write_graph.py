@@ -1,0 +1,224 @@
+"""Pass `write-chunks`: write a chunked graph, one file per task, in pieces, with every ID checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.chunked.metadata import DATA_FORMATS
+from daskgraphpart.chunked.output import write_metadata
+from daskgraphpart.chunked.write_pieces import (
+    BYTES_PER_FILE,
+    BYTES_PER_PIECE,
+    EDGES_PER_FILE,
+    EDGES_PER_PIECE,
+    SUFFIXES,
+    cut_chunks,
+    edge_writer,
+    row_writer,
+    rows_per_piece,
+)
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from daskgraphpart.chunked.rows import Rows
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import RowType
+
+TASK_MEMORY = 4 * max(16 * EDGES_PER_PIECE, BYTES_PER_PIECE)
+"""Bytes of one task: a piece as it is read, checked, converted and encoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFormat:
+    """How a chunked graph is written.
+
+    Numbers of chunks are files of each edge type, and of each feature (None: as many); none at all: by size.
+    `named_files` puts names of features, not their numbers, into names of files.
+    """
+
+    edge_format: str = "parquet"
+    data_format: str = "numpy"
+    delimiter: str = " "
+    num_chunks: int | None = None
+    data_chunks: int | None = None
+    named_files: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("format of edges", "--edge-format", self.edge_format, SUFFIXES)
+        check_choice("format of features", "--data-format", self.data_format, DATA_FORMATS)
+        for found in (self.num_chunks, self.data_chunks):
+            if found is not None and found < 1:
+                raise OptionError("impossible number of files", place="--num-chunks", expected="1 or more", found=found)
+        if len(self.delimiter) != 1 or self.delimiter.isalnum() or self.delimiter in "+-.\r\n\0\"'":
+            expected = "one character between numbers"
+            raise OptionError("bad delimiter", place="delimiter", expected=expected, found=repr(self.delimiter))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphRows:
+    """A graph as rows that can be read: what is written.
+
+    `num_nodes` and `edges` are in the order of type IDs; a number of nodes that is None follows from the rows of a
+    feature, or else from the largest ID. Rows of edges are int64 (edges, 2).
+    """
+
+    name: str
+    num_nodes: Mapping[str, int | None]
+    edges: Mapping[str, Rows]
+    node_data: Mapping[str, Mapping[str, Rows]] = field(default_factory=dict)
+    edge_data: Mapping[str, Mapping[str, Rows]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkUnit:
+    """Rows ``[start, stop)`` of an edge type or a feature, which become one file; `spec` is None for edges."""
+
+    path: str
+    of_type: str
+    rows: Rows
+    spec: DataSpec | None
+    start: int
+    stop: int
+    num_nodes: tuple[int | None, ...] = ()
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return self.stop - self.start
+
+
+def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Runner | None = None) -> Path:
+    """Write all files of a graph, metadata last; return the path of the metadata. Without a runner, one by one."""
+    schema = _schema(graph)
+    units = list(_units(graph, schema, directory, form))
+    if runner is None:
+        largest = [write_chunk(unit, form) for unit in units]
+    else:
+        sizes = [unit.num_rows * (16 if unit.spec is None else unit.spec.row_nbytes) for unit in units]
+        largest = runner.run(Pass("write-chunks", write_chunk, units, form, sizes))
+    edges: dict[str, list[str]] = {}
+    data: dict[str, dict[str, list[str]]] = {}
+    counts: dict[str, int] = {}
+    for unit, ids in zip(units, largest, strict=True):
+        if unit.spec is None:
+            edges.setdefault(unit.of_type, []).append(unit.path)
+            for ntype, most in zip(unit.of_type.split(":")[::2], ids, strict=True):
+                counts[ntype] = max(counts.get(ntype, 0), most + 1)
+        else:
+            data.setdefault(unit.of_type, {}).setdefault(unit.spec.name, []).append(unit.path)
+    node_types = tuple(
+        t if _is_known(graph, t) else replace(t, num_nodes=counts.get(t.name, 0)) for t in schema.node_types
+    )
+    return write_metadata(
+        directory,
+        replace(schema, node_types=node_types),
+        edges,
+        {kind: files for kind, files in data.items() if kind in schema.ntypes},
+        {kind: files for kind, files in data.items() if kind in schema.etypes},
+        edge_format=form.edge_format,
+        data_format=form.data_format,
+        delimiter=form.delimiter,
+    )
+
+
+def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> tuple[int, ...]:
+    """Write one file; return the largest ID of either end of its edges (-1 if there are none)."""
+    if unit.spec is not None:
+        with row_writer(unit.path, form.data_format, unit.spec, unit.num_rows) as write:
+            for start, stop in _pieces(unit, rows_per_piece(unit.spec)):
+                write(unit.rows.read(start, stop))
+        return ()
+    largest = [-1, -1]
+    with edge_writer(unit.path, form.edge_format, unit.num_rows, form.delimiter) as write:
+        for start, stop in _pieces(unit, EDGES_PER_PIECE):
+            piece = unit.rows.read(start, stop)
+            for end in (0, 1):
+                largest[end] = max(largest[end], _check_ids(piece[:, end], unit, end, start))
+            write(piece)
+    return tuple(largest)
+
+
+def _pieces(unit: ChunkUnit, at_once: int) -> list[tuple[int, int]]:
+    return [(start, min(start + at_once, unit.stop)) for start in range(unit.start, unit.stop, at_once)]
+
+
+def _check_ids(ids: np.ndarray, unit: ChunkUnit, end: int, first: int) -> int:
+    """Return the largest ID of a piece; refuse it if a node does not exist."""
+    count = unit.num_nodes[end]
+    bad = np.flatnonzero((ids < 0) | (ids >= (2**62 if count is None else count)))
+    if bad.size:
+        ntype = unit.of_type.split(":")[2 * end]
+        raise OptionError(
+            f"ID of a {ntype!r} node out of range, in edges of type {unit.of_type!r}",
+            place=f"{('source', 'destination')[end]} of edge {first + int(bad[0]):,}",
+            expected="an ID, 0 or more" if count is None else f"an ID in [0, {count:,})",
+            found=f"{int(ids[bad[0]]):,}",
+            hint="IDs are type-wise and begin at 0; check num_nodes, and the rows of node features",
+        )
+    return int(ids.max())
+
+
+# ------------------------------------------------------------------------------------------------------------ the plan
+
+
+def _units(graph: GraphRows, schema: GraphSchema, out: Path, form: ChunkFormat) -> Iterator[ChunkUnit]:
+    """Cut a graph into files."""
+    known = {t.name: t.num_nodes if _is_known(graph, t) else None for t in schema.node_types}
+    for number, edge_type in enumerate(schema.edge_types):
+        counts = known[edge_type.src], known[edge_type.dst]
+        for i, (start, stop) in enumerate(cut_chunks(edge_type.num_edges, EDGES_PER_FILE, form.num_chunks)):
+            path = str(out / "edges" / f"{number}-{i}.{SUFFIXES[form.edge_format]}")
+            yield ChunkUnit(path, edge_type.name, graph.edges[edge_type.name], None, start, stop, counts)
+    kinds: list[tuple[str, Sequence[RowType], Mapping[str, Mapping[str, Rows]]]] = [
+        ("node_data", schema.node_types, graph.node_data),
+        ("edge_data", schema.edge_types, graph.edge_data),
+    ]
+    num_chunks = form.data_chunks or form.num_chunks
+    for folder, types, data in kinds:
+        for number, of_type in enumerate(types):
+            for j, spec in enumerate(of_type.data):
+                rows, per_file = data[of_type.name][spec.name], max(1, BYTES_PER_FILE // max(1, spec.row_nbytes))
+                for i, (start, stop) in enumerate(cut_chunks(of_type.num_rows, per_file, num_chunks)):
+                    name = f"{number}-{spec.name if form.named_files else j}-{i}.{SUFFIXES[form.data_format]}"
+                    yield ChunkUnit(str(out / folder / name), of_type.name, rows, spec, start, stop)
+
+
+def _schema(graph: GraphRows) -> GraphSchema:
+    edge_types = []
+    for etype, rows in graph.edges.items():
+        src, rel, dst = etype.split(":")
+        data = _specs(etype, graph.edge_data.get(etype, {}), rows.num_rows)
+        edge_types.append(EdgeType(src, rel, dst, rows.num_rows, data))
+    node_types = []
+    for ntype, count in graph.num_nodes.items():
+        features = graph.node_data.get(ntype, {})
+        num_nodes = count if count is not None else next((rows.num_rows for rows in features.values()), 0)
+        node_types.append(NodeType(ntype, num_nodes, _specs(ntype, features, num_nodes)))
+    return GraphSchema(graph.name, tuple(node_types), tuple(edge_types))
+
+
+def _is_known(graph: GraphRows, node_type: NodeType) -> bool:
+    """Whether a number of nodes was given, or follows from features; else the largest ID tells it."""
+    return graph.num_nodes[node_type.name] is not None or bool(node_type.data)
+
+
+def _specs(of_type: str, features: Mapping[str, Rows], count: int) -> tuple[DataSpec, ...]:
+    specs = []
+    for name, rows in features.items():
+        if rows.num_rows != count:
+            what = f"feature {name!r} of {of_type!r} has the wrong number of rows"
+            raise InputFileError(what, expected=f"{count:,}", found=f"{rows.num_rows:,}")
+        try:
+            specs.append(DataSpec(name, rows.dtype.newbyteorder("="), rows.row_shape))
+        except MetadataError as error:
+            what, hint = f"{of_type}: {error.what}", error.hint
+            raise OptionError(what, expected=error.expected, found=error.found, hint=hint) from None
+    return tuple(specs)

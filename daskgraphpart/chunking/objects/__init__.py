@@ -1,1 +1,0 @@
-"""Chunked graphs of Python objects: frames, arrays, sparse matrices, graphs of other libraries."""

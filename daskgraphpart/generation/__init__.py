@@ -1,1 +1,0 @@
-"""Synthetic chunked graphs of any size, written chunk by chunk."""

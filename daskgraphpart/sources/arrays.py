@@ -1,0 +1,129 @@
+"""Features and IDs in any form: arrays, memory maps, tensors, columns of frames, files, arrays of dask."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked.headers import feature_files
+from daskgraphpart.chunked.metadata import Files
+from daskgraphpart.chunked.read_parquet import read_parquet_header
+from daskgraphpart.chunked.rows import ArrayRows, FileRows
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.sources.graph_source import LazyArray, canonical_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from daskgraphpart.chunked.rows import Rows
+
+_FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
+_NO_IDS_HINT = "IDs are whole numbers from 0; for names, write an edge list and use `daskgraphpart chunk --map-ids`"
+
+
+def data_of(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, dict[str, Rows | LazyArray]]:
+    """Describe ``{type: {name: values}}``, or ``{name: values}`` of a graph with one type; `what` is node or edge."""
+    if not data:
+        return {}
+    if not all(isinstance(value, Mapping) for value in data.values()):
+        if len(types) != 1 or any(isinstance(value, Mapping) for value in data.values()):
+            raise OptionError(
+                f"{what} data of a graph with several {what} types",
+                expected=f"{{{what} type: {{name: rows}}}}",
+                found=", ".join(map(str, list(data)[:5])),
+            )
+        data = {types[0]: data}
+    found: dict[str, dict[str, Rows | LazyArray]] = {}
+    for key, features in data.items():
+        name = key if what == "node" else canonical_name(key)
+        if name not in types:
+            raise OptionError(f"{what} data of an unknown type", expected=f"one of {', '.join(types)}", found=name)
+        found[name] = {feature: rows_of(values, f"{name}/{feature}") for feature, values in features.items()}
+    return found
+
+
+def rows_of(values: Any, what: str) -> Rows | LazyArray:
+    """Describe a feature: an array, memmap, tensor, dask array or column, path of an npy or parquet file, or paths."""
+    if isinstance(values, (str, os.PathLike)):
+        values = [values]
+    if isinstance(values, (list, tuple)) and values and all(isinstance(value, (str, os.PathLike)) for value in values):
+        return file_rows(what.rpartition("/")[2], [os.fspath(value) for value in values])
+    if hasattr(values, "dask") and hasattr(values, "to_dask_array"):  # a column of a dask frame
+        return LazyArray(values.to_dask_array())
+    if hasattr(values, "dask") and hasattr(values, "chunks"):
+        return LazyArray(values)
+    is_sliced = hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__array__")
+    if not is_sliced or hasattr(values, "detach") or hasattr(values, "to_numpy"):
+        values = as_array(values, what)
+    if not values.shape:
+        raise OptionError(f"{what}: not rows", expected="one row per node or edge", found="a single value")
+    return ArrayRows(values)
+
+
+def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> FileRows:
+    """Open the npy or parquet files of a feature, which must agree in dtype and shape of a row."""
+    forms = {_FORMS.get(Path(path).suffix.lower(), "") for path in paths}
+    form = forms.pop() if len(forms) == 1 else ""
+    if not form:
+        raise InputFileError(
+            f"feature {name!r} is in files of unknown kind, or of several",
+            file=paths[0] if paths else None,
+            place=place,
+            expected="npy files, or parquet files",
+            found=", ".join(paths[:3]) or "none",
+        )
+    for path in paths:
+        if not Path(path).is_file():
+            raise InputFileNotFoundError("no such file", file=path, place=f"feature {name!r}")
+    spec, files = feature_files(name, Files(form, " ", tuple(paths)), paths[0])
+    if spec.row_shape == (1,) and form == "parquet" and _is_plain_column(paths[0]):
+        spec = replace(spec, row_shape=())
+    return FileRows(spec, files)
+
+
+def _is_plain_column(path: str) -> bool:
+    """Whether a parquet file has one number in each row; DGL's reader of CGDF makes a row of one number of it."""
+    header = read_parquet_header(path)
+    return b"shape" not in (header.schema.metadata or {}) and header.schema.field(0).type.num_fields == 0
+
+
+def as_array(values: Any, what: str) -> np.ndarray:
+    """Return a tensor, a column of a frame or a list as an array; arrays and memory maps stay what they are."""
+    if isinstance(values, np.ndarray):
+        return values
+    try:
+        array: np.ndarray = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as fault:
+        raise OptionError(f"{what}: not an array that numpy can hold", found=str(fault)[:200]) from fault
+    return array
+
+
+def as_ids(values: Any, what: str) -> ArrayRows:
+    """Describe node IDs, as int64; whether there are such nodes is checked when they are written."""
+    array = as_array(values, what)
+    if array.ndim != 1:
+        raise OptionError(f"{what}: not a column of node IDs", expected="one dimension", found=f"shape {array.shape}")
+    if array.dtype == object and array.size and isinstance(array[0], (int, np.integer)):  # pandas' with missing values
+        try:
+            return ArrayRows(np.array(array.tolist(), np.int64))
+        except (TypeError, ValueError, OverflowError):
+            found = "missing values, or something that is no whole number"
+            raise OptionError(
+                f"{what}: not node IDs", expected="whole numbers", found=found, hint=_NO_IDS_HINT
+            ) from None
+    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
+        raise OptionError(f"{what}: ID too large", expected="less than 2**63", found=int(array.max()))
+    if array.dtype.kind not in "iu" and array.size:
+        is_missing = array.dtype.kind == "f" and np.isnan(array).any()
+        found = "missing values" if is_missing else f"dtype {array.dtype}"
+        raise _not_ids(what, found)
+    return ArrayRows(array.astype(np.int64, copy=False))
+
+
+def _not_ids(what: str, found: str) -> OptionError:
+    return OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=_NO_IDS_HINT)
