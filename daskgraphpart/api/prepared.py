@@ -19,6 +19,7 @@ from daskgraphpart.assignment.read_files import read_num_parts
 from daskgraphpart.delivery.deliver_parts import deliver_parts
 from daskgraphpart.delivery.machine_output import MachineOutput, check_machines
 from daskgraphpart.delivery.machines import MachineDirectory
+from daskgraphpart.delivery.output import check_output, claim_output, discard_output
 from daskgraphpart.delivery.remote_output import (
     check_remote_output,
     claim_remote_output,
@@ -27,9 +28,9 @@ from daskgraphpart.delivery.remote_output import (
 )
 from daskgraphpart.delivery.upload_files import upload_partitions
 from daskgraphpart.dispatching.job import Job
-from daskgraphpart.dispatching.output import check_output, claim_output, discard_output
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local, resolve_path, to_path
 
@@ -62,7 +63,9 @@ class Prepared:
         graph = self.graph
         if assignment.trainers:
             graph = with_trainers(graph, assignment.trainers, self.work.owners / "edge-trainers", self.runner)
-        return Job(graph, assignment, str(self._out), self._options, sizes, self.work, self.runner)
+        options = self._options
+        layouts = (DglLayout(options.graph_formats, options.config_name, options.reshuffle),)
+        return Job(graph, assignment, str(self._out), options, sizes, self.work, self.runner, layouts)
 
     def delivered(self, outcome: Outcome) -> Outcome:
         """Send finished partitions to their store or their machines, unless they are where they belong."""

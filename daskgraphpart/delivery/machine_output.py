@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dispatching.output import PART_DIRECTORY, check_empty, discard_output, is_config, is_in_the_way
+from daskgraphpart.delivery.output import PART_DIRECTORY, check_empty, discard_output, is_config, is_in_the_way
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OutputExistsError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX, whole_file

@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dispatching.output import discard_output, holds_input, is_a_file, is_in_the_way, is_not_empty
-from daskgraphpart.dispatching.workspace import EDGE_MAP, NODE_MAP, PART_FILES, WORKSPACE_NAME
+from daskgraphpart.delivery.output import discard_output, holds_input, is_a_file, is_in_the_way, is_not_empty
+from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.dgl import EDGE_MAP, NODE_MAP, PART_FILES
 from daskgraphpart.layouts.manifest import FORMAT as MANIFEST_FORMAT
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import file_sizes_in, is_file, list_names, read_file

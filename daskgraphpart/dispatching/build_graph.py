@@ -14,11 +14,10 @@ import numpy as np
 
 from daskgraphpart.dispatching.collect_extra import EXTRA_DTYPE, eid_columns, window_rows
 from daskgraphpart.dispatching.local_graph import LocalIds, PartGraph
-from daskgraphpart.dispatching.workspace import ORIG_EIDS, unfinished_part_file
+from daskgraphpart.dispatching.targets import write_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column, write_run
 
 if TYPE_CHECKING:
@@ -26,32 +25,27 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.storage.region import Region
 
 EDGE_NBYTES = 33
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrigWrite:
+    """Edges ``[start, stop)`` of a segment, of one type, whose original IDs go to `regions` from row `row` on."""
+
+    start: int
+    stop: int
+    row: int
+    regions: tuple[Region, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
     """Consecutive local edges of one part.
 
-    Parameters
-    ----------
-    graph : PartGraph
-        The part.
-    number : int
-        Number of the segment in the part.
-    first_local_eid : int
-        Local ID of the first edge.
-    num_edges : int
-        Number of edges.
-    slices : Slices
-        Where they are: in the runs, or (for a window) in the extra runs.
-    window : (int, int) or None
-        For edges the part does not own: range of new edge IDs.
-    buckets : mapping of str to int
-        For ``"csr"`` and ``"csc"`` the number of rows of a bucket.
-    orig_writes : tuple of (start, stop, byte offset)
-        For each edge type in the segment its edges, and where their original IDs go.
+    `slices` say where they are: in the runs, or in the extra runs if there is a `window` of new edge IDs, of edges that
+    the part does not own. `buckets` are the rows per bucket of ``"csr"`` and ``"csc"``.
     """
 
     graph: PartGraph
@@ -61,32 +55,17 @@ class Segment:
     slices: Slices
     window: tuple[int, int] | None
     buckets: Mapping[str, int]
-    orig_writes: tuple[tuple[int, int, int], ...]
+    orig_writes: tuple[OrigWrite, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BuildConfig:
-    """What segments share.
-
-    Parameters
-    ----------
-    work : Workspace
-        Files.
-    run_dtype : numpy.dtype
-        Of the runs.
-    type_ends : int64 array (parts x edge types,)
-        Ends of the ranges of new edge IDs.
-    num_types : int
-        Number of edge types.
-    out : str
-        Output directory.
-    """
+    """Files, dtype of the runs, and the ends of all edge type ranges in new-ID order with the number of types."""
 
     work: Workspace
     run_dtype: np.dtype
     type_ends: np.ndarray
     num_types: int
-    out: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,14 +98,13 @@ def _write_edges(
     segment: Segment, config: BuildConfig, new_eids: np.ndarray, ends: tuple[np.ndarray, np.ndarray]
 ) -> None:
     arrays, first = segment.graph.arrays, segment.first_local_eid
-    if "coo/row" in arrays:
-        arrays["coo/row"].write(ends[0], first)
-        arrays["coo/col"].write(ends[1], first)
-    arrays["edge/_ID"].write(new_eids, first)
-    arrays["edge/inner_edge"].write(np.full(new_eids.size, segment.window is None, np.uint8), first)
-    if "edge/_TYPE" in arrays:
+    for name, values in (("coo/row", ends[0]), ("coo/col", ends[1]), ("edges/id", new_eids)):
+        write_rows(arrays.get(name, ()), values, first)
+    if "edges/inner" in arrays:
+        write_rows(arrays["edges/inner"], np.full(new_eids.size, segment.window is None, np.uint8), first)
+    if "edges/type" in arrays:
         types = np.searchsorted(config.type_ends, new_eids, side="right") % config.num_types
-        arrays["edge/_TYPE"].write(types.astype(np.int32), first)
+        write_rows(arrays["edges/type"], types, first)
 
 
 def _group_by_row(
@@ -155,9 +133,8 @@ def _read_owned(segment: Segment, config: BuildConfig) -> Edges:
             run_column(path, config.run_dtype, run_rows, column).read_into(values[done : done + count], start)
         done += count
     orig_eids = rows + np.repeat(slices.first_rows, slices.counts)
-    path = unfinished_part_file(config.out, segment.graph.part, ORIG_EIDS)
-    for start, stop, offset in segment.orig_writes:
-        Region(path, offset, orig_eids.dtype, (stop - start,)).write(orig_eids[start:stop], 0)
+    for write in segment.orig_writes:
+        write_rows(write.regions, orig_eids[write.start : write.stop], write.row)
     first_new_eid = segment.graph.first_new_eid + segment.first_local_eid
     return Edges(src, dst, np.arange(first_new_eid, first_new_eid + done))
 

@@ -31,15 +31,7 @@ EXTRA_DTYPE = np.dtype(np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtraUnit:
-    """One run.
-
-    Parameters
-    ----------
-    index : int
-        Number of the run.
-    counts, first_new_eids : int64 array (parts,)
-        Edges of each owner, and the new ID of its first.
-    """
+    """One run by its number: edges of each owner, and the new ID of its first, int64 (parts,)."""
 
     index: int
     counts: np.ndarray
@@ -110,20 +102,31 @@ def _leaving(src: np.ndarray, counts: np.ndarray, config: ExtraConfig) -> list[n
     return np.split(rows, np.cumsum(np.bincount(owners, minlength=counts.size))[:-1])
 
 
-def extra_slices(counts: np.ndarray, part: int) -> Slices:
-    """Slices of the extra runs that one part holds.
+@dataclass(frozen=True, slots=True, eq=False)
+class ExtraTable:
+    """Edges of each run that each part holds without owning them, and where they begin: int64 (runs, parts)."""
 
-    Parameters
-    ----------
-    counts : int64 array (runs, parts)
-        Results of `collect_extra`.
-    part : int
-        The part.
-    """
-    runs = np.flatnonzero(counts[:, part])
-    nothing = np.zeros(runs.size, np.int64)
-    starts = counts[runs, :part].sum(axis=1, dtype=np.int64)
-    return Slices(runs, counts[runs].sum(axis=1, dtype=np.int64), starts, counts[runs, part], nothing, nothing)
+    counts: np.ndarray
+    starts: np.ndarray
+    num_rows: np.ndarray
+
+    @classmethod
+    def from_counts(cls, counts: np.ndarray) -> ExtraTable:
+        """Make the table of the results of `collect-extra`."""
+        ends = np.cumsum(counts, axis=1)
+        return cls(counts, ends - counts, ends[:, -1])
+
+    @property
+    def of_parts(self) -> np.ndarray:
+        """Edges of each part, int64 (parts,)."""
+        held: np.ndarray = self.counts.sum(axis=0)
+        return held
+
+    def slices_of(self, part: int) -> Slices:
+        """Slices of the extra runs that one part holds."""
+        runs = np.flatnonzero(self.counts[:, part])
+        nothing = np.zeros(runs.size, np.int64)
+        return Slices(runs, self.num_rows[runs], self.starts[runs, part], self.counts[runs, part], nothing, nothing)
 
 
 # ----------------------------------------------------------------------------- windows of ascending new edge IDs
@@ -147,10 +150,10 @@ class OrderConfig:
 
 
 def order_extra_pass(
-    counts: np.ndarray, config: OrderConfig
+    table: ExtraTable, config: OrderConfig
 ) -> Pass[OrderUnit, OrderConfig, list[tuple[int, int, int]]]:
     """Plan the pass; a result lists windows (first new edge ID, end, number of edges)."""
-    units = [OrderUnit(part, extra_slices(counts, part)) for part in range(counts.shape[1])]
+    units = [OrderUnit(part, table.slices_of(part)) for part in range(table.of_parts.size)]
     return Pass("order-extra", order_extra, units, config, [8 * unit.slices.num_edges for unit in units])
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.dispatching.targets import write_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.compress import count_keys, scatter_window
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -25,25 +26,14 @@ if TYPE_CHECKING:
 
 LOCAL_DTYPE = np.dtype(np.int64)
 EDGES_PER_READ = 1 << 18
-MOST_BUCKETS = 1024
+MAX_BUCKETS = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowRange:
-    """Consecutive rows of one part's CSR or CSC.
+    """Consecutive rows of one part's ``"csr"`` or ``"csc"``, and the place of their first edge in the sorted order.
 
-    Parameters
-    ----------
-    graph : PartGraph
-        The part.
-    name : str
-        ``"csr"`` or ``"csc"``.
-    first_row, stop_row : int
-        Local IDs.
-    first_edge, num_edges : int
-        Place of the first edge in the sorted order, and number of edges.
-    segments : int64 array (segments, 4)
-        Number of the segment, its edges, first edge of the slice, edges of the slice.
+    `segments`, int64 (segments, 4): number of the segment, its edges, first edge of the slice, edges of the slice.
     """
 
     graph: PartGraph
@@ -66,7 +56,7 @@ class CompressConfig:
 def bucket_rows(graph: PartGraph, most_edges: int) -> int:
     """Rows per bucket: enough buckets to cut a part into ranges that fit, no more than needed for small parts."""
     wanted = 4 * -(-max(graph.num_edges, graph.num_nodes) // most_edges)
-    return max(1, -(-graph.num_nodes // min(MOST_BUCKETS, wanted))) if wanted > 4 else max(1, graph.num_nodes)
+    return max(1, -(-graph.num_nodes // min(MAX_BUCKETS, wanted))) if wanted > 4 else max(1, graph.num_nodes)
 
 
 def compress_graph_pass(ranges: Sequence[RowRange], config: CompressConfig) -> Pass[RowRange, CompressConfig, None]:
@@ -76,21 +66,7 @@ def compress_graph_pass(ranges: Sequence[RowRange], config: CompressConfig) -> P
 
 
 def row_ranges(graph: PartGraph, name: str, width: int, counts: np.ndarray, most_edges: int) -> list[RowRange]:
-    """Cut one part's rows into ranges that fit into memory.
-
-    Parameters
-    ----------
-    graph : PartGraph
-        The part.
-    name : str
-        ``"csr"`` or ``"csc"``.
-    width : int
-        Rows per bucket.
-    counts : int64 array (segments, buckets)
-        Edges of each segment in each bucket.
-    most_edges : int
-        Edges, and rows, that fit.
-    """
+    """Cut one part's rows into ranges of at most `most_edges` edges or rows; `counts` is int64 (segments, buckets)."""
     per_bucket = counts.sum(axis=0, dtype=np.int64)
     starts = np.cumsum(counts, axis=1) - counts
     edges_before = group_starts(per_bucket)
@@ -124,7 +100,7 @@ def compress_graph(unit: RowRange, config: CompressConfig) -> None:
     starts = group_starts(degrees)
     last = unit.stop_row == unit.graph.num_nodes  # indptr has one entry more than there are rows
     indptr = unit.first_edge + (starts if last else starts[:-1])
-    arrays[f"{unit.name}/indptr"].write(indptr, unit.first_row)
+    write_rows(arrays[f"{unit.name}/indptr"], indptr, unit.first_row)
     # one window, unless a single bucket holds more edges than fit: the hub of a power-law graph
     for first in range(0, unit.num_edges, config.most_edges):
         stop = min(first + config.most_edges, unit.num_edges)
@@ -132,8 +108,8 @@ def compress_graph(unit: RowRange, config: CompressConfig) -> None:
         cursors = starts[:-1].copy()
         for keys, others, edge_ids in _edges(unit, config):
             scatter_window(keys, others, edge_ids, unit.first_row, cursors, (first, stop), columns, eids)
-        arrays[f"{unit.name}/indices"].write(columns, unit.first_edge + first)
-        arrays[f"{unit.name}/data"].write(eids, unit.first_edge + first)
+        write_rows(arrays.get(f"{unit.name}/indices", ()), columns, unit.first_edge + first)
+        write_rows(arrays.get(f"{unit.name}/eids", ()), eids, unit.first_edge + first)
 
 
 def _edges(unit: RowRange, config: CompressConfig) -> Iterator[tuple[np.ndarray, ...]]:

@@ -13,6 +13,7 @@ from daskgraphpart.chunked.first_fault import first_fault
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges_pass
 from daskgraphpart.dispatching.bucket_edges_by_range import RangeConfig, bucket_edges_by_range
 from daskgraphpart.dispatching.edge_runs import RunTable
+from daskgraphpart.dispatching.lay_out import wanted_arrays
 from daskgraphpart.storage.region import create_files, npy_region
 
 if TYPE_CHECKING:
@@ -45,10 +46,11 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
     blocks = edge_blocks(job.graph, job.sizes.edge_block_rows, job.sizes.csv_block_bytes, job.runner)
     in_order = [(edge_type, block) for edge_type in schema.edge_types for block in blocks.get(edge_type.name, [])]
     units = [EdgeUnit(i, block, edge_type, job.work.run(i)) for i, (edge_type, block) in enumerate(in_order)]
+    wanted = wanted_arrays(job.layouts, schema)
     edge_owners = {
         edge_type.name: npy_region(job.work.edge_owners(i), owner_dtype(job.num_parts), (edge_type.num_edges,))
         for i, edge_type in enumerate(schema.edge_types)
-        if edge_type.data or not job.options.reshuffle
+        if edge_type.data or f"edge_owners/{edge_type.name}" in wanted
     }
     job.runner.step("create-edge-owners", lambda: create_files(edge_owners.values()))
     config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts)

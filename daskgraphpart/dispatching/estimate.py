@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.assignment import owner_dtype
+from daskgraphpart.dispatching.lay_out import mask_keys
 from daskgraphpart.dispatching.sizes import choose_sizes
-from daskgraphpart.dispatching.split_nids import mask_keys
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions,
         graph += 16 * edges + (0 if name == "coo" else 8 * (nodes + num_parts))
     features = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
     original = 8 * (schema.num_nodes + schema.num_edges)
-    split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {ntype for ntype, _ in mask_keys(schema)})
+    split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {key.partition("/")[0] for key in mask_keys(schema)})
     kept = 0 if options.reshuffle else original
     return graph + features + original + split + kept
 

@@ -1,30 +1,16 @@
-"""Last step of the dispatch: files get their names, the partition config is written last.
-
-A directory without the config is unfinished by definition.
-"""
+"""Finish the output: name the files, take their checksums, and let each layout describe its own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from daskgraphpart.dispatching.workspace import (
-    EDGE_FEAT,
-    EDGE_MAP,
-    GRAPH,
-    NODE_FEAT,
-    NODE_MAP,
-    ORIG_EIDS,
-    ORIG_NIDS,
-    SPLIT_NIDS,
-    part_file,
-)
+from daskgraphpart.dispatching.lay_out import files_of
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes, write_config
-from daskgraphpart.layouts.manifest import SUFFIX, write_manifest
+from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
 from daskgraphpart.storage.atomic import publish_once
-from daskgraphpart.storage.checksums import FileChecksum, hash_bytes, hash_file
+from daskgraphpart.storage.checksums import FileChecksum, hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,15 +18,14 @@ if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.quality import Quality
-    from daskgraphpart.schema import RowType
     from daskgraphpart.storage.paths import Location
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Outcome:
     """What came out.
 
-    Parameters
+    Attributes
     ----------
     config_path : Path or UPath
         The partition config, which DGL is given; on each machine, if the parts went to several.
@@ -48,9 +33,9 @@ class Outcome:
         Ranges of new IDs.
     quality : Quality
         Edge cut, balance, replication.
-    hosts : tuple of str, optional
+    hosts : tuple of str or None
         Machine of each part, if they went to the disks of several.
-    part_nbytes : tuple of int, optional
+    part_nbytes : tuple of int or None
         Bytes of the files of each part, likewise.
     """
 
@@ -60,38 +45,31 @@ class Outcome:
     hosts: tuple[str, ...] | None = None
     part_nbytes: tuple[int, ...] | None = None
 
+    def __repr__(self) -> str:
+        return f"<Outcome {self.config_path}: {self.book.num_parts} parts, {self.quality.cut_share:.1%} of edges cut>"
 
-def finish(
-    job: Job, book: PartitionBook, quality: Quality, has_splits: bool, id_maps: tuple[str, str] | None
-) -> Outcome:
-    """Name the files, write the manifest with their checksums, and then the config."""
-    names = [GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, *([SPLIT_NIDS] if has_splits else [])]
-    for part in range(job.num_parts):
+
+def finish(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality) -> Outcome:
+    """Name the files of all layouts, and describe them; the config that users are told of is that of the first."""
+    configs = []
+    for layout in job.layouts:
+        names = [name for name, _ in files_of(layout, sizes)]
         for name in names:
-            publish_once(part_file(job.out, part, name))
-    schema = job.graph.schema
-    config_path = Path(job.out) / (job.options.config_name or f"{schema.name}.json")
-    config = PartitionConfig(
-        graph_name=schema.name,
-        num_parts=job.num_parts,
-        num_nodes=schema.num_nodes,
-        num_edges=schema.num_edges,
-        # DGL's tools know two names; ours is in the manifest
-        part_method="random" if job.assignment.method == "random" else "metis",
-        halo_hops=job.options.num_hops,
-        book=book,
-        parts=tuple(
-            PartPaths(*(f"part{part}/{name}" for name in (NODE_FEAT, EDGE_FEAT, GRAPH)))
-            for part in range(job.num_parts)
-        ),
-        id_maps=id_maps,
-    )
-    files = [f"part{part}/{name}" for part in range(job.num_parts) for name in names]
-    files += [] if id_maps is None else [NODE_MAP, EDGE_MAP]
-    checksums = {**_checksums(job, files), config_path.name: hash_bytes(config_bytes(config))}
-    write_manifest(config_path.with_name(schema.name + SUFFIX), _manifest(job, quality), checksums)
-    write_config(config_path, config)
-    return Outcome(config_path, book, quality)
+            publish_once(f"{job.out}/{name}")
+        checksums = _checksums(job, names)
+        graph = DispatchedGraph(
+            out=Path(job.out),
+            schema=job.graph.schema,
+            book=book,
+            quality=quality,
+            method=job.assignment.method,
+            num_hops=job.options.num_hops,
+            out_edges=job.options.out_edges,
+            reshuffle=job.options.reshuffle,
+            checksums=checksums,
+        )
+        configs.append(layout.finish(graph))
+    return Outcome(configs[0], book, quality)
 
 
 def _checksums(job: Job, files: Sequence[str]) -> dict[str, FileChecksum]:
@@ -100,29 +78,3 @@ def _checksums(job: Job, files: Sequence[str]) -> dict[str, FileChecksum]:
     sizes = [Path(path).stat().st_size for path in paths]
     found = job.runner.run(Pass("hash-files", hash_file, paths, None, sizes, (FileChecksum,)))
     return dict(zip(files, found, strict=True))
-
-
-def _manifest(job: Job, quality: Quality) -> dict[str, Any]:
-    """What DGL's config has no place for: original dtypes, the method's own name, the options, the quality."""
-    schema, options = job.graph.schema, job.options
-    return {
-        "graph_name": schema.name,
-        "num_parts": job.num_parts,
-        "method": job.assignment.method,
-        "num_hops": options.num_hops,
-        "graph_formats": sorted(options.graph_formats),
-        "out_edges": options.out_edges,
-        **({} if options.reshuffle else {"reshuffle": False}),
-        "node_data": _data_of(schema.node_types),
-        "edge_data": _data_of(schema.edge_types),
-        "num_cut_edges": quality.num_cut_edges,
-        "num_halo_nodes": list(quality.num_halo_nodes),
-    }
-
-
-def _data_of(types: Sequence[RowType]) -> dict[str, Any]:
-    return {
-        kind.name: {spec.name: {"dtype": spec.dtype.name, "row_shape": list(spec.row_shape)} for spec in kind.data}
-        for kind in types
-        if kind.data
-    }

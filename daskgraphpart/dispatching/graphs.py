@@ -1,22 +1,22 @@
-"""Step of the dispatch: the graph of every part, from the runs."""
+"""Make the local graph of every part from the runs: find what it holds beside its own, then write nodes and edges."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.build_graph import BuildConfig, Segment, build_graph_pass
+from daskgraphpart.dispatching.build_graph import BuildConfig, OrigWrite, Segment, build_graph_pass
 from daskgraphpart.dispatching.collect_extra import (
     ExtraConfig,
+    ExtraTable,
     OrderConfig,
     collect_extra_pass,
-    extra_slices,
     order_extra_pass,
 )
 from daskgraphpart.dispatching.compress_graph import CompressConfig, bucket_rows, compress_graph_pass, row_ranges
-from daskgraphpart.dispatching.lay_out import lay_out_graphs, lay_out_orig_ids
 from daskgraphpart.dispatching.local_graph import PartGraph
 from daskgraphpart.dispatching.mark_halo import (
     HaloConfig,
@@ -27,7 +27,6 @@ from daskgraphpart.dispatching.mark_halo import (
     mark_halo_pass,
     mark_sources,
 )
-from daskgraphpart.dispatching.workspace import ORIG_EIDS
 from daskgraphpart.dispatching.write_nodes import NodeConfig, write_nodes_pass
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.quality import Quality
@@ -39,34 +38,69 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.edge_runs import RunTable
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.mark_halo import HaloResult
-    from daskgraphpart.storage.region import Region
+    from daskgraphpart.dispatching.targets import Targets
+
+GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc")
 
 
-def build_graphs(job: Job, runs: RunTable, book: PartitionBook) -> Quality:
-    """Write `graph.dgl` and `orig_eids.dgl` of every part; return what the counts say of the partition."""
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldGraphs:
+    """What every part holds: its ranges and edges, edges it does not own, and what was found of HALO nodes."""
+
+    runs: RunTable
+    book: PartitionBook
+    units: Sequence[HaloUnit]
+    extra: ExtraTable | None
+    halo: Sequence[HaloResult]
+
+    @property
+    def num_halo_nodes(self) -> np.ndarray:
+        """HALO nodes, int64 (parts,)."""
+        return np.array([found.num_halo_nodes for found in self.halo], np.int64)
+
+    @property
+    def num_extra_edges(self) -> np.ndarray:
+        """Edges that parts hold without owning them, int64 (parts,)."""
+        return np.zeros(len(self.units), np.int64) if self.extra is None else self.extra.of_parts
+
+    def quality(self) -> Quality:
+        """Say how good the partition is."""
+        return Quality(
+            num_cut_edges=sum(found.num_cut_edges for found in self.halo),
+            num_edges=int(self.runs.num_rows.sum()),
+            num_inner_nodes=tuple(unit.high - unit.low for unit in self.units),
+            num_halo_nodes=tuple(self.num_halo_nodes.tolist()),
+            num_owned_edges=tuple(self.runs.edges_of_parts.tolist()),
+        )
+
+
+def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
+    """Find the edges and nodes that each part holds beside its own."""
     ranges = _part_ranges(book)
     units = [HaloUnit(part, low, high, runs.slices_of(part)) for part, (low, high) in enumerate(ranges.tolist())]
     extra = _collect_extra(job, runs, book, units) if job.options.has_extra_edges else None
     if extra is not None:
-        units = [HaloUnit(u.part, u.low, u.high, u.owned, extra_slices(extra, u.part)) for u in units]
+        units = [replace(unit, extra=extra.slices_of(unit.part)) for unit in units]
     halo = job.runner.run(mark_halo_pass(units, HaloConfig(job.work, job.graph.schema.num_nodes, runs.dtype)))
-    parts = _lay_out_graphs(job, book, ranges, halo, extra)
-    orig_eids = lay_out_orig_ids(job, ORIG_EIDS, book.etypes, runs.counts_by_type(len(book.etypes)))
+    return HeldGraphs(runs, book, units, extra, halo)
+
+
+def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
+    """Write nodes, edges and adjacency of every part, and the original IDs of its edges."""
+    if not any(name.partition("/")[0] in (*GRAPH_ARRAYS, "orig_eids") for name in targets):
+        return
+    book = held.book
+    parts = _part_graphs(held, targets)
     job.runner.run(write_nodes_pass(parts, NodeConfig(job.work, _flat_ends(book.node_ranges), len(book.ntypes))))
-    segments = _owned_segments(job, parts, units, book, orig_eids)
-    if extra is not None:
-        segments += _extra_segments(job, parts, extra, Counter(segment.graph.part for segment in segments))
-    _write_edges(job, runs, book, segments)
-    return Quality(
-        num_cut_edges=sum(result.num_cut_edges for result in halo),
-        num_edges=job.graph.schema.num_edges,
-        num_inner_nodes=tuple((ranges[:, 1] - ranges[:, 0]).tolist()),
-        num_halo_nodes=tuple(result.num_halo_nodes for result in halo),
-        num_owned_edges=tuple(runs.edges_of_parts.tolist()),
-    )
+    segments = _owned_segments(job, parts, held, targets)
+    if held.extra is not None:
+        segments += _extra_segments(job, parts, held.extra, Counter(segment.graph.part for segment in segments))
+    config = BuildConfig(job.work, held.runs.dtype, _flat_ends(book.edge_ranges), len(book.etypes))
+    counts = job.runner.run(build_graph_pass(segments, config))
+    _compress(job, segments, counts)
 
 
-def _collect_extra(job: Job, runs: RunTable, book: PartitionBook, units: Sequence[HaloUnit]) -> np.ndarray:
+def _collect_extra(job: Job, runs: RunTable, book: PartitionBook, units: Sequence[HaloUnit]) -> ExtraTable:
     """Find the edges that parts hold without owning them; how many of each run each part gets."""
     num_nodes, hops = job.graph.schema.num_nodes, job.options.num_hops
     if hops > 1:
@@ -81,47 +115,35 @@ def _collect_extra(job: Job, runs: RunTable, book: PartitionBook, units: Sequenc
         job.work.remove_members(job.num_parts, hop - 1)
     config = ExtraConfig(job.work, _part_ranges(book), job.options.out_edges, hops - 1)
     counts = job.runner.run(collect_extra_pass(runs, book, config))
-    return np.array(counts, np.int64).reshape(len(counts), job.num_parts)
+    return ExtraTable.from_counts(np.array(counts, np.int64).reshape(len(counts), job.num_parts))
 
 
-def _lay_out_graphs(
-    job: Job, book: PartitionBook, ranges: np.ndarray, halo: Sequence[HaloResult], extra: np.ndarray | None
-) -> list[PartGraph]:
-    owned = (book.edge_ranges[:, :, 1] - book.edge_ranges[:, :, 0]).sum(axis=1).tolist()
-    held = [0] * job.num_parts if extra is None else extra.sum(axis=0).tolist()
-    num_halo = [found.num_halo_nodes for found in halo]
-    sizes = [
-        (high - low + num_halo[part], owned[part] + held[part]) for part, (low, high) in enumerate(ranges.tolist())
-    ]
-    arrays = lay_out_graphs(job, sizes)
+def _part_graphs(held: HeldGraphs, targets: Targets) -> list[PartGraph]:
+    arrays = {name: of for name, of in targets.items() if name.partition("/")[0] in GRAPH_ARRAYS}
+    num_halo, num_extra = held.num_halo_nodes.tolist(), held.num_extra_edges.tolist()
+    owned = held.runs.edges_of_parts.tolist()
+    first_eids = held.book.edge_ranges[:, 0, 0].tolist() if held.book.etypes else [0] * len(owned)
     return [
         PartGraph(
-            part,
-            low,
-            high,
-            num_halo[part],
-            owned[part],
-            held[part],
-            int(book.edge_ranges[part, 0, 0]) if book.etypes else 0,
-            arrays[part],
+            unit.part,
+            unit.low,
+            unit.high,
+            num_halo[unit.part],
+            owned[unit.part],
+            num_extra[unit.part],
+            first_eids[unit.part],
+            {name: tuple(target.region(unit.part) for target in of) for name, of in arrays.items()},
         )
-        for part, (low, high) in enumerate(ranges.tolist())
+        for unit in held.units
     ]
 
 
-def _owned_segments(
-    job: Job,
-    parts: Sequence[PartGraph],
-    units: Sequence[HaloUnit],
-    book: PartitionBook,
-    orig_eids: Sequence[Mapping[str, Region]],
-) -> list[Segment]:
+def _owned_segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs, targets: Targets) -> list[Segment]:
     segments = []
-    for graph, unit in zip(parts, units, strict=True):
-        first = 0
+    for graph, unit in zip(parts, held.units, strict=True):
+        first, buckets = 0, _buckets(job, graph)
         for number, slices in enumerate(unit.owned.cut(job.sizes.segment_edges)):
-            writes = _orig_writes(slices.etype_ids, slices.counts, graph, first, book, orig_eids[graph.part])
-            buckets = _buckets(job, graph)
+            writes = _orig_writes(slices.etype_ids, slices.counts, graph, first, held.book, targets)
             segments.append(Segment(graph, number, first, slices.num_edges, slices, None, buckets, writes))
             first += slices.num_edges
     return segments
@@ -133,58 +155,53 @@ def _orig_writes(
     graph: PartGraph,
     first_local_eid: int,
     book: PartitionBook,
-    regions: Mapping[str, Region],
-) -> tuple[tuple[int, int, int], ...]:
-    """Where the original IDs of a segment go: (first edge, end, byte offset) for each edge type in it."""
+    targets: Targets,
+) -> tuple[OrigWrite, ...]:
+    """Where the original IDs of the edges of a segment go, for each edge type in it."""
     writes, start = [], 0
     for type_id in np.unique(etype_ids).tolist():
         stop = start + int(counts[etype_ids == type_id].sum())
         first_of_type = int(book.edge_ranges[graph.part, type_id, 0]) - graph.first_new_eid
-        row = first_local_eid + start - first_of_type
-        writes.append((start, stop, regions[book.etypes[type_id]].offset + 8 * row))
+        regions = tuple(target.region(graph.part) for target in targets.get(f"orig_eids/{book.etypes[type_id]}", ()))
+        writes.append(OrigWrite(start, stop, first_local_eid + start - first_of_type, regions))
         start = stop
     return tuple(writes)
 
 
 def _extra_segments(
-    job: Job, parts: Sequence[PartGraph], extra: np.ndarray, owned_segments: Mapping[int, int]
+    job: Job, parts: Sequence[PartGraph], extra: ExtraTable, owned_segments: Mapping[int, int]
 ) -> list[Segment]:
     config = OrderConfig(job.work, job.graph.schema.num_edges, job.sizes.segment_edges)
     segments = []
     windows = job.runner.run(order_extra_pass(extra, config))
     for graph, of_part in zip(parts, windows, strict=True):
-        first, slices = graph.num_owned_edges, extra_slices(extra, graph.part)
+        first, slices, buckets = graph.num_owned_edges, extra.slices_of(graph.part), _buckets(job, graph)
         for number, (low, high, count) in enumerate(of_part, owned_segments.get(graph.part, 0)):
-            segments.append(Segment(graph, number, first, count, slices, (low, high), _buckets(job, graph), ()))
+            segments.append(Segment(graph, number, first, count, slices, (low, high), buckets, ()))
             first += count
     return segments
 
 
 def _buckets(job: Job, graph: PartGraph) -> dict[str, int]:
+    """Rows per bucket of the matrices that are wanted."""
     width = bucket_rows(graph, job.sizes.segment_edges)
-    return {name: width for name in ("csr", "csc") if name in job.options.graph_formats}
+    return {name: width for name in ("csr", "csc") if f"{name}/indptr" in graph.arrays}
 
 
-def _write_edges(job: Job, runs: RunTable, book: PartitionBook, segments: Sequence[Segment]) -> None:
-    config = BuildConfig(job.work, runs.dtype, _flat_ends(book.edge_ranges), len(book.etypes), job.out)
-    counts = job.runner.run(build_graph_pass(segments, config))
+def _compress(job: Job, segments: Sequence[Segment], counts: Sequence[Mapping[str, np.ndarray]]) -> None:
+    """Write the matrices, given how many edges of each segment lie in each bucket of rows."""
     by_part: dict[tuple[int, str], list[np.ndarray]] = {}
     graphs = {segment.graph.part: segment.graph for segment in segments}
     for segment, of_formats in zip(segments, counts, strict=True):
         for name, in_buckets in of_formats.items():
             by_part.setdefault((segment.graph.part, name), []).append(in_buckets)
+    most_edges = job.sizes.segment_edges
     ranges = [
         unit
         for (part, name), found in by_part.items()
-        for unit in row_ranges(
-            graphs[part],
-            name,
-            bucket_rows(graphs[part], job.sizes.segment_edges),
-            np.array(found),
-            job.sizes.segment_edges,
-        )
+        for unit in row_ranges(graphs[part], name, bucket_rows(graphs[part], most_edges), np.array(found), most_edges)
     ]
-    job.runner.run(compress_graph_pass(ranges, CompressConfig(job.work, job.sizes.segment_edges)))
+    job.runner.run(compress_graph_pass(ranges, CompressConfig(job.work, most_edges)))
 
 
 def _part_ranges(book: PartitionBook) -> np.ndarray:

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.sizes import Sizes
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.layouts.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Input, output, options, and how to run."""
+    """Input, output, options, how to run, and the layouts to write."""
 
     graph: ChunkedGraph
     assignment: Assignment
@@ -25,6 +26,7 @@ class Job:
     sizes: Sizes
     work: Workspace
     runner: Runner
+    layouts: tuple[Layout, ...]
 
     @property
     def num_parts(self) -> int:

@@ -1,127 +1,106 @@
-"""Pass `keep-ids`: the deprecated layout of `reshuffle=False`, in which nodes and edges keep their original IDs.
+"""Passes `keep-ids` and `place-ids`: nodes and edges keep their original IDs, as in DGL 0.9 (`reshuffle=False`).
 
-Everything is laid out by new IDs as usual; at the end the IDs stored in the graphs are replaced, by way of the
-workspace so that a run that is killed can do it again, and two files tell the owner of every node and edge:
-`node_map.npy` and `edge_map.npy`, int64, as DGL 0.9 wrote them.
+Everything is laid out by new IDs as usual; at the end the IDs stored with the local graphs are replaced, by way of the
+workspace so that a run that is killed can do it again, and the owners of all nodes and edges are written.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from daskgraphpart.dispatching.workspace import EDGE_MAP, GRAPH, NODE_MAP, ORIG_EIDS, ORIG_NIDS, unfinished_part_file
+from daskgraphpart.dispatching.lay_out import graph_regions
+from daskgraphpart.dispatching.targets import write_rows
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.layouts.dgl_graph_file import read_graph_file
-from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
-from daskgraphpart.storage.atomic import publish_once, temporary_path
-from daskgraphpart.storage.region import Region, create_npy, open_npy
+from daskgraphpart.storage.region import Region, create_npy, npy_region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.targets import Target, Targets
 
-ROWS_AT_ONCE = 1 << 20
+ROWS_PER_TASK = 1 << 20
+KINDS: tuple[Literal["nodes", "edges"], ...] = ("nodes", "edges")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeepUnit:
-    """Rows ``[start, stop)`` of one array that becomes another.
-
-    Parameters
-    ----------
-    source, target : Region
-        Where values are read, and where they go.
-    originals : tuple of Region
-        For new IDs the original IDs of every part; empty for what is only copied.
-    starts : int64 array (parts,)
-        First new ID of every part.
-    start, stop : int
-        Which rows.
-    """
+class CopyUnit:
+    """Rows ``[start, stop)`` of one array that go to others; `kind` are the IDs that are replaced on the way."""
 
     source: Region
-    target: Region
-    originals: tuple[Region, ...]
-    starts: np.ndarray
+    targets: tuple[Region, ...]
     start: int
     stop: int
+    kind: Literal["", "nodes", "edges"] = ""
 
 
-def keep_ids(job: Job, book: PartitionBook, edge_owners: Mapping[str, Region]) -> tuple[str, str]:
-    """Replace new IDs by original ones, and write the owners of all nodes and edges.
+@dataclass(frozen=True, slots=True, eq=False)
+class KeepConfig:
+    """For nodes and for edges: original IDs of every part by new ID, and every part's first new ID, int64 (parts,)."""
 
-    Returns
-    -------
-    tuple of str
-        Absolute paths of the node map and of the edge map, as DGL's config has them.
-    """
-    job.runner.step("keep-ids", lambda: _find_originals(job, book))
-    job.runner.step("place-ids", lambda: _place_originals(job, edge_owners))
-    paths = f"{job.out}/{NODE_MAP}", f"{job.out}/{EDGE_MAP}"
-    for path in paths:
-        publish_once(path)
-    return paths
+    originals: Mapping[str, Target]
+    first_ids: Mapping[str, np.ndarray]
 
 
-def _id_regions(job: Job) -> list[tuple[Region, Region]]:
-    """For each part the regions of node IDs and of edge IDs in its graph."""
-    graphs = [read_graph_file(unfinished_part_file(job.out, part, GRAPH)) for part in range(job.num_parts)]
-    return [(graph.node_arrays["_ID"], graph.edge_arrays["_ID"]) for graph in graphs]
+def keep_ids(job: Job, book: PartitionBook, targets: Targets, edge_owners: Mapping[str, Region]) -> None:
+    """Replace new IDs by original ones, and write the owners of all nodes and edges."""
+    job.runner.step("keep-ids", lambda: _find_originals(job, book, targets))
+    job.runner.step("place-ids", lambda: _place_originals(job, targets, edge_owners))
 
 
-def _find_originals(job: Job, book: PartitionBook) -> None:
-    """Write the original ID of every new ID in the graphs to the workspace."""
-    units: list[KeepUnit] = []
+def _find_originals(job: Job, book: PartitionBook, targets: Targets) -> None:
+    """Write the original ID of every local node and edge to the workspace."""
+    units: list[CopyUnit] = []
     Path(job.work.kept(0, 0)).parent.mkdir(exist_ok=True)
-    for kind, (name, ranges) in enumerate(((ORIG_NIDS, book.node_ranges), (ORIG_EIDS, book.edge_ranges))):
-        files = [read_tensor_file(unfinished_part_file(job.out, part, name)) for part in range(job.num_parts)]
-        originals = [next(iter(file.values())) for file in files]
-        for part, regions in enumerate(_id_regions(job)):
-            target = create_npy(job.work.kept(part, kind), np.dtype("<i8"), regions[kind].shape)
-            units += _cut(regions[kind], target, originals, ranges[:, 0, 0])
-    _run(job, "keep-ids", units)
+    for number, kind in enumerate(KINDS):
+        for part in range(job.num_parts):
+            source = targets[f"{kind}/id"][0].region(part)
+            copy = create_npy(job.work.kept(part, number), np.dtype("<i8"), source.shape)
+            units += _cut(source, (copy,), kind)
+    originals = (targets[f"orig_nids/{book.ntypes[0]}"][0], targets[f"orig_eids/{book.etypes[0]}"][0])
+    firsts = (book.node_ranges[:, 0, 0], book.edge_ranges[:, 0, 0])
+    config = KeepConfig(dict(zip(KINDS, originals, strict=True)), dict(zip(KINDS, firsts, strict=True)))
+    _run(job, "keep-ids", units, config)
 
 
-def _place_originals(job: Job, edge_owners: Mapping[str, Region]) -> None:
+def _place_originals(job: Job, targets: Targets, edge_owners: Mapping[str, Region]) -> None:
     """Put original IDs into the graphs, and owners into their files."""
-    units: list[KeepUnit] = []
-    for part, regions in enumerate(_id_regions(job)):
-        for kind, region in enumerate(regions):
-            units += _cut(open_npy(job.work.kept(part, kind)), region, (), np.empty(0, np.int64))
-    for name, owners in ((NODE_MAP, job.assignment.owners), (EDGE_MAP, edge_owners)):
-        (owner,) = owners.values()
-        target = create_npy(temporary_path(f"{job.out}/{name}"), np.dtype("<i8"), owner.shape)
-        units += _cut(owner, target, (), np.empty(0, np.int64))
-    _run(job, "place-ids", units)
+    units: list[CopyUnit] = []
+    for number, kind in enumerate(KINDS):
+        for part in range(job.num_parts):
+            regions = tuple(target.region(part) for target in targets[f"{kind}/id"])
+            kept = npy_region(job.work.kept(part, number), np.dtype("<i8"), regions[0].shape)
+            units += _cut(kept, regions)
+    places = graph_regions(job)
+    for name, owners in (("node_owners", job.assignment.owners), ("edge_owners", edge_owners)):
+        for of_type, owner in owners.items():
+            units += _cut(owner, places.get(f"{name}/{of_type}", ()))
+    _run(job, "place-ids", units, None)
 
 
-def _run(job: Job, name: str, units: list[KeepUnit]) -> None:
-    job.runner.run(Pass(name, keep_rows, units, None, [8 * (unit.stop - unit.start) for unit in units]))
+def _run(job: Job, name: str, units: list[CopyUnit], config: KeepConfig | None) -> None:
+    job.runner.run(Pass(name, copy_rows, units, config, [8 * (unit.stop - unit.start) for unit in units]))
 
 
-def keep_rows(unit: KeepUnit, _: None) -> None:
-    """Do one unit."""
+def copy_rows(unit: CopyUnit, config: KeepConfig | None) -> None:
+    """Task of both passes: copy rows, and replace new IDs by original ones if there is a config."""
     values = unit.source.read(unit.start, unit.stop)
-    if unit.originals:
-        part = np.searchsorted(unit.starts, values, side="right") - 1
-        rows = values - unit.starts[part]
+    if config is not None:
+        first_ids = config.first_ids[unit.kind]
+        part = np.searchsorted(first_ids, values, side="right") - 1
+        rows = values - first_ids[part]
         values = np.empty(len(rows), np.int64)
         for number in np.unique(part).tolist():
             mine = part == number
-            # a memory map: only pages that hold the rows are read
-            values[mine] = np.asarray(unit.originals[number].memmap())[rows[mine]]
-    unit.target.write(values.astype("<i8", copy=False), unit.start)
+            values[mine] = config.originals[unit.kind].region(number).take(rows[mine])
+    write_rows(unit.targets, values, unit.start)
 
 
-def _cut(source: Region, target: Region, originals: Sequence[Region], starts: np.ndarray) -> list[KeepUnit]:
-    rows = range(0, source.num_rows, ROWS_AT_ONCE)
-    return [
-        KeepUnit(source, target, tuple(originals), starts, start, min(start + ROWS_AT_ONCE, source.num_rows))
-        for start in rows
-    ]
+def _cut(source: Region, targets: tuple[Region, ...], kind: Literal["", "nodes", "edges"] = "") -> list[CopyUnit]:
+    rows = range(0, source.num_rows, ROWS_PER_TASK)
+    return [CopyUnit(source, targets, start, min(start + ROWS_PER_TASK, source.num_rows), kind) for start in rows]

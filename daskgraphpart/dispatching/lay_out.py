@@ -1,96 +1,102 @@
-"""Create the output files of every part under temporary names, once their sizes are known."""
+"""Create the files of all parts under temporary names, once their sizes are known, and tell where each array goes."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.workspace import GRAPH, part_file
-from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
-from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
-from daskgraphpart.layouts.file_layout import ArraySpec, create_file, file_regions
+from daskgraphpart.dispatching.targets import Target, file_of_part, unfinished
+from daskgraphpart.layouts.file_layout import create_file
+from daskgraphpart.layouts.layout import GraphSizes
+from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.layouts.file_layout import FileLayout
-    from daskgraphpart.schema import RowType
-    from daskgraphpart.storage.region import Region
-
-INT64 = np.dtype("<i8")
+    from daskgraphpart.layouts.layout import Layout
+    from daskgraphpart.schema import GraphSchema
 
 
-def lay_out_orig_ids(job: Job, file_name: str, types: Sequence[str], counts: np.ndarray) -> list[dict[str, Region]]:
-    """Create a file of original IDs in every part.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-    file_name : str
-        Name of the file.
-    types : sequence of str
-        Node types or canonical edge types, the keys.
-    counts : int64 array (parts, types)
-        Rows that each part owns.
-
-    Returns
-    -------
-    list of dict of str to Region
-        For each part where the IDs of each type go.
-    """
-    return _lay_out(job, file_name, lambda part: orig_ids_layout(types, counts[part]))
+_MASK = re.compile(r"(train|val|valid|validation|test)_?mask")
 
 
-def orig_ids_layout(types: Sequence[str], counts: np.ndarray) -> FileLayout:
-    """Layout of one part's file of original IDs, given what it owns of each type."""
-    rows = zip(types, counts.tolist(), strict=True)
-    return tensor_file_layout([ArraySpec(name, INT64, (count,)) for name, count in rows])
-
-
-def lay_out_features(job: Job, file_name: str, types: Sequence[RowType], counts: np.ndarray) -> list[dict[str, Region]]:
-    """Create a file of features in every part; regions are keyed ``<type>/<feature>``."""
-    return _lay_out(job, file_name, lambda part: features_layout(types, counts[part]))
-
-
-def features_layout(types: Sequence[RowType], counts: np.ndarray) -> FileLayout:
-    """Layout of one part's file of features, given what it owns of each type."""
-    specs = [
-        ArraySpec(f"{kind.name}/{spec.name}", spec.stored_dtype, (count, *spec.row_shape))
-        for kind, count in zip(types, counts.tolist(), strict=True)
-        for spec in kind.data
+def mask_keys(schema: GraphSchema) -> list[str]:
+    """Masks as ``<ntype>/<name>``: scalar bool, uint8 or int8 features of nodes named like ``train_mask``."""
+    return [
+        f"{node_type.name}/{spec.name}"
+        for node_type in schema.node_types
+        for spec in node_type.data
+        if _MASK.match(spec.name) and spec.row_shape == () and spec.dtype.name in ("bool", "uint8", "int8")
     ]
-    return tensor_file_layout(specs)
 
 
-def lay_out_graphs(job: Job, sizes: Sequence[tuple[int, int]]) -> list[dict[str, Region]]:
-    """Create the graph file of every part, given its nodes and edges; regions as `graph_file_layout` names them."""
-    return _lay_out(job, GRAPH, lambda part: part_graph_layout(job, sizes[part]))
+def wanted_arrays(layouts: Sequence[Layout], schema: GraphSchema) -> frozenset[str]:
+    """Names of the arrays that some layout has room for."""
+    nothing = np.zeros(1, np.int64)
+    sizes = GraphSizes(
+        schema,
+        np.zeros((1, len(schema.ntypes)), np.int64),
+        np.zeros((1, len(schema.etypes)), np.int64),
+        nothing,
+        nothing,
+        dict.fromkeys(mask_keys(schema), nothing),
+    )
+    files = [
+        file
+        for layout in layouts
+        for of in (layout.part_files(sizes, 0), layout.graph_files(schema))
+        for file in of.values()
+    ]
+    return frozenset(name for file in files for name in file.regions)
 
 
-def part_graph_layout(job: Job, size: tuple[int, int]) -> FileLayout:
-    """Layout of one part's graph file, given its nodes and edges.
-
-    Types are int32, which is what DGL itself writes for both nodes and edges.
-    """
-    arrays = []
-    for count, inner in zip(size, ("inner_node", "inner_edge"), strict=True):
-        specs = [ArraySpec("_ID", INT64, (count,)), ArraySpec(inner, np.dtype(np.uint8), (count,))]
-        if job.graph.schema.is_heterogeneous:
-            specs.append(ArraySpec("_TYPE", np.dtype("<i4"), (count,)))
-        arrays.append(specs)
-    return graph_file_layout(*size, job.options.graph_formats, *arrays)
-
-
-def _lay_out(job: Job, file_name: str, layout: Callable[[int], FileLayout]) -> list[dict[str, Region]]:
-    """Create a file in every part, once: what tasks have written stays when the job is continued."""
-    paths = [part_file(job.out, part, file_name) for part in range(job.num_parts)]
+def lay_out(job: Job, sizes: GraphSizes) -> dict[str, tuple[Target, ...]]:
+    """Create all files once: what tasks have written stays when the job is continued."""
 
     def create() -> None:
-        for part, path in enumerate(paths):
-            create_file(path, layout(part))
+        for layout in job.layouts:
+            for name, file in files_of(layout, sizes):
+                create_file(f"{job.out}/{name}", file)
 
-    job.runner.step(f"lay-out {file_name}", create)
-    return [file_regions(path, layout(part)) for part, path in enumerate(paths)]
+    job.runner.step("lay-out", create)
+    targets: dict[str, tuple[Target, ...]] = {}
+    for layout in job.layouts:
+        for target, array in _targets(job.out, layout, sizes):
+            targets[array] = (*targets.get(array, ()), target)
+    return targets
+
+
+def files_of(layout: Layout, sizes: GraphSizes) -> Iterator[tuple[str, FileLayout]]:
+    """Paths and layouts of all files of a layout, part by part."""
+    for part in range(sizes.num_parts):
+        for name, file in layout.part_files(sizes, part).items():
+            yield file_of_part(name, part), file
+    yield from layout.graph_files(sizes.schema).items()
+
+
+def graph_regions(job: Job) -> dict[str, tuple[Region, ...]]:
+    """Where the arrays of the whole graph go, by name."""
+    regions: dict[str, tuple[Region, ...]] = {}
+    for layout in job.layouts:
+        for name, file in layout.graph_files(job.graph.schema).items():
+            for array, where in file.regions.items():
+                regions[array] = (*regions.get(array, ()), Region(unfinished(job.out, name), *where))
+    return regions
+
+
+def _targets(out: str, layout: Layout, sizes: GraphSizes) -> Iterator[tuple[Target, str]]:
+    found: dict[tuple[str, str], Target] = {}
+    for part in range(sizes.num_parts):
+        for name, file in layout.part_files(sizes, part).items():
+            for array, (offset, dtype, shape) in file.regions.items():
+                if (name, array) not in found:
+                    offsets, num_rows = np.zeros((2, sizes.num_parts), np.int64)
+                    found[name, array] = Target(out, name, offsets, num_rows, dtype, shape[1:])
+                target = found[name, array]
+                target.offsets[part], target.num_rows[part] = offset, shape[0]
+    for (_, array), target in found.items():
+        yield target, array

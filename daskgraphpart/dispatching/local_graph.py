@@ -1,4 +1,4 @@
-"""What a task needs to know of one part to write its graph: ID ranges, local IDs, file regions."""
+"""Describe one part to the tasks that write its graph, and turn new node IDs into its local ones."""
 
 from __future__ import annotations
 
@@ -19,23 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartGraph:
-    """One part, once its sizes are known.
-
-    Parameters
-    ----------
-    part : int
-        The part.
-    low, high : int
-        Its range of new node IDs.
-    num_halo_nodes : int
-        HALO nodes.
-    num_owned_edges, num_extra_edges : int
-        Edges it owns, and edges it holds beside them.
-    first_new_eid : int
-        New ID of its first edge.
-    arrays : mapping of str to Region
-        Regions of the unfinished `graph.dgl`, by the names of `layouts.dgl_graph_file`.
-    """
+    """One part, once its sizes are known: range of new node IDs, counts, new ID of its first edge, array regions."""
 
     part: int
     low: int
@@ -44,7 +28,7 @@ class PartGraph:
     num_owned_edges: int
     num_extra_edges: int
     first_new_eid: int
-    arrays: Mapping[str, Region]
+    arrays: Mapping[str, tuple[Region, ...]]
 
     @property
     def num_inner_nodes(self) -> int:

@@ -21,25 +21,14 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.edge_runs import RunTable, Slices
     from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.storage.region import Region
 
 ROWS_PER_READ = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HaloUnit:
-    """One part.
-
-    Parameters
-    ----------
-    part : int
-        The part.
-    low, high : int
-        Its range of new node IDs.
-    owned : Slices
-        Edges it owns.
-    extra : Slices or None
-        Edges it holds without owning them.
-    """
+    """One part: its range of new node IDs, the edges it owns, and those it holds without owning them."""
 
     part: int
     low: int
@@ -59,15 +48,7 @@ class HaloConfig:
 
 @dataclass(frozen=True, slots=True)
 class HaloResult:
-    """What was found for one part.
-
-    Parameters
-    ----------
-    num_halo_nodes : int
-        HALO nodes of the part.
-    num_cut_edges : int
-        Owned edges whose source is foreign.
-    """
+    """HALO nodes of one part, and the edges it owns whose source is foreign."""
 
     num_halo_nodes: int
     num_cut_edges: int
@@ -161,6 +142,6 @@ def _entries(slices: Slices) -> Iterator[tuple[int, int, int, int]]:
     yield from zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _pieces(region, start: int, count: int) -> Iterator[np.ndarray]:  # type: ignore[no-untyped-def]
+def _pieces(region: Region, start: int, count: int) -> Iterator[np.ndarray]:
     for first in range(start, start + count, ROWS_PER_READ):
         yield region.read(first, min(first + ROWS_PER_READ, start + count))

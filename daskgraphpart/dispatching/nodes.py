@@ -1,4 +1,4 @@
-"""Step of the dispatch: nodes are counted, numbered, and told where they come from."""
+"""Count the nodes that each part owns, and give all nodes new IDs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import numpy as np
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.count_owners import count_intervals
-from daskgraphpart.dispatching.lay_out import lay_out_orig_ids
 from daskgraphpart.dispatching.relabel_nodes import RelabelConfig, relabel_nodes_pass
-from daskgraphpart.dispatching.workspace import ORIG_NIDS
 from daskgraphpart.storage.region import create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
 
@@ -25,17 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberedNodes:
-    """Nodes with new IDs.
-
-    Parameters
-    ----------
-    counts : int64 array (parts, node types)
-        Nodes that each part owns.
-    offsets : mapping of str to RowOffsets
-        By node type.
-    maps : mapping of str to Region
-        New ID of every node, by node type.
-    """
+    """Nodes with new IDs: owned by each part, int64 (parts, node types); offsets and new IDs by node type."""
 
     counts: np.ndarray
     offsets: Mapping[str, RowOffsets]
@@ -43,15 +31,7 @@ class NumberedNodes:
 
 
 def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
-    """Count and relabel all nodes, and write `orig_nids.dgl` of every part.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-    marks : mapping of str to sequence of int
-        Rows of each node type at which blocks of features begin.
-    """
+    """Count and relabel all nodes; `marks` are the rows of each node type at which blocks of features begin."""
     schema, owners = job.graph.schema, job.assignment.owners
     in_order = {ntype: owners[ntype] for ntype in schema.ntypes}
     offsets = count_intervals(in_order, marks, job.num_parts, job.sizes.interval_rows, job.runner)
@@ -65,6 +45,5 @@ def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
         for i, node_type in enumerate(schema.node_types)
     }
     job.runner.step("create-node-maps", lambda: create_files(maps.values()))
-    orig_nids = lay_out_orig_ids(job, ORIG_NIDS, schema.ntypes, counts)
-    job.runner.run(relabel_nodes_pass(RelabelConfig(in_order, maps, job.out), offsets, book, orig_nids))
+    job.runner.run(relabel_nodes_pass(RelabelConfig(in_order, maps), offsets, book))
     return NumberedNodes(counts, offsets, maps)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +33,11 @@ class RowOffsets:
     bounds: np.ndarray
     before: np.ndarray
     totals: np.ndarray
+
+    def intervals(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        """First row, end, and rows of each part before it, of every interval."""
+        ends = np.append(self.bounds, self.totals.sum())[1:]
+        yield from zip(self.bounds.tolist(), ends.tolist(), self.before, strict=True)
 
     def owned_before(self, row: int) -> np.ndarray:
         """Rows that each part owns before `row`, which must begin an interval."""

@@ -1,55 +1,30 @@
-"""The dispatch, top to bottom: from a chunked graph and an assignment to the partitions DGL loads."""
+"""Dispatch a graph: from a chunked graph and an assignment to partitions in the layouts that are wanted."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.count_owners import count_intervals
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import finish
-from daskgraphpart.dispatching.graphs import build_graphs
+from daskgraphpart.dispatching.graphs import find_held, write_graphs
 from daskgraphpart.dispatching.keep_ids import keep_ids
+from daskgraphpart.dispatching.lay_out import lay_out, mask_keys
+from daskgraphpart.dispatching.list_nodes import ListConfig, list_nodes_pass
 from daskgraphpart.dispatching.nodes import number_nodes
-from daskgraphpart.dispatching.split_nids import SplitUnit, mask_keys, split_nids_pass
-from daskgraphpart.dispatching.workspace import EDGE_FEAT, NODE_FEAT
+from daskgraphpart.dispatching.split_nids import count_marked, split_nids
+from daskgraphpart.layouts.layout import GraphSizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import numpy as np
 
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.quality import Quality
-    from daskgraphpart.storage.region import Region
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Moved:
-    """What is known when all data are where they belong, but the files have no names yet.
-
-    Parameters
-    ----------
-    book : PartitionBook
-        Ranges of new IDs.
-    quality : Quality
-        Edge cut, balance, replication.
-    has_splits : bool
-        Whether there are lists of training, validation and test nodes.
-    edge_owners : mapping of str to Region
-        As in `BucketedEdges`.
-    """
-
-    book: PartitionBook
-    quality: Quality
-    has_splits: bool
-    edge_owners: Mapping[str, Region]
 
 
 def dispatch_graph(job: Job) -> Outcome:
@@ -69,16 +44,7 @@ def dispatch_graph(job: Job) -> Outcome:
     InputFileError, AssignmentError
         If the data are not what the metadata say. No partition config has been written then.
     """
-    moved = move_graph(job)
-    counts = (ranges[:, :, 1] - ranges[:, :, 0] for ranges in (moved.book.node_ranges, moved.book.edge_ranges))
-    _warn_of_empty_parts(job, *counts)
-    id_maps = None if job.options.reshuffle else keep_ids(job, moved.book, moved.edge_owners)
-    return finish(job, moved.book, moved.quality, moved.has_splits, id_maps)
-
-
-def move_graph(job: Job) -> Moved:
-    """Bring every node, edge and row to its owner, in files under temporary names."""
-    schema = job.graph.schema
+    schema, owners = job.graph.schema, job.assignment.owners
     node_features = cut_features("node", schema.node_types, job.graph.node_files, job.sizes.row_block_bytes)
     edge_features = cut_features("edge", schema.edge_types, job.graph.edge_data_files, job.sizes.row_block_bytes)
 
@@ -86,36 +52,25 @@ def move_graph(job: Job) -> Moved:
     edges = bucket_all_edges(job, nodes)
     edge_counts = edges.runs.counts_by_type(len(schema.etypes))
     book = PartitionBook.from_counts(schema.ntypes, schema.etypes, nodes.counts, edge_counts)
-    quality = build_graphs(job, edges.runs, book)
-    job.work.remove_edges()
+    held = find_held(job, edges.runs, book)
+    marked = count_marked(job, node_features, nodes)
+    num_marked = {key: marked.of(key).sum(axis=0) for key in mask_keys(schema)}
+    sizes = GraphSizes(schema, nodes.counts, edge_counts, held.num_halo_nodes, held.num_extra_edges, num_marked)
 
-    owners = job.assignment.owners
-    placed = move_features(job, node_features, NODE_FEAT, schema.node_types, owners, nodes.offsets)
+    targets = lay_out(job, sizes)
+    job.runner.run(list_nodes_pass(ListConfig(owners, targets), nodes.offsets))
+    write_graphs(job, held, targets)
+    job.work.remove_edges()
+    move_features(job, node_features, owners, nodes.offsets, targets)
     edge_offsets = count_intervals(
         edges.owners, block_marks(edge_features), job.num_parts, job.sizes.interval_rows, job.runner
     )
-    move_features(job, edge_features, EDGE_FEAT, schema.edge_types, edges.owners, edge_offsets)
-    has_splits = _split_nodes(job, nodes.counts, placed)
-    return Moved(book, quality, has_splits, edges.owners)
-
-
-def _split_nodes(job: Job, counts: np.ndarray, placed: Sequence[Mapping[str, Region]]) -> bool:
-    """List training, validation and test nodes of every part; whether there are masks."""
-    schema = job.graph.schema
-    masks = mask_keys(schema)
-    if not masks:
-        return False
-    first_nids = np.cumsum(counts, axis=0) - counts
-    units = [
-        SplitUnit(
-            part,
-            {f"{ntype}/{name}": placed[part][f"{ntype}/{name}"] for ntype, name in masks},
-            {f"{ntype}/{name}": int(first_nids[part, schema.ntypes.index(ntype)]) for ntype, name in masks},
-        )
-        for part in range(job.num_parts)
-    ]
-    job.runner.run(split_nids_pass(units, job.out))
-    return True
+    move_features(job, edge_features, edges.owners, edge_offsets, targets)
+    split_nids(job, marked, targets)
+    if not job.options.reshuffle:
+        keep_ids(job, book, targets, edges.owners)
+    _warn_of_empty_parts(job, sizes.num_nodes, sizes.num_edges)
+    return finish(job, sizes, book, held.quality())
 
 
 def _warn_of_empty_parts(job: Job, node_counts: np.ndarray, edge_counts: np.ndarray) -> None:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.place_rows import RowUnit, read_grouped_rows
-from daskgraphpart.dispatching.workspace import unfinished_part_file
+from daskgraphpart.dispatching.targets import write_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.zarr_arrays import read_rows_array, write_rows_array
 
 if TYPE_CHECKING:
@@ -21,8 +20,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from daskgraphpart.dispatching.place_rows import PlaceConfig
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec
+    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +43,9 @@ class StageConfig:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GatherUnit:
-    """Rows of one feature that one part owns in one block after another.
+    """Rows of one feature that one part owns: where they go, and the slices (array, start, stop) where they are."""
 
-    Parameters
-    ----------
-    file : str
-        Unfinished output file.
-    byte_offset : int
-        Where the first row goes.
-    spec : DataSpec
-        The feature.
-    slices : tuple of (array, start, stop)
-        Where the rows are.
-    """
-
-    file: str
-    byte_offset: int
+    regions: tuple[Region, ...]
     spec: DataSpec
     slices: tuple[tuple[str, int, int], ...]
 
@@ -68,29 +56,15 @@ class GatherUnit:
 
 
 def move_rows_through_zarr(
-    features: Sequence[Sequence[StageUnit]], out: str, num_parts: int, row_block_bytes: int, runner: Runner
+    features: Sequence[Sequence[StageUnit]], config: PlaceConfig, row_block_bytes: int, runner: Runner
 ) -> None:
-    """Run both passes.
-
-    Parameters
-    ----------
-    features : sequence of sequence of StageUnit
-        Blocks of each feature, in order.
-    out : str
-        Output directory.
-    num_parts : int
-        Number of parts.
-    row_block_bytes : int
-        Bytes of rows one task may hold.
-    runner : Runner
-        What runs them.
-    """
+    """Run both passes over the blocks of each feature, in order; a task holds at most `row_block_bytes` of rows."""
     units = [unit for blocks in features for unit in blocks]
     sizes = [2 * unit.rows.block.num_rows * unit.rows.spec.row_nbytes for unit in units]
-    counts = iter(runner.run(Pass("stage-rows", stage_rows, units, StageConfig(num_parts), sizes)))
+    counts = iter(runner.run(Pass("stage-rows", stage_rows, units, StageConfig(config.num_parts), sizes)))
     gathers = []
     for blocks in features:
-        gathers += gather_units(blocks, [next(counts) for _ in blocks], out, num_parts)
+        gathers += gather_units(blocks, [next(counts) for _ in blocks], config)
     gather_sizes = [2 * unit.num_rows * unit.spec.row_nbytes for unit in gathers]
     runner.run(Pass("gather-rows", gather_rows, gathers, row_block_bytes, gather_sizes))
 
@@ -102,9 +76,7 @@ def stage_rows(unit: StageUnit, config: StageConfig) -> np.ndarray:
     return counts
 
 
-def gather_units(
-    blocks: Sequence[StageUnit], counts: Sequence[np.ndarray], out: str, num_parts: int
-) -> list[GatherUnit]:
+def gather_units(blocks: Sequence[StageUnit], counts: Sequence[np.ndarray], config: PlaceConfig) -> list[GatherUnit]:
     """List what each part gathers of one feature."""
     if not blocks:
         return []
@@ -112,8 +84,7 @@ def gather_units(
     first = blocks[0].rows
     return [
         GatherUnit(
-            unfinished_part_file(out, part, first.file_name),
-            int(first.byte_offsets[part]),
+            tuple(target.region(part) for target in config.targets[first.array]),
             first.spec,
             tuple(
                 (unit.array, int(start[part]), int(start[part + 1]))
@@ -121,17 +92,16 @@ def gather_units(
                 if start[part] < start[part + 1]
             ),
         )
-        for part in range(num_parts)
+        for part in range(config.num_parts)
     ]
 
 
 def gather_rows(unit: GatherUnit, row_block_bytes: int) -> None:
     """Write one part's rows of one feature, from front to back."""
-    region = Region(unit.file, unit.byte_offset, unit.spec.stored_dtype, (unit.num_rows, *unit.spec.row_shape))
     at_once = max(1, row_block_bytes // max(1, unit.spec.row_nbytes))
     done = 0
     for array, start, stop in unit.slices:
         for first in range(start, stop, at_once):
             rows = read_rows_array(array, first, min(first + at_once, stop))
-            region.write(rows, done)
+            write_rows(unit.regions, rows, done)
             done += rows.shape[0]

@@ -1,4 +1,4 @@
-"""Names of all files of a job: the temporary ones, and those of the output."""
+"""Name the temporary files of a job."""
 
 from __future__ import annotations
 
@@ -11,28 +11,8 @@ from pathlib import Path
 
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 
-GRAPH = "graph.dgl"
-NODE_FEAT = "node_feat.dgl"
-EDGE_FEAT = "edge_feat.dgl"
-ORIG_NIDS = "orig_nids.dgl"
-ORIG_EIDS = "orig_eids.dgl"
-SPLIT_NIDS = "split_nids.dgl"
-NODE_MAP = "node_map.npy"
-EDGE_MAP = "edge_map.npy"
-PART_FILES = (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)
-
 WORKSPACE_NAME = ".daskgraphpart-work"
 _TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `storage.atomic.whole_file`
-
-
-def part_file(out: str, part: int, name: str) -> str:
-    """Path of an output file of a part."""
-    return f"{out}/part{part}/{name}"
-
-
-def unfinished_part_file(out: str, part: int, name: str) -> str:
-    """Path of that file until the job is done."""
-    return part_file(out, part, name) + TEMPORARY_SUFFIX
 
 
 @dataclass(frozen=True, slots=True)

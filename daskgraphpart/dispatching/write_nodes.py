@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.dispatching.targets import write_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.bitmap import list_members
 from daskgraphpart.storage.region import open_npy
@@ -39,14 +40,15 @@ def write_nodes_pass(parts: Sequence[PartGraph], config: NodeConfig) -> Pass[Par
 
 
 def write_nodes(graph: PartGraph, config: NodeConfig) -> None:
-    """Write `_ID`, `inner_node` and, where there are types, `_TYPE` of one part."""
-    local = 0
+    """Write new IDs, whether nodes are inner, and where it is wanted their types, of one part."""
+    arrays, local = graph.arrays, 0
     for new_nids, inner in _nodes(graph, config):
-        graph.arrays["node/_ID"].write(new_nids, local)
-        graph.arrays["node/inner_node"].write(np.full(new_nids.size, inner, np.uint8), local)
-        if "node/_TYPE" in graph.arrays:
+        write_rows(arrays.get("nodes/id", ()), new_nids, local)
+        if "nodes/inner" in arrays:
+            write_rows(arrays["nodes/inner"], np.full(new_nids.size, inner, np.uint8), local)
+        if "nodes/type" in arrays:
             types = np.searchsorted(config.type_ends, new_nids, side="right") % config.num_types
-            graph.arrays["node/_TYPE"].write(types.astype(np.int32), local)
+            write_rows(arrays["nodes/type"], types, local)
         local += new_nids.size
     assert local == graph.num_nodes, f"part {graph.part}: {local} nodes written, {graph.num_nodes} counted"
 

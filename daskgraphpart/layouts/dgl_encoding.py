@@ -6,11 +6,16 @@ the same from 1.0 to 2.5.
 
 from __future__ import annotations
 
+import math
 import struct
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
+
+if TYPE_CHECKING:
+    from daskgraphpart.layouts.file_layout import ArraySpec, LayoutBuilder
 
 MAGIC_GRAPH_FILE = 0xDD2E4FF046B4A13F
 MAGIC_TENSOR_FILE = 0xDD5A9FBE3FA2443F
@@ -81,11 +86,15 @@ def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
     if not shape:
         raise LayoutError("DGL cannot load arrays without an axis", hint="give them the shape (1,)")
     code, bits = dgl_dtype_code(dtype)
-    nbytes = dtype.itemsize
-    for length in shape:
-        nbytes *= length
+    nbytes = dtype.itemsize * math.prod(shape)
     head = struct.pack("<QQiiiBBH", MAGIC_ARRAY, 0, CPU, 0, len(shape), code, bits, 1)
     return head + i64(*shape) + i64(nbytes)
+
+
+def add_array(builder: LayoutBuilder, spec: ArraySpec) -> None:
+    """Append the header of an array, and room for its elements."""
+    builder.add(array_header(spec.dtype, spec.shape))
+    builder.add_array(spec)
 
 
 EMPTY_ARRAY = array_header(np.dtype("<i8"), (0,))

@@ -19,6 +19,7 @@ from daskgraphpart.layouts.dgl_encoding import (
     MAGIC_HETEROGRAPH,
     MAGIC_METAGRAPH,
     MAGIC_RELATION,
+    add_array,
     array_header,
     i64,
     text,
@@ -85,7 +86,7 @@ def graph_file_layout(
         builder.add(u64(1), u64(len(arrays)))
         for spec in arrays:
             builder.add(text(spec.key))
-            builder.add_array(ArraySpec(f"{prefix}/{spec.key}", spec.dtype, spec.shape))
+            add_array(builder, ArraySpec(f"{prefix}/{spec.key}", spec.dtype, spec.shape))
     builder.add(u64(1), text("_N"), u64(1), text("_E"))
     index = u64(1) + u64(begin)
     builder.add(u64(len(index)), index, u64(len(index)))
@@ -94,17 +95,17 @@ def graph_file_layout(
 
 def _add_coo(builder: LayoutBuilder, name: str, num_nodes: int, num_edges: int) -> None:
     builder.add(u64(MAGIC_COO), i64(num_nodes, num_nodes))
-    builder.add_array(ArraySpec(f"{name}/row", INT64, (num_edges,)))
-    builder.add_array(ArraySpec(f"{name}/col", INT64, (num_edges,)))
+    add_array(builder, ArraySpec(f"{name}/row", INT64, (num_edges,)))
+    add_array(builder, ArraySpec(f"{name}/col", INT64, (num_edges,)))
     # no edge IDs (readers ignore them), rows and columns are not claimed to be sorted
     builder.add(EMPTY_ARRAY, b"\0\0")
 
 
 def _add_csr(builder: LayoutBuilder, name: str, num_nodes: int, num_edges: int) -> None:
     builder.add(u64(MAGIC_CSR), i64(num_nodes, num_nodes))
-    builder.add_array(ArraySpec(f"{name}/indptr", INT64, (num_nodes + 1,)))
-    builder.add_array(ArraySpec(f"{name}/indices", INT64, (num_edges,)))
-    builder.add_array(ArraySpec(f"{name}/data", INT64, (num_edges,)))
+    add_array(builder, ArraySpec(f"{name}/indptr", INT64, (num_nodes + 1,)))
+    add_array(builder, ArraySpec(f"{name}/indices", INT64, (num_edges,)))
+    add_array(builder, ArraySpec(f"{name}/data", INT64, (num_edges,)))
     builder.add(b"\0")
 
 

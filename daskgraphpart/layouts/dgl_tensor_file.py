@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.layouts.dgl_encoding import MAGIC_TENSOR_FILE, text, u64
+from daskgraphpart.layouts.dgl_encoding import MAGIC_TENSOR_FILE, add_array, text, u64
 from daskgraphpart.layouts.dgl_file_reader import FileReader
-from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
+from daskgraphpart.layouts.file_layout import LayoutBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout
     from daskgraphpart.storage.paths import AnyPath
     from daskgraphpart.storage.region import Region
 
@@ -31,7 +32,7 @@ def tensor_file_layout(arrays: Sequence[ArraySpec]) -> FileLayout:
     builder.add(u64(MAGIC_TENSOR_FILE), u64(len(arrays)), u64(len(arrays)))
     for spec in arrays:
         builder.add(text(spec.key))
-        builder.add_array(spec)
+        add_array(builder, spec)
     return builder.finish()
 
 

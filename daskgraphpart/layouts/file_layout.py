@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.layouts.dgl_encoding import array_header
+import numpy as np
+
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
+    from collections.abc import Callable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +29,23 @@ class ArraySpec:
 
 @dataclass(frozen=True, slots=True)
 class FileLayout:
-    """Where everything in a file is.
+    """Where everything in a file of `nbytes` bytes is.
 
-    Parameters
-    ----------
-    pieces : tuple of (int, bytes)
-        Offset and content of all that is not an array's elements.
-    regions : mapping of str to (offset, dtype, shape)
-        Where each array's elements go.
-    nbytes : int
-        Size of the file.
+    `pieces` are offset and content of all that is not an array's elements, `regions` offset, dtype and shape of each
+    array by name.
     """
 
     pieces: tuple[tuple[int, bytes], ...]
     regions: Mapping[str, tuple[int, np.dtype, tuple[int, ...]]]
     nbytes: int
 
+    def renamed(self, rename: Callable[[str], str]) -> FileLayout:
+        """Return the same layout with other names of arrays."""
+        return replace(self, regions={rename(name): where for name, where in self.regions.items()})
+
 
 class LayoutBuilder:
-    """Appends headers and arrays one after another, as DGL's sequential writer does."""
+    """Appends bytes and arrays one after another, as a sequential writer does."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[int, bytes]] = []
@@ -65,14 +64,10 @@ class LayoutBuilder:
             self._pending += piece
 
     def add_array(self, spec: ArraySpec) -> None:
-        """Append an array: its header, and a hole for its elements."""
-        self.add(array_header(spec.dtype, spec.shape))
+        """Append room for the elements of an array."""
         self._flush()
         self._regions[spec.key] = (self._offset, spec.dtype, spec.shape)
-        nbytes = spec.dtype.itemsize
-        for length in spec.shape:
-            nbytes *= length
-        self._offset += nbytes
+        self._offset += spec.dtype.itemsize * math.prod(spec.shape)
 
     def finish(self) -> FileLayout:
         """Return the layout."""
@@ -86,20 +81,18 @@ class LayoutBuilder:
             self._pending.clear()
 
 
-def file_regions(path: str | Path, layout: FileLayout) -> dict[str, Region]:
-    """Where the elements of arrays go in the temporary file of `path`, which `create_file` makes."""
-    temporary = temporary_path(path)
-    return {key: Region(temporary, *where) for key, where in layout.regions.items()}
+def npy_file_layout(spec: ArraySpec) -> FileLayout:
+    """Lay out an npy file."""
+    builder, header = LayoutBuilder(), BytesIO()
+    descr = np.lib.format.dtype_to_descr(spec.dtype)
+    np.lib.format.write_array_header_1_0(header, {"descr": descr, "fortran_order": False, "shape": spec.shape})
+    builder.add(header.getvalue())
+    builder.add_array(spec)
+    return builder.finish()
 
 
 def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
-    """Create the temporary file of `path`, sparse, with everything but the elements of arrays.
-
-    Returns
-    -------
-    dict of str to Region
-        Where the elements go; regions of the temporary file.
-    """
+    """Create the temporary file of `path`, sparse, with all but the elements of arrays; return where these go."""
     temporary = temporary_path(path)
     Path(temporary).parent.mkdir(parents=True, exist_ok=True)
     with attach_path_to_error(temporary), open(temporary, "wb") as file:
@@ -107,4 +100,4 @@ def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
             file.seek(offset)
             file.write(content)
         file.truncate(layout.nbytes)
-    return file_regions(path, layout)
+    return {key: Region(temporary, *where) for key, where in layout.regions.items()}

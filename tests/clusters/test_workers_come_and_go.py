@@ -64,8 +64,8 @@ def test_tasks_are_told_by_the_names_of_passes(
     partition(graph, tmp_path / "out", cluster)
     names = {key_split(key) for key in counter.sent}
     assert {
-        "assign-random", "count-owners", "relabel-nodes", "bucket-edges", "mark-halo", "write-nodes", "build-graph",
-        "place-rows", "split-nids", "hash-files",
+        "assign-random", "count-owners", "relabel-nodes", "bucket-edges", "mark-halo", "count-marked", "list-nodes",
+        "write-nodes", "build-graph", "place-rows", "split-nids", "hash-files",
     } == names  # fmt: skip
     assert sent_again(counter) == 0
     assert file_hashes(tmp_path / "out") == undisturbed

@@ -22,10 +22,8 @@ FENNEL = (
     "begin", "create-in-degrees", "scan-edges", "split-edges", "merge-arcs", "create-weights", "weigh-nodes", "solve",
     "clear-parts", "weigh-parts", "stream-nodes", "deal-out", "fill-parts", "create-owner-files", "write-owners",
     "measure", "measure-cut", "create-trainers", "write-trainers", "create-trainers-of-edges", "trainers-of-edges",
-    "count-owners", "create-node-maps", "lay-out orig_nids.dgl", "relabel-nodes", "create-edge-owners", "bucket-edges",
-    "mark-halo",
-    "lay-out graph.dgl", "lay-out orig_eids.dgl", "write-nodes", "build-graph", "lay-out node_feat.dgl", "place-rows",
-    "lay-out edge_feat.dgl", "split-nids", "hash-files",
+    "count-owners", "create-node-maps", "relabel-nodes", "create-edge-owners", "bucket-edges", "mark-halo",
+    "count-marked", "lay-out", "list-nodes", "write-nodes", "build-graph", "place-rows", "split-nids", "hash-files",
 )  # fmt: skip
 WALKS: dict[str, tuple[str, ...]] = {
     "fennel": FENNEL,

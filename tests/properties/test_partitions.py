@@ -21,6 +21,7 @@ from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.verification.pipeline import verify
 
@@ -64,7 +65,8 @@ def run(
         region.write(owners[ntype], 0)
     resources = Resources(1 << 30, "threads", 2, staging)
     with open_runner(resources) as runner:
-        job = Job(chunked, Assignment(num_parts, "test", regions), str(out), what, bites, work, runner)
+        layouts = (DglLayout(what.graph_formats),)
+        job = Job(chunked, Assignment(num_parts, "test", regions), str(out), what, bites, work, runner, layouts)
         dispatch_graph(job)
     return out, owners
 

@@ -6,8 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dispatching.workspace import EDGE_MAP, NODE_MAP, PART_FILES, WORKSPACE_NAME
+from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.layouts.dgl import EDGE_MAP, NODE_MAP, PART_FILES
 from daskgraphpart.layouts.manifest import FORMAT as MANIFEST_FORMAT
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.lock import LOCK_NAME

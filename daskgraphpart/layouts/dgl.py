@@ -1,0 +1,159 @@
+"""DGL's layout: the files that `dgl.distributed.load_partition` loads, and those that `dispatch_data.py` leaves beside.
+
+Each ``part<i>/`` holds `graph.dgl`, `node_feat.dgl`, `edge_feat.dgl`, `orig_nids.dgl`, `orig_eids.dgl` and, where there
+are masks, `split_nids.dgl`; above them lie the manifest and, written last, the partition config. Where IDs are kept
+there are `node_map.npy` and `edge_map.npy` as well, int64, as DGL 0.9 wrote them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes, write_config
+from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
+from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout
+from daskgraphpart.layouts.manifest import SUFFIX, write_manifest
+from daskgraphpart.storage.checksums import hash_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from daskgraphpart.layouts.file_layout import FileLayout
+    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+    from daskgraphpart.schema import GraphSchema, RowType
+
+GRAPH = "graph.dgl"
+NODE_FEAT = "node_feat.dgl"
+EDGE_FEAT = "edge_feat.dgl"
+ORIG_NIDS = "orig_nids.dgl"
+ORIG_EIDS = "orig_eids.dgl"
+SPLIT_NIDS = "split_nids.dgl"
+NODE_MAP = "node_map.npy"
+EDGE_MAP = "edge_map.npy"
+PART_FILES = (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)
+
+INT64, INT32, UINT8 = np.dtype("<i8"), np.dtype("<i4"), np.dtype(np.uint8)
+_ARRAY_NAMES = {
+    "node/_ID": "nodes/id",
+    "node/inner_node": "nodes/inner",
+    "node/_TYPE": "nodes/type",
+    "edge/_ID": "edges/id",
+    "edge/inner_edge": "edges/inner",
+    "edge/_TYPE": "edges/type",
+    "csr/data": "csr/eids",
+    "csc/data": "csc/eids",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DglLayout:
+    """Formats of the local graphs, file name of the config (None for ``<graph>.json``), whether IDs are new."""
+
+    graph_formats: tuple[str, ...] = ("coo",)
+    config_name: str | None = None
+    reshuffle: bool = True
+
+    def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
+        """Lay out the files of one part; see `Layout`."""
+        schema, nodes, edges = sizes.schema, sizes.num_nodes[part].tolist(), sizes.num_edges[part].tolist()
+        marked = {key: int(counts[part]) for key, counts in sizes.num_marked.items()}
+        files = {
+            GRAPH: self._graph(sizes, part),
+            NODE_FEAT: _tensor_file("node_data", _features(schema.node_types, nodes)),
+            EDGE_FEAT: _tensor_file("edge_data", _features(schema.edge_types, edges)),
+            ORIG_NIDS: _tensor_file("orig_nids", _ids(zip(schema.ntypes, nodes, strict=True))),
+            ORIG_EIDS: _tensor_file("orig_eids", _ids(zip(schema.etypes, edges, strict=True))),
+            **({SPLIT_NIDS: _tensor_file("split_nids", _ids(marked.items()))} if marked else {}),
+        }
+        return {f"part{{part}}/{name}": layout for name, layout in files.items()}
+
+    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
+        """Lay out the maps of owners, which only graphs with one type of each and their own IDs have."""
+        if self.reshuffle:
+            return {}
+        owned = ((NODE_MAP, "node_owners", schema.node_types[0]), (EDGE_MAP, "edge_owners", schema.edge_types[0]))
+        return {
+            file: npy_file_layout(ArraySpec(f"{array}/{kind.name}", INT64, (kind.num_rows,)))
+            for file, array, kind in owned
+        }
+
+    def finish(self, graph: DispatchedGraph) -> Path:
+        """Write the manifest with the checksums of all files, and then the config."""
+        schema, directory = graph.schema, graph.out
+        path = directory / (self.config_name or f"{schema.name}.json")
+        config = PartitionConfig(
+            graph_name=schema.name,
+            num_parts=graph.book.num_parts,
+            num_nodes=schema.num_nodes,
+            num_edges=schema.num_edges,
+            # DGL's tools know two names; ours is in the manifest
+            part_method="random" if graph.method == "random" else "metis",
+            halo_hops=graph.num_hops,
+            book=graph.book,
+            parts=tuple(
+                PartPaths(*(f"part{part}/{name}" for name in (NODE_FEAT, EDGE_FEAT, GRAPH)))
+                for part in range(graph.book.num_parts)
+            ),
+            id_maps=None if graph.reshuffle else (f"{directory}/{NODE_MAP}", f"{directory}/{EDGE_MAP}"),
+        )
+        checksums = {**graph.checksums, path.name: hash_bytes(config_bytes(config))}
+        write_manifest(directory / f"{schema.name}{SUFFIX}", self._manifest(graph), checksums)
+        write_config(path, config)
+        return path
+
+    def _graph(self, sizes: GraphSizes, part: int) -> FileLayout:
+        """Lay out `graph.dgl`; types are int32, which is what DGL itself writes for both nodes and edges."""
+        num_nodes, num_edges = sizes.num_local_nodes(part), sizes.num_local_edges(part)
+        arrays = []
+        for count, inner in ((num_nodes, "inner_node"), (num_edges, "inner_edge")):
+            specs = [ArraySpec("_ID", INT64, (count,)), ArraySpec(inner, UINT8, (count,))]
+            if sizes.schema.is_heterogeneous:
+                specs.append(ArraySpec("_TYPE", INT32, (count,)))
+            arrays.append(specs)
+        layout = graph_file_layout(num_nodes, num_edges, self.graph_formats, *arrays)
+        return layout.renamed(lambda name: _ARRAY_NAMES.get(name, name))
+
+    def _manifest(self, graph: DispatchedGraph) -> dict[str, Any]:
+        """What DGL's config has no place for: original dtypes, the method's own name, the options, the quality."""
+        return {
+            "graph_name": graph.schema.name,
+            "num_parts": graph.book.num_parts,
+            "method": graph.method,
+            "num_hops": graph.num_hops,
+            "graph_formats": sorted(self.graph_formats),
+            "out_edges": graph.out_edges,
+            **({} if graph.reshuffle else {"reshuffle": False}),
+            "node_data": _stated_data(graph.schema.node_types),
+            "edge_data": _stated_data(graph.schema.edge_types),
+            "num_cut_edges": graph.quality.num_cut_edges,
+            "num_halo_nodes": list(graph.quality.num_halo_nodes),
+        }
+
+
+def _tensor_file(kind: str, specs: Sequence[ArraySpec]) -> FileLayout:
+    return tensor_file_layout(specs).renamed(lambda key: f"{kind}/{key}")
+
+
+def _features(types: Sequence[RowType], counts: Sequence[int]) -> list[ArraySpec]:
+    return [
+        ArraySpec(f"{kind.name}/{spec.name}", spec.stored_dtype, (count, *spec.row_shape))
+        for kind, count in zip(types, counts, strict=True)
+        for spec in kind.data
+    ]
+
+
+def _ids(counts: Iterable[tuple[str, int]]) -> list[ArraySpec]:
+    return [ArraySpec(name, INT64, (count,)) for name, count in counts]
+
+
+def _stated_data(types: Sequence[RowType]) -> dict[str, Any]:
+    return {
+        kind.name: {spec.name: {"dtype": spec.dtype.name, "row_shape": list(spec.row_shape)} for spec in kind.data}
+        for kind in types
+        if kind.data
+    }

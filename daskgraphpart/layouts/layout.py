@@ -1,0 +1,105 @@
+"""The contract of a layout: from the sizes of all parts to files, and to the place of each named array in them.
+
+Dispatch computes named arrays and knows no format; a layout knows where bytes lie and computes nothing. A layout wants
+the arrays that its files have room for; one that no layout wants is not computed. Several layouts may be written in one
+run: an array then goes to a place in the files of each.
+
+Names of the arrays of a part, with local IDs inner nodes before HALO nodes and owned edges before the others:
+
+========================= =============== ====================================================================
+``nodes/id``              (local nodes,)  new homogeneous IDs; original ones where IDs are kept
+``nodes/inner``           (local nodes,)  1 where the part owns the node
+``nodes/type``            (local nodes,)  number of the node type
+``edges/id``              (local edges,)  as of nodes
+``edges/inner``           (local edges,)  as of nodes
+``edges/type``            (local edges,)  as of nodes
+``coo/row``, ``coo/col``  (local edges,)  local IDs of sources and destinations, in the order of local edge IDs
+``csr/indptr``            (local nodes+1,) rows are sources; of ``csc`` rows are destinations
+``csr/indices``           (local edges,)  local IDs of the other ends
+``csr/eids``              (local edges,)  local edge IDs
+``orig_nids/<ntype>``     (owned nodes,)  original type-wise IDs, in the order of new IDs
+``orig_eids/<etype>``     (owned edges,)  as of nodes
+``node_data/<ntype>/<n>`` (owned nodes, ...) rows of a feature, in the order of new IDs
+``edge_data/<etype>/<n>`` (owned edges, ...) as of nodes
+``split_nids/<ntype>/<m>`` (marked nodes,) new type-wise IDs of the nodes that a mask marks
+========================= =============== ====================================================================
+
+Of the whole graph: ``node_owners/<ntype>`` and ``edge_owners/<etype>``, parts by original type-wise ID.
+
+Values are converted to the dtype of their place, which has to hold them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.layouts.file_layout import FileLayout
+    from daskgraphpart.quality import Quality
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.checksums import FileChecksum
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphSizes:
+    """Sizes of all parts; int64 arrays.
+
+    `num_nodes` (parts, node types) and `num_edges` (parts, edge types) count what parts own, `num_halo_nodes` and
+    `num_extra_edges` (parts,) what they hold beside it, and `num_marked` (parts,) the owned nodes that each mask
+    ``<ntype>/<name>`` marks.
+    """
+
+    schema: GraphSchema
+    num_nodes: np.ndarray
+    num_edges: np.ndarray
+    num_halo_nodes: np.ndarray
+    num_extra_edges: np.ndarray
+    num_marked: Mapping[str, np.ndarray]
+
+    @property
+    def num_parts(self) -> int:
+        """Number of parts."""
+        return len(self.num_nodes)
+
+    def num_local_nodes(self, part: int) -> int:
+        """Inner and HALO nodes of a part."""
+        return int(self.num_nodes[part].sum() + self.num_halo_nodes[part])
+
+    def num_local_edges(self, part: int) -> int:
+        """Edges that a part holds."""
+        return int(self.num_edges[part].sum() + self.num_extra_edges[part])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DispatchedGraph:
+    """What a layout is told when all arrays are written; `checksums` are those of its files, by path."""
+
+    out: Path
+    schema: GraphSchema
+    book: PartitionBook
+    quality: Quality
+    method: str
+    num_hops: int
+    out_edges: bool
+    reshuffle: bool
+    checksums: Mapping[str, FileChecksum]
+
+
+class Layout(Protocol):
+    """Where the arrays of all parts lie."""
+
+    def part_files(self, sizes: GraphSizes, part: int) -> Mapping[str, FileLayout]:
+        """Files of one part by path below the output, with ``{part}`` for its number: the same paths for all parts."""
+
+    def graph_files(self, schema: GraphSchema) -> Mapping[str, FileLayout]:
+        """Files of the whole graph by path below the output."""
+
+    def finish(self, graph: DispatchedGraph) -> Path:
+        """Write what describes the files, the config last; return the config, which is what users are told of."""
