@@ -68,7 +68,9 @@ def main() -> None:
 
 
 def assigned(graph: Path, parts: int, method: str, balance: str | None, memory: str = "8GB") -> dict[str, Any]:
-    report = dgp.assign(graph, parts, method=method, balance=balance, resources=dgp.detect_resources(memory)).report
+    report = dgp.assign(
+        graph, parts, method=dgp.AssignOptions(method, balance=balance), resources=dgp.detect_resources(memory)
+    ).report
     assert report is not None
     return {
         "cut": report.cut_share,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.pipeline import assign, dispatch, partition
     from daskgraphpart.api.plan import Plan, plan
     from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AssignOptions": "assignment.options",
     "AssignReport": "assignment.report",
     "Assignment": "assignment.assignment",
     "BasicPartitionBook": "partitioned.basic_book",
@@ -83,6 +85,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AssignOptions",
     "AssignReport",
     "Assignment",
     "BasicPartitionBook",

@@ -80,7 +80,7 @@ def chunk_graph(
     overwrite : bool
         Whether a chunked graph that is in `output_path` is replaced.
     progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
 
     Returns
     -------

@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ from daskgraphpart.units import format_seconds, format_size
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+
+    from daskgraphpart.engine.resources import Resources
 
 HEADERS = ("parts", "method", "edge cut", "nodes", "edges", "replication", "time", "peak memory", "")
 
@@ -65,7 +67,8 @@ def compare(
     parts: Sequence[int] = (4, 8, 64),
     methods: Sequence[str] = METHODS,
     *,
-    options: Sequence[str] = (),
+    options: AssignOptions | None = None,
+    resources: Resources | None = None,
     on_done: Callable[[Compared], None] | None = None,
 ) -> list[Compared]:
     """Compare methods: cut, balance, replication factor, seconds and peak memory.
@@ -78,10 +81,12 @@ def compare(
         Numbers of parts.
     methods : sequence of str
         Methods, or directories of owners.
-    options : sequence of str
-        Further options of ``daskgraphpart assign``, such as ``["--balance", "nodes", "--memory", "4GB"]``.
+    options : AssignOptions, optional
+        What is balanced and so on; its method is not looked at.
+    resources : Resources, optional
+        What each run may use. Default: all processors, half of the memory.
     on_done : callable, optional
-        Told each result when it is there.
+        Called with each result.
 
     Returns
     -------
@@ -100,22 +105,38 @@ def compare(
     read_chunked(graph)  # a bad path, or method, is one error and not one per run
     for method in methods:
         check_method(AssignOptions(method))
-    results = []
+    flags, results = _flags(options, resources), []
     for num_parts in parts:
         for method in methods:
-            results.append(_run(graph, num_parts, method, options))
+            results.append(_run(graph, num_parts, method, flags))
             if on_done is not None:
                 on_done(results[-1])
     return results
 
 
-def _run(graph: str | os.PathLike[str], num_parts: int, method: str, options: Sequence[str]) -> Compared:
+def _flags(options: AssignOptions | None, resources: Resources | None) -> list[str]:
+    """Options of the command `assign` that say the same."""
+    given = {field.name: getattr(options, field.name) for field in fields(AssignOptions)} if options else {}
+    given.pop("method", None)
+    if resources is not None:
+        given |= {name: getattr(resources, name) for name in ("memory", "cluster", "workers", "workspace")}
+    flags: list[str] = []
+    for name, value in given.items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is True:
+            flags.append(flag)
+        elif value is not None and value is not False:
+            flags += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
+    return flags
+
+
+def _run(graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequence[str]) -> Compared:
     with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
         report = Path(scratch) / "report.json"
         command = [
             *(sys.executable, "-m", "daskgraphpart"),
             *("assign", str(graph), f"{scratch}/owners", "--quiet"),
-            *("--num-parts", str(num_parts), "--method", method, "--report", str(report), *options),
+            *("--num-parts", str(num_parts), "--method", method, "--report", str(report), *flags),
         ]
         taken, code, output = measure(command)
         if code != 0 or not report.is_file():

@@ -81,7 +81,7 @@ def convert(
     overwrite : bool
         Whether partitions that are in `out_dir` are replaced.
     progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
 
     Returns
     -------

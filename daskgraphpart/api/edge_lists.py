@@ -102,7 +102,7 @@ def chunk_edge_lists(
     overwrite : bool
         Whether a chunked graph that is in `out_dir` is replaced.
     progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
 
     Returns
     -------

@@ -25,10 +25,9 @@ from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from daskgraphpart.assignment.assignment import Assignment
-    from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.schema import GraphSchema
 
@@ -36,7 +35,6 @@ WORK_VERSION = 1
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3
-_FLAGS = {"trainers": "num_trainers_per_machine"}
 
 
 def fingerprint(
@@ -57,7 +55,7 @@ def fingerprint(
     """
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
-        found[f"--{_FLAGS.get(name, name).replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
+        found[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
     paths = [to_path(graph.directory) / METADATA_FILE, *(to_path(file.path) for file in graph.files), *files]
     with cached_listings(to_path(graph.directory)):
         for path in paths:
@@ -73,12 +71,7 @@ def fingerprint(
     return found
 
 
-def assign_fingerprint(options: AssignOptions) -> dict[str, Any]:
-    """Options of the assignment, for `fingerprint`."""
-    return asdict(options)
-
-
-def balance_files(balance: str | tuple[str, ...] | None) -> list[Path]:
+def balance_files(balance: str | Sequence[str] | None) -> list[Path]:
     """Files that a balance names."""
     items = balance.split(",") if isinstance(balance, str) else balance or ()
     named = [item.strip().removeprefix("file:") for item in items if item.strip().startswith("file:")]

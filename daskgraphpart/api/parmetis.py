@@ -63,7 +63,7 @@ def write_parmetis(
     overwrite : bool
         Whether files that are in `out_dir` are replaced.
     progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def read_parmetis(
     overwrite : bool
         Whether an assignment that is in `out_dir` is replaced.
     progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
 
     Returns
     -------

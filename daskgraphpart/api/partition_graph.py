@@ -12,7 +12,7 @@ from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.balance_ntypes import write_type_weights
 from daskgraphpart.assignment.from_arrays import assignment_of
-from daskgraphpart.assignment.options import METHODS
+from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.chunked.write_graph import ChunkFormat
 from daskgraphpart.delivery.output import check_empty
@@ -112,7 +112,7 @@ def partition_graph(
         Whether an unfinished run in `out_path` is thrown away; else it is continued, if `g` is a chunked graph (of
         others the files are gone, and the run starts over).
     progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
 
     Returns
     -------
@@ -171,10 +171,11 @@ def partition_graph(
             balance = None
             if str(part_method) in METHODS and str(part_method) != "random":
                 balance = _balance(graph, balance_ntypes, balance_edges, scratch)
-            partition(
-                graph, out, num_parts, method=str(part_method), balance=balance, imbalance=imbalance, seed=seed,
-                objtype=objtype, num_trainers_per_machine=num_trainers_per_machine, **how,  # type: ignore[arg-type]
+            method = AssignOptions(
+                str(part_method), balance, imbalance, seed, objtype=objtype,
+                num_trainers_per_machine=num_trainers_per_machine,
             )  # fmt: skip
+            partition(graph, out, num_parts, method=method, **how)  # type: ignore[arg-type]
     if return_mapping:
         return load_mappings(out / f"{graph_name}.json")
     return open_partitions(out / f"{graph_name}.json") if reshuffle else None

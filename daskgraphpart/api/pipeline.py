@@ -14,7 +14,7 @@ from daskgraphpart.api.prepared import files_of, open_dispatch
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.directory import TRAINERS
-from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.options import METHODS, as_options
 from daskgraphpart.assignment.pipeline import assign_nodes, check_method
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
@@ -30,8 +30,9 @@ from daskgraphpart.storage.paths import require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.delivery.machines import MachineDirectory
     from daskgraphpart.dispatching.finish import Outcome
@@ -46,17 +47,7 @@ def assign(
     num_parts: int,
     *,
     out_dir: str | os.PathLike[str] | None = None,
-    method: str = "auto",
-    balance: str | Sequence[str] | None = None,
-    imbalance: float = 0.03,
-    seed: int = 0,
-    refine: bool = False,
-    threads: int | None = None,
-    passes: int | None = None,
-    objtype: str = "cut",
-    recursive: bool = False,
-    fill_parts: bool = False,
-    num_trainers_per_machine: int = 1,
+    method: str | AssignOptions = "auto",
     form: str = "npy",
     resources: Resources | None = None,
     overwrite: bool = False,
@@ -76,30 +67,10 @@ def assign(
     out_dir : path, optional
         Where the owners are written as DGL's step 1 does (`<ntype>.txt`, `partition_meta.json`); made if need be.
         Without it they are kept in a temporary directory until the interpreter ends.
-    method : str
+    method : str or AssignOptions
         ``"auto"``, ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"random"``, or a directory
-        of owners. ``"auto"`` takes the best cut that fits into the memory.
-    balance : str or sequence of str, optional
-        What has to be balanced: ``"nodes,edges"``, ``"ntypes,edges=0.05"``, ``"types:paper/train_mask"``, ... Default:
-        nodes and edges; for random owners and owners from files balance is only reported.
-    imbalance : float
-        How much larger than the average a part may be; 0.03 is 3 %.
-    seed : int
-        Seed.
-    refine : bool
-        Improve the result, or the owners that are given, by V-cycles.
-    threads : int, optional
-        Of KaMinPar on graphs with more than ten million edges; with several the result varies from run to run.
-    passes : int, optional
-        How often the streaming methods read the graph; default once for LDG, three times for Fennel.
-    objtype : str
-        Of METIS: ``"cut"`` or ``"vol"``.
-    recursive : bool
-        Of METIS: recursive bisection.
-    fill_parts : bool
-        Give every part a node of each type that has enough of them.
-    num_trainers_per_machine : int
-        Smaller parts that every part is made of; kept as feature `trainer_id`.
+        of owners; with further options (what is balanced, the seed, ...) an `AssignOptions`. ``"auto"`` takes the best
+        cut that fits into the memory.
     form : str
         Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     resources : Resources, optional
@@ -111,7 +82,7 @@ def assign(
     keep_workspace : bool
         Whether temporary files stay when all is done.
     progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
     storage_options : mapping of str to object, optional
         Of the store of the graph, if its URL is given; as `fsspec.filesystem` takes them.
 
@@ -131,11 +102,7 @@ def assign(
     ResumeError
         If `out_dir` holds an unfinished run with other input or options.
     """
-    graph = opened(graph, storage_options)
-    options = AssignOptions(
-        method, _as_balance(balance), imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
-        num_trainers_per_machine,
-    )  # fmt: skip
+    graph, options = opened(graph, storage_options), as_options(method)
     resources = (resources or detect_resources()).limited(smallest_assign_memory(graph.schema))
     if out_dir is None:
         with open_runner(resources, progress) as runner, environment_faults():
@@ -151,7 +118,7 @@ def assign(
         with open_job(place, identity, manner) as (work, runner):
             assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
             chance = options.method in METHODS
-            write_assignment(assignment, out, runner, form=form, seed=seed if chance else None)
+            write_assignment(assignment, out, runner, form=form, seed=options.seed if chance else None)
             owners = _lasting_owners(assignment, out, graph.schema, runner.resources)
             trainers = {
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
@@ -198,7 +165,7 @@ def dispatch(
     keep_workspace : bool
         Whether temporary files stay when all is done.
     progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
     storage_options : mapping of str to object, optional
         Of the stores, where URLs are given; as `fsspec.filesystem` takes them.
     dispatch_to : path, optional
@@ -241,17 +208,7 @@ def partition(
     out_dir: str | os.PathLike[str],
     num_parts: int,
     *,
-    method: str = "auto",
-    balance: str | Sequence[str] | None = None,
-    imbalance: float = 0.03,
-    seed: int = 0,
-    refine: bool = False,
-    threads: int | None = None,
-    passes: int | None = None,
-    objtype: str = "cut",
-    recursive: bool = False,
-    fill_parts: bool = False,
-    num_trainers_per_machine: int = 1,
+    method: str | AssignOptions = "auto",
     options: DispatchOptions | None = None,
     resources: Resources | None = None,
     overwrite: bool = False,
@@ -262,10 +219,7 @@ def partition(
     dispatch_to: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
-    how = AssignOptions(
-        method, _as_balance(balance), imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
-        num_trainers_per_machine,
-    )  # fmt: skip
+    how = as_options(method)
     check_method(how)
     graph, options = opened(graph, storage_options), options or DispatchOptions()
     resources, out = resources or detect_resources(), _output(out_dir, dispatch_to, storage_options)
@@ -301,7 +255,3 @@ def _lasting_owners(
     for ntype, region in owners.items():
         shutil.copyfile(assignment.owners[ntype].path, region.path)
     return owners
-
-
-def _as_balance(balance: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
-    return balance if balance is None or isinstance(balance, str) else tuple(balance)

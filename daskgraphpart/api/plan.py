@@ -13,7 +13,7 @@ from daskgraphpart.api.inputs import opened
 from daskgraphpart.assignment import estimate as assign_estimate
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
-from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
 from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_files, workspace_nbytes
 from daskgraphpart.dispatching.options import DispatchOptions
@@ -26,7 +26,7 @@ from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.resources import Resources
@@ -130,17 +130,7 @@ def plan(
     num_parts: int,
     *,
     out_dir: str | os.PathLike[str] = ".",
-    method: str | Assignment = "auto",
-    balance: str | Sequence[str] | None = None,
-    imbalance: float = 0.03,
-    seed: int = 0,
-    refine: bool = False,
-    threads: int | None = None,
-    passes: int | None = None,
-    objtype: str = "cut",
-    recursive: bool = False,
-    fill_parts: bool = False,
-    num_trainers_per_machine: int = 1,
+    method: str | AssignOptions | Assignment = "auto",
     options: DispatchOptions | None = None,
     resources: Resources | None = None,
 ) -> Plan:
@@ -157,28 +147,8 @@ def plan(
         Number of parts.
     out_dir : path or URL
         Where the partitions would go; a warning is given if its disk is too small. Need not exist.
-    method : str or Assignment
+    method : str, AssignOptions or Assignment
         As in `assign`; or an assignment, which `dispatch` would be given.
-    balance : str or sequence of str, optional
-        As in `assign`.
-    imbalance : float
-        As in `assign`.
-    seed : int
-        As in `assign`.
-    refine : bool
-        As in `assign`.
-    threads : int, optional
-        As in `assign`.
-    passes : int, optional
-        As in `assign`.
-    objtype : str
-        As in `assign`.
-    recursive : bool
-        As in `assign`.
-    fill_parts : bool
-        As in `assign`.
-    num_trainers_per_machine : int
-        As in `assign`.
     options : DispatchOptions, optional
         What would be written. Default: one hop, COO.
     resources : Resources, optional
@@ -206,11 +176,7 @@ def plan(
         chosen = method
         chosen.check_fits(graph.schema)
     else:
-        wanted_balance = balance if balance is None or isinstance(balance, str) else tuple(balance)
-        chosen = AssignOptions(
-            method, wanted_balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts,
-            num_trainers_per_machine,
-        )  # fmt: skip
+        chosen = as_options(method)
         check_method(chosen)
         chosen.check_fits(graph.schema, num_parts)
     with environment_faults():
@@ -238,7 +204,7 @@ def _estimate(
             assigning = assign_estimate.workspace_nbytes(schema, owners)
     limited = resources.limited(smallest)
     if isinstance(owners, AssignOptions) and owners.needs_adjacency and method in METHODS and num_parts > 1:
-        choice = assign_estimate.expected_choice(schema, num_parts * owners.trainers, owners, limited)
+        choice = assign_estimate.expected_choice(schema, num_parts * owners.num_trainers_per_machine, owners, limited)
         method, why, need = choice.method, choice.why, choice.need
     expected = expect(schema, num_parts, options, method == "random", known)
     files = workspace_files(schema, num_parts, options, expected, limited)

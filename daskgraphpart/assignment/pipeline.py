@@ -142,17 +142,17 @@ def assign_nodes(
     options.check_fits(graph.schema, num_parts)
     directory.mkdir(parents=True, exist_ok=True)
     given = _given_owners(graph, num_parts, options, directory, runner)
-    if given is not None and not (report or options.needs_adjacency or options.trainers > 1):
+    if given is not None and not (report or options.needs_adjacency or options.num_trainers_per_machine > 1):
         return given
-    task = prepare_task(graph, num_parts * options.trainers, options, directory / "adjacency", runner)
+    task = prepare_task(graph, num_parts * options.num_trainers_per_machine, options, directory / "adjacency", runner)
     parts = npy_region(task.level.file("parts.npy"), np.int32, (task.level.num_nodes,))
     # these passes change files in place, so that none can be done again alone
     method, why, need = runner.step("solve", lambda: _solve_apart(task, given, parts, graph.schema, runner))
     owners = create_owner_files(directory, graph.schema, num_parts, runner)
-    write_owners(parts, owners, options.trainers, runner)
+    write_owners(parts, owners, options.num_trainers_per_machine, runner)
     how = (method, why, need)
     measured = runner.step("measure", lambda: _measure(task, parts, how, runner), (AssignReport, Balance))
-    trainers = write_trainers(parts, graph.schema, directory, runner) if options.trainers > 1 else {}
+    trainers = write_trainers(parts, graph.schema, directory, runner) if options.num_trainers_per_machine > 1 else {}
     shutil.rmtree(directory / "adjacency", ignore_errors=True)
     short = method.split(" ")[0].rstrip(",")
     name = given.method if given is not None else short if options.method == "auto" else options.method
@@ -183,7 +183,7 @@ def _given_owners(
     graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner
 ) -> Assignment | None:
     """Owners that need no edges: random ones, or those of a file."""
-    total = num_parts * options.trainers
+    total = num_parts * options.num_trainers_per_machine
     if options.method == "random":
         target = directory / "given"
         owners = create_owner_files(target, graph.schema, total, runner)
@@ -191,7 +191,7 @@ def _given_owners(
         return Assignment(total, "random", owners)
     if options.method in METHODS:
         return None
-    if options.trainers > 1:
+    if options.num_trainers_per_machine > 1:
         raise OptionError("owners from files have no trainers", place="--method", found=options.method)
     (directory / "given").mkdir(exist_ok=True)
     return read_assignment(options.method, graph.schema, directory / "given", runner, num_parts)

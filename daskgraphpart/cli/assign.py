@@ -10,37 +10,31 @@ import click
 from daskgraphpart.cli.dgl_flags import dgl_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
+    FORM_OPTION,
     JOB_OPTIONS,
     METHOD_OPTIONS,
     RESOURCE_OPTIONS,
+    Command,
+    assign_options_of,
     graph_of,
-    method_of,
     one_of,
-    progress_of,
-    resources_of,
+    run_of,
     with_options,
 )
 from daskgraphpart.cli.summary import show_assignment, write_report
 
 
-@click.command("assign")
+@click.command("assign", cls=Command)
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("assign_dir", required=False, type=click.Path())
 @click.option("--num-parts", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts.")
-@with_options(METHOD_OPTIONS)
-@click.option(
-    "--form",
-    type=click.Choice(["npy", "parquet", "zarr"]),
-    default="npy",
-    show_default=True,
-    help="Binary form beside the text.",
-)
+@with_options(*METHOD_OPTIONS)
+@FORM_OPTION
 @click.option("--report", "report_path", type=click.Path(dir_okay=False), help="Also write the report, as JSON.")
 @click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
+@with_options(*RESOURCE_OPTIONS, *JOB_OPTIONS, CONFINED_OPTION)
 @dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script="random_partition.py", meaning="IN_DIR")
 @dgl_option("--out-dir", "dgl_out_dir", type=click.Path(), script="random_partition.py", meaning="ASSIGN_DIR")
-@with_options((*RESOURCE_OPTIONS, *JOB_OPTIONS))
-@CONFINED_OPTION
 def command(**values: Any) -> None:
     """Give every node of the graph in IN_DIR a part, and write the parts to ASSIGN_DIR.
 
@@ -58,18 +52,14 @@ def command(**values: Any) -> None:
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
     assign_dir = one_of(values["assign_dir"], values["dgl_out_dir"], name="ASSIGN_DIR")
     started = time.monotonic()
-    with progress_of(values) as progress:
+    with run_of(values) as run:
         assignment = assign(
             graph_of(in_dir, values),
             values["num_parts"],
             out_dir=assign_dir,
-            **method_of(values),
+            method=assign_options_of(values),
             form=values["form"],
-            overwrite=values["overwrite"],
-            restart=values["restart"],
-            keep_workspace=values["keep_workspace"],
-            resources=resources_of(values),
-            progress=progress,
+            **run,
         )
     if values["report_path"]:
         write_report(assignment, values["report_path"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, Command, run_of, with_options
 from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
@@ -82,15 +82,20 @@ MAPPING_OPTIONS = (
 )
 
 
-@click.command("chunk")
+NAMES = (
+    "name", "delimiter", "header", "comment", "map_ids", "id_type", "num_chunks", "edge_format", "data_format"
+)  # fmt: skip
+
+
+@click.command("chunk", cls=Command)
 @click.argument("out_dir", type=click.Path())
-@with_options(INPUT_OPTIONS)
-@with_options(MAPPING_OPTIONS)
+@with_options(*INPUT_OPTIONS)
+@with_options(*MAPPING_OPTIONS)
 @click.option("--name", default="graph", show_default=True, help="Name of the graph.")
 @click.option("--num-chunks", type=click.IntRange(min=1), help="Files per edge type and feature; default by size.")
-@with_options(FORMAT_OPTIONS)
+@with_options(*FORMAT_OPTIONS)
 @click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
-@with_options(RESOURCE_OPTIONS)
+@with_options(*RESOURCE_OPTIONS)
 def command(**values: Any) -> None:
     """Make a chunked graph (CGDF) in OUT_DIR of plain edge lists, out of core.
 
@@ -103,35 +108,25 @@ def command(**values: Any) -> None:
     from daskgraphpart.api.edge_lists import chunk_edge_lists
 
     started = time.monotonic()
-    with progress_of(values) as progress:
+    with run_of(values) as run:
         path = chunk_edge_lists(
             values["out_dir"],
             _edges(values["edges"]),
-            name=values["name"],
             columns=_listed(values["columns"]) or None,
             edge_columns=_listed(values["edge_columns"]),
-            delimiter=values["delimiter"],
-            header=values["header"],
-            comment=values["comment"],
-            map_ids=values["map_ids"],
-            id_type=values["id_type"],
             nodes=_nodes(values["nodes"]),
             num_nodes=_num_nodes(values["num_nodes"]),
             node_data=_features(values["node_data"], DEFAULT_NODE_TYPE, "--node-data"),
             edge_data=_features(values["edge_data"], DEFAULT_EDGE_TYPE, "--edge-data"),
-            num_chunks=values["num_chunks"],
-            edge_format=values["edge_format"],
-            data_format=values["data_format"],
-            resources=resources_of(values),
-            overwrite=values["overwrite"],
-            progress=progress,
+            **{name: values[name] for name in NAMES},
+            **run,
         )
     if not values["quiet"]:
         _show(path, values["map_ids"], time.monotonic() - started)
 
 
 def _show(path: Path, map_ids: bool, seconds: float) -> None:
-    """Print what the graph holds, and what became of IDs."""
+    """Print what the graph holds, and where original IDs are."""
     from daskgraphpart.chunked.graph import read_chunked
     from daskgraphpart.units import format_seconds
 

@@ -6,10 +6,19 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.options import CONFINED_OPTION, METHOD_OPTIONS, RESOURCE_OPTIONS, graph_of, with_options
+from daskgraphpart.cli.options import (
+    CONFINED_OPTION,
+    METHOD_OPTIONS,
+    RESOURCE_OPTIONS,
+    Command,
+    assign_options_of,
+    graph_of,
+    resources_of,
+    with_options,
+)
 
 
-@click.command("compare")
+@click.command("compare", cls=Command)
 @click.argument("in_dir", type=click.Path())
 @click.option("--parts", default="4,8,64", show_default=True, metavar="N,...", help="Numbers of parts.")
 @click.option(
@@ -21,9 +30,7 @@ from daskgraphpart.cli.options import CONFINED_OPTION, METHOD_OPTIONS, RESOURCE_
 )
 @click.option("--csv", "csv_path", type=click.Path(dir_okay=False), help="Also write the table to this file.")
 @click.option("--plot", "plot_path", type=click.Path(dir_okay=False), help="Also draw it: PNG, SVG or PDF.")
-@with_options(METHOD_OPTIONS[1:])
-@with_options(RESOURCE_OPTIONS)
-@CONFINED_OPTION
+@with_options(*METHOD_OPTIONS[1:], *RESOURCE_OPTIONS, CONFINED_OPTION)
 def command(**values: Any) -> None:
     """Compare methods on the graph in IN_DIR: cut, balance, replication, seconds and peak memory.
 
@@ -42,28 +49,16 @@ def command(**values: Any) -> None:
         raise OptionError("not a list of numbers", place="--parts", found=values["parts"]) from fault
     methods = [method.strip() for method in values["methods"].split(",") if method.strip()]
 
-    def tell(result: Compared) -> None:
+    def show(result: Compared) -> None:
         if not values["quiet"]:
             outcome = result.fault or f"cut {result.cut_share:.2%}"
             click.echo(f"{result.num_parts} parts, {result.method}: {outcome}", err=True)
 
-    graph_of(values["in_dir"], values)
-    results = compare(values["in_dir"], parts, methods, options=_passed_on(values), on_done=tell)
+    graph_of(values["in_dir"], values)  # refuses files outside, once for all runs
+    options = assign_options_of({**values, "method": "auto"})
+    results = compare(values["in_dir"], parts, methods, options=options, resources=resources_of(values), on_done=show)
     click.echo(comparison_table(results))
     if values["csv_path"]:
         write_comparison(results, values["csv_path"])
     if values["plot_path"]:
         plot_comparison(results, values["plot_path"])
-
-
-def _passed_on(values: dict[str, Any]) -> list[str]:
-    """Options that every run of `assign` gets."""
-    own = {"in_dir", "parts", "methods", "csv_path", "plot_path", "progress", "quiet"}
-    flags: list[str] = []
-    for name, value in values.items():
-        if name in own or value is None or value is False:
-            continue
-        flags.append(f"--{name.replace('_', '-')}")
-        if value is not True:
-            flags.append(str(value))
-    return flags

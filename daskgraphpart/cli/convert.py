@@ -13,16 +13,18 @@ from daskgraphpart.cli.options import (
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
     STAGING_OPTION,
+    Command,
     dispatch_options_of,
     one_of,
-    progress_of,
-    resources_of,
+    run_of,
     with_options,
 )
 from daskgraphpart.cli.summary import show_outcome
 
+NAMES = ("schema", "num_parts", "num_node_weights", "removed_edges", "node_attr_dtype", "edge_attr_dtype")
 
-@click.command("convert")
+
+@click.command("convert", cls=Command)
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("out_dir", required=False, type=click.Path())
 @click.option("--graph-name", help="Name of the graph, in the names of the files; default the one that is there.")
@@ -40,10 +42,10 @@ from daskgraphpart.cli.summary import show_outcome
 )
 @click.option("--node-attr-dtype", metavar="DTYPE", help="Make the attributes of nodes a feature, such as float32.")
 @click.option("--edge-attr-dtype", metavar="DTYPE", help="Make the attributes of edges a feature.")
-@with_options(OUTPUT_OPTIONS)
+@with_options(*OUTPUT_OPTIONS)
 @dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script="convert_partition.py", meaning="IN_DIR")
 @dgl_option("--output", "dgl_out_dir", type=click.Path(), script="convert_partition.py", meaning="OUT_DIR")
-@with_options((*RESOURCE_OPTIONS, STAGING_OPTION))
+@with_options(*RESOURCE_OPTIONS, STAGING_OPTION)
 def command(**values: Any) -> None:
     """Turn the complete output of pm_dglpart in IN_DIR into the partitions DGL loads, in OUT_DIR.
 
@@ -60,24 +62,16 @@ def command(**values: Any) -> None:
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
     started = time.monotonic()
-    with progress_of(values) as progress:
+    with run_of(values) as run:
         outcome = convert(
             in_dir,
             out_dir,
             graph_name=values["graph_name"] or _graph_name(Path(in_dir)),
-            schema=values["schema"],
-            num_parts=values["num_parts"],
-            num_node_weights=values["num_node_weights"],
-            removed_edges=values["removed_edges"],
-            node_attr_dtype=values["node_attr_dtype"],
-            edge_attr_dtype=values["edge_attr_dtype"],
+            **{name: values[name] for name in NAMES},
             options=dispatch_options_of(values),
-            resources=resources_of(values),
-            overwrite=values["overwrite"],
-            progress=progress,
+            **run,
         )
-    if not values["quiet"]:
-        show_outcome(outcome, time.monotonic() - started)
+    show_outcome(outcome, time.monotonic() - started, values)
 
 
 def _graph_name(in_dir: Path) -> str:

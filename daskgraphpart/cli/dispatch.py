@@ -17,11 +17,12 @@ from daskgraphpart.cli.options import (
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
     STAGING_OPTION,
+    Command,
     dispatch_options_of,
     graph_of,
     one_of,
-    progress_of,
     resources_of,
+    run_of,
     with_options,
 )
 from daskgraphpart.cli.plan import show_plan
@@ -69,15 +70,13 @@ DGL_OPTIONS = (
 )
 
 
-@click.command("dispatch")
+@click.command("dispatch", cls=Command)
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("assign_dir", required=False, type=click.Path())
 @click.argument("out_dir", required=False, type=click.Path())
 @click.option("--num-parts", type=int, help="Number of parts, if ASSIGN_DIR has no partition_meta.json.")
-@with_options(OUTPUT_OPTIONS)
-@with_options(DGL_OPTIONS)
-@with_options((*RESOURCE_OPTIONS, STAGING_OPTION, DISPATCH_OPTION, *JOB_OPTIONS))
-@CONFINED_OPTION
+@with_options(*OUTPUT_OPTIONS, DISPATCH_OPTION, *RESOURCE_OPTIONS, STAGING_OPTION, *JOB_OPTIONS, CONFINED_OPTION)
+@with_options(*DGL_OPTIONS)
 def command(**values: Any) -> None:
     """Bring every node, edge and feature of the graph in IN_DIR to the parts given in ASSIGN_DIR, and write OUT_DIR.
 
@@ -86,6 +85,8 @@ def command(**values: Any) -> None:
     daskgraphpart dispatch --in-dir graph --partitions-dir parts-of-nodes --out-dir partitions --ip-config ips.txt
     """
     from daskgraphpart.api.pipeline import dispatch
+    from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.assignment.read_files import read_num_parts
 
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
     if values["metadata_filename"]:
@@ -95,24 +96,20 @@ def command(**values: Any) -> None:
     options = dispatch_options_of(values, "metadata.json" if values["dgl_out_dir"] else None)
     graph, resources = graph_of(in_dir, values), resources_of(values)
     values["dispatch_to"] = _machines_of(values, resources, Path(assign_dir), Path(out_dir))
-    show_plan(graph, out_dir, values, {"method": assign_dir}, options)
+    num_parts = values["num_parts"] or read_num_parts(Path(assign_dir))
+    show_plan(graph, num_parts, out_dir, AssignOptions(str(assign_dir)), options, values)
     started = time.monotonic()
-    with progress_of(values) as progress:
+    with run_of(values) as run:
         outcome = dispatch(
             graph,
             assign_dir,
             out_dir,
             num_parts=values["num_parts"],
             options=options,
-            resources=resources,
-            overwrite=values["overwrite"],
-            restart=values["restart"],
-            keep_workspace=values["keep_workspace"],
-            progress=progress,
             dispatch_to=values["dispatch_to"],
+            **run,
         )
-    if not values["quiet"]:
-        show_outcome(outcome, time.monotonic() - started)
+    show_outcome(outcome, time.monotonic() - started, values, in_dir)
 
 
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: Path, out_dir: Path) -> str | None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, Command, progress_of, resources_of, with_options
 
 
-@click.command("generate")
+@click.command("generate", cls=Command)
 @click.argument("out_dir", type=click.Path())
 @click.option(
     "--kind",
@@ -25,10 +25,10 @@ from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, progress
 )
 @click.option("--labels", is_flag=True, help="Add labels and train/val/test masks (mag has them anyway).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed.")
-@with_options(FORMAT_OPTIONS)
+@with_options(*FORMAT_OPTIONS)
 @click.option("--num-chunks", type=click.IntRange(min=1), help="Files per type; default by size.")
 @click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
-@with_options(RESOURCE_OPTIONS)
+@with_options(*RESOURCE_OPTIONS)
 def command(**values: Any) -> None:
     """Write a synthetic chunked graph (CGDF) to OUT_DIR, chunk by chunk.
 

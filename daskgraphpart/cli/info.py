@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from daskgraphpart.cli.options import CONFINED_OPTION, with_options
+from daskgraphpart.cli.options import CONFINED_OPTION, Command, with_options
 from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.storage.files import is_directory, list_names, read_file
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.paths import Location
 
 
-@click.command("info")
+@click.command("info", cls=Command)
 @click.argument("directory", type=click.Path())
 @CONFINED_OPTION
-@with_options(LOG_OPTIONS)
+@with_options(*LOG_OPTIONS)
 def command(directory: str, confined: bool) -> None:
     """Show what the chunked graph, or the partitioned graph, in DIRECTORY holds. Reads no data.
 

@@ -1,21 +1,43 @@
-"""Options that several commands share, and what they are turned into."""
+"""Options that several commands share, each named once, and the objects they are turned into."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from daskgraphpart.cli.session import LOG_OPTIONS, Session
+from daskgraphpart.cli.session import LOG_OPTIONS, Option, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
+
+OPTIONS = "Options"
+
+
+class Command(click.Command):
+    """A command whose help lists options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each heading, in the order of the first option of each."""
+        sections: dict[str, list[tuple[str, str]]] = {OPTIONS: []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                heading = OPTIONS if param.name == "help" else getattr(param, "heading", OPTIONS)
+                sections.setdefault(heading, []).append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
 
 
 def _begin_cluster(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -27,15 +49,16 @@ def _begin_cluster(ctx: click.Context, param: click.Parameter, value: str | None
     return value
 
 
+_format = partial(click.option, cls=Option, heading="Files")
 FORMAT_OPTIONS = (
-    click.option(
+    _format(
         "--edge-format",
         type=click.Choice(["parquet", "csv", "numpy"]),
         default="parquet",
         show_default=True,
         help="Format of edge files.",
     ),
-    click.option(
+    _format(
         "--data-format",
         type=click.Choice(["numpy", "parquet"]),
         default="numpy",
@@ -43,67 +66,71 @@ FORMAT_OPTIONS = (
         help="Format of feature files.",
     ),
 )
+FORM_OPTION = _format(
+    "--form",
+    type=click.Choice(["npy", "parquet", "zarr"]),
+    default="npy",
+    show_default=True,
+    help="Binary form of the owners beside the text.",
+)
 
+_resource = partial(click.option, cls=Option, heading="Resources")
+_shown = partial(click.option, cls=Option, heading="What is shown")
 RESOURCE_OPTIONS = (
-    click.option(
+    _resource(
         "--memory", metavar="SIZE", help="Memory that the data may take, such as 2GB; default half of the machine's."
     ),
-    click.option(
+    _resource(
         "--cluster",
-        metavar="threads|processes|sync|local|ADDRESS|FILE|slurm|...",
+        metavar="threads|processes|sync|local|slurm|pbs|sge|lsf|htcondor|oar|moab|ADDRESS|FILE",
         callback=_begin_cluster,
-        help="Where tasks run: threads or processes of this machine, a dask LocalCluster, the scheduler at an address "
-        "or of a scheduler file, or jobs of a queueing system (slurm, pbs, sge, lsf, htcondor, oar, moab). "
-        "Default: daskgraphpart.cluster of the dask configuration, else threads.",
+        help="Where tasks run: threads or processes of this machine, a dask LocalCluster, jobs of a queueing system, "
+        "or the workers of the scheduler at an address or of a scheduler file. Default: daskgraphpart.cluster of the "
+        "dask configuration, else threads.",
     ),
-    click.option(
+    _resource(
         "--workers",
         type=click.IntRange(min=1),
         help="Tasks that run at one time; default all processors of the machine, the cluster, or one job.",
     ),
-    click.option(
+    _resource(
         "--workspace",
         type=click.Path(file_okay=False),
         help="Directory for temporary files; default beside the output.",
     ),
-    click.option(
+    _shown(
         "--progress",
         type=click.Choice(["auto", "bar", "log", "json", "none"]),
         default="auto",
         show_default=True,
-        help="On standard error: bars, log lines, or JSON lines for programs; auto takes bars in a terminal.",
+        help="On standard error: bars, log lines, or JSON lines for programs; auto shows bars in a terminal.",
     ),
-    click.option("--quiet", is_flag=True, help="No progress, no summary."),
+    _shown("--quiet", is_flag=True, help="No progress, no plan, no summary."),
+    _shown("--verbose", "-v", is_flag=True, help="Show every pass, and a table of the parts."),
     *LOG_OPTIONS,
 )
-
-STAGING_OPTION = click.option(
+STAGING_OPTION = _resource(
     "--staging",
     type=click.Choice(["auto", "in-place", "zarr"]),
     default="auto",
     show_default=True,
-    help="How features travel: written where they belong, or through zarr arrays in the workspace.",
+    help="How features travel: written in place, or through zarr arrays in the workspace.",
 )
 
 CONFINED_OPTION = click.option(
     "--confined", is_flag=True, help="Refuse input files outside the input directory, links followed."
 )
 
+_output = partial(click.option, cls=Option, heading="Partitions")
 OUTPUT_OPTIONS = (
-    click.option("--num-hops", type=click.IntRange(min=1), default=1, show_default=True, help="Hops of HALO nodes."),
-    click.option(
-        "--graph-formats",
-        default="coo",
-        show_default=True,
-        help="Formats in graph.dgl: some of coo,csr,csc.",
-    ),
-    click.option(
+    _output("--num-hops", type=click.IntRange(min=1), default=1, show_default=True, help="Hops of HALO nodes."),
+    _output("--graph-formats", default="coo", show_default=True, help="Formats in graph.dgl: some of coo,csr,csc."),
+    _output(
         "--out-edges", is_flag=True, help="Also store edges from inner to HALO nodes, as DGL's partition_graph does."
     ),
-    click.option("--overwrite", is_flag=True, help="Replace partitions that are in OUT_DIR."),
+    _output("--overwrite", is_flag=True, help="Replace partitions that are in OUT_DIR."),
 )
-
-DISPATCH_OPTION = click.option(
+DISPATCH_OPTION = _output(
     "--dispatch",
     "dispatch_to",
     metavar="IP_CONFIG",
@@ -112,40 +139,48 @@ DISPATCH_OPTION = click.option(
     "a --cluster with a worker on each, and a --workspace that all share.",
 )
 
+_run = partial(click.option, cls=Option, heading="Unfinished runs")
 JOB_OPTIONS = (
-    click.option("--restart", is_flag=True, help="Start over, where an unfinished run would be continued."),
-    click.option("--keep-workspace", is_flag=True, help="Keep the temporary files when all is done."),
+    _run("--restart", is_flag=True, help="Start over, where an unfinished run would be continued."),
+    _run("--keep-workspace", is_flag=True, help="Keep the temporary files at the end."),
 )
 
+_method = partial(click.option, cls=Option, heading="Assignment")
 METHOD_OPTIONS = (
-    click.option(
+    _method(
         "--method",
         default="auto",
         show_default=True,
         metavar="auto|kaminpar|metis|multilevel|fennel|ldg|random|DIR",
         help="Partitioner, or a directory of owners; auto takes the best that fits into the memory.",
     ),
-    click.option(
+    _method(
         "--balance",
         metavar="ITEM,...",
         help="What is balanced: nodes, ntypes, edges, edges-by-ntype, bytes, types:NTYPE/FEATURE, "
         "weight:NTYPE/FEATURE, file:PATH.npy, each with a tolerance if need be (edges=0.05). Default: nodes,edges.",
     ),
-    click.option(
+    _method(
         "--imbalance", type=float, default=0.03, show_default=True, help="How much larger than average a part may be."
     ),
-    click.option("--refine", is_flag=True, help="Improve the result, or the given owners, further."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the partitioner."),
-    click.option(
+    _method("--refine", is_flag=True, help="Refine the result, or the given owners, further."),
+    _method("--seed", type=int, default=0, show_default=True, help="Seed of the partitioner."),
+    _method(
         "--threads",
         type=int,
         help="Threads of KaMinPar on large graphs; 1 makes its result repeatable. Default: all workers.",
     ),
-    click.option("--passes", type=int, help="Passes over the graph; default 1 for ldg, 3 for fennel."),
-    click.option("--objtype", default="cut", show_default=True, metavar="cut|vol", help="What METIS minimises."),
-    click.option("--recursive", is_flag=True, help="METIS by recursive bisection."),
-    click.option("--fill-parts", is_flag=True, help="Give every part a node of each type that has enough of them."),
-    click.option(
+    _method("--passes", type=int, help="Passes over the graph; default 1 for ldg, 3 for fennel."),
+    _method(
+        "--objtype",
+        type=click.Choice(["cut", "vol"]),
+        default="cut",
+        show_default=True,
+        help="What METIS minimises: cut edges, or the communication volume.",
+    ),
+    _method("--recursive", is_flag=True, help="METIS by recursive bisection."),
+    _method("--fill-parts", is_flag=True, help="Give every part a node of each type that has enough of them."),
+    _method(
         "--num-trainers-per-machine",
         type=int,
         default=1,
@@ -153,18 +188,19 @@ METHOD_OPTIONS = (
         help="Smaller parts that every part is made of, kept as feature trainer_id.",
     ),
 )
-METHOD_NAMES = (
-    "method", "balance", "imbalance", "refine", "seed", "threads", "passes", "objtype", "recursive", "fill_parts",
-    "num_trainers_per_machine",
-)  # fmt: skip
+PARTITION_OPTIONS = (
+    click.option("--num-parts", type=int, required=True, help="Number of parts."),
+    *METHOD_OPTIONS,
+    *OUTPUT_OPTIONS,
+    DISPATCH_OPTION,
+    *RESOURCE_OPTIONS,
+    STAGING_OPTION,
+    *JOB_OPTIONS,
+    CONFINED_OPTION,
+)
 
 
-def method_of(values: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of `assign` and `partition` from the values of `METHOD_OPTIONS`."""
-    return {name: values[name] for name in METHOD_NAMES}
-
-
-def with_options(options: tuple[Callable[[Any], Any], ...]) -> Callable[[Any], Any]:
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Decorate a command with several options, in their order."""
 
     def decorate(command: Any) -> Any:
@@ -173,6 +209,13 @@ def with_options(options: tuple[Callable[[Any], Any], ...]) -> Callable[[Any], A
         return command
 
     return decorate
+
+
+def assign_options_of(values: dict[str, Any]) -> AssignOptions:
+    """Assign options from the values of `METHOD_OPTIONS`."""
+    from daskgraphpart.assignment.options import AssignOptions
+
+    return AssignOptions(**{field.name: values[field.name] for field in fields(AssignOptions)})
 
 
 def resources_of(values: dict[str, Any]) -> Resources:
@@ -209,6 +252,15 @@ def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
     click.get_current_context().ensure_object(Session).use_json(values["progress"] == "json")
     with open_progress("none" if values["quiet"] else values["progress"]) as listener:
         yield listener
+
+
+@contextmanager
+def run_of(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Keyword arguments that every function which starts tasks takes; progress is shown meanwhile."""
+    with progress_of(values) as progress:
+        yield {"resources": resources_of(values), "progress": progress} | {
+            name: values[name] for name in ("overwrite", "restart", "keep_workspace") if name in values
+        }
 
 
 def one_of(*given: Any, name: str) -> Any:

@@ -11,11 +11,12 @@ import click
 from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
+    FORM_OPTION,
     RESOURCE_OPTIONS,
+    Command,
     graph_of,
     one_of,
-    progress_of,
-    resources_of,
+    run_of,
     with_options,
 )
 
@@ -36,7 +37,7 @@ def command() -> None:
     """
 
 
-@command.command("write")
+@command.command("write", cls=Command)
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("out_dir", required=False, type=click.Path())
 @click.option(
@@ -51,7 +52,7 @@ def command() -> None:
 @dgl_option("--output-dir", "dgl_out_dir", type=click.Path(), script=BEFORE, meaning="OUT_DIR")
 @dgl_option("--schema-file", type=click.Path(), script=BEFORE, meaning="name of the metadata of the graph in IN_DIR")
 @unused_option("--num-parts", script=BEFORE, why="the number of parts is given to ParMETIS")
-@with_options(RESOURCE_OPTIONS)
+@with_options(*RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def write(**values: Any) -> None:
     """Write the graph in IN_DIR to OUT_DIR as pm_dglpart and pm_dglpart2 read it.
@@ -70,15 +71,8 @@ def write(**values: Any) -> None:
     graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR"), values)
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
     started = time.monotonic()
-    with progress_of(values) as progress:
-        found = write_parmetis(
-            graph,
-            out_dir,
-            weights=values["weights"],
-            resources=resources_of(values),
-            overwrite=values["overwrite"],
-            progress=progress,
-        )
+    with run_of(values) as run:
+        found = write_parmetis(graph, out_dir, weights=values["weights"], **run)
     if not values["quiet"]:
         kept = f"{format_count(found.num_nodes)} nodes, {format_count(found.num_edges)} edges"
         loops, repeats = format_count(found.num_self_loops), format_count(found.num_repeats)
@@ -87,7 +81,7 @@ def write(**values: Any) -> None:
         click.echo(f"run ParMETIS there, such as: mpirun -np 4 pm_dglpart2 {found.graph_name} 8")
 
 
-@command.command("read")
+@command.command("read", cls=Command)
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("parts_path", required=False, type=click.Path())
 @click.argument("assign_dir", required=False, type=click.Path())
@@ -97,19 +91,13 @@ def write(**values: Any) -> None:
     type=click.IntRange(min=0),
     help="For pm_dglpart's output, if nodes have attributes and no stats file is beside it.",
 )
-@click.option(
-    "--form",
-    type=click.Choice(["npy", "parquet", "zarr"]),
-    default="npy",
-    show_default=True,
-    help="Binary form beside the text.",
-)
+@FORM_OPTION
 @click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
 @dgl_option("--postproc-input-dir", "dgl_in_dir", type=click.Path(), script=AFTER, meaning="IN_DIR")
 @dgl_option("--schema-file", type=click.Path(), script=AFTER, meaning="name of the metadata of the graph in IN_DIR")
 @dgl_option("--parmetis-output-file", "dgl_parts_path", type=click.Path(), script=AFTER, meaning="PARTS_PATH")
 @dgl_option("--partitions-dir", "dgl_assign_dir", type=click.Path(), script=AFTER, meaning="ASSIGN_DIR")
-@with_options(RESOURCE_OPTIONS)
+@with_options(*RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def read(**values: Any) -> None:
     """Read what ParMETIS has made of the graph in IN_DIR, check it, and write it to ASSIGN_DIR for dispatch.
@@ -128,7 +116,7 @@ def read(**values: Any) -> None:
     parts_path = one_of(values["parts_path"], values["dgl_parts_path"], name="PARTS_PATH")
     assign_dir = one_of(values["assign_dir"], values["dgl_assign_dir"], name="ASSIGN_DIR")
     started = time.monotonic()
-    with progress_of(values) as progress:
+    with run_of(values) as run:
         found = read_parmetis(
             graph,
             parts_path,
@@ -136,9 +124,7 @@ def read(**values: Any) -> None:
             num_parts=values["num_parts"],
             num_node_weights=values["num_node_weights"],
             form=values["form"],
-            resources=resources_of(values),
-            overwrite=values["overwrite"],
-            progress=progress,
+            **run,
         )
     if not values["quiet"]:
         click.echo(f"read in {format_seconds(time.monotonic() - started)}: {found}")

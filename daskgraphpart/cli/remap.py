@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, Command, run_of, with_options
 
 
-@click.command("remap")
+@click.command("remap", cls=Command)
 @click.argument("partitions", type=click.Path())
 @click.argument("in_path", type=click.Path())
 @click.argument("out_path", type=click.Path())
@@ -18,7 +18,7 @@ from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, progres
 )
 @click.option("--reverse", is_flag=True, help="From the order of the input graph into that of new IDs.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT_PATH.")
-@with_options(RESOURCE_OPTIONS)
+@with_options(*RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def command(**values: Any) -> None:
     """Bring the rows in IN_PATH, by new type-wise ID, into the order of the graph that was partitioned.
@@ -43,14 +43,7 @@ def command(**values: Any) -> None:
             )
         kind = graph.ntypes[0]
     move = graph.from_original if values["reverse"] else graph.to_original
-    with progress_of(values) as progress:
-        move(
-            kind,
-            values["in_path"],
-            values["out_path"],
-            resources=resources_of(values),
-            overwrite=values["overwrite"],
-            progress=progress,
-        )
+    with run_of(values) as run:
+        move(kind, values["in_path"], values["out_path"], **run)
     if not values["quiet"]:
         click.echo(f"rows of {kind} by {'new' if values['reverse'] else 'original'} ID: {values['out_path']}")

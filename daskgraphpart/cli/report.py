@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from daskgraphpart.cli.options import RESOURCE_OPTIONS, progress_of, resources_of, with_options
+from daskgraphpart.cli.options import RESOURCE_OPTIONS, Command, run_of, with_options
 
 if TYPE_CHECKING:
     from daskgraphpart.reporting.report import Report
 
 
-@click.command("report")
+@click.command("report", cls=Command)
 @click.argument("out_dir", type=click.Path())
 @click.option(
     "--format",
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     metavar="NTYPE:NAME",
     help="Node data that are classes; may be given several times. Default: whole numbers named label, labels or y.",
 )
-@with_options(RESOURCE_OPTIONS)
+@with_options(*RESOURCE_OPTIONS)
 def command(**values: Any) -> None:
     """Show what the partitions in OUT_DIR, ours or DGL's, are worth. Everything is computed from their files.
 
@@ -47,10 +47,8 @@ def command(**values: Any) -> None:
     output = values["output"]
     if output is not None:
         check_directory_of(output)
-    with progress_of(values) as progress:
-        report = open_partitions(values["out_dir"]).report(
-            labels=values["labels"] or None, resources=resources_of(values), progress=progress
-        )
+    with run_of(values) as run:
+        report = open_partitions(values["out_dir"]).report(labels=values["labels"] or None, **run)
     content = _formatted(report, values["form"] or _form_of(output))
     if output is None:
         click.echo(content.rstrip("\n"))

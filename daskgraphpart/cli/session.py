@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -126,21 +127,21 @@ def _log_file(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         ctx.ensure_object(Session).log_to(value)
 
 
+class Option(click.Option):
+    """An option with a heading, under which help lists it."""
+
+    def __init__(self, *args: Any, heading: str, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.heading = heading
+
+
+_log = partial(click.option, cls=Option, heading="What is shown", expose_value=False, is_eager=True)
 LOG_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
+    _log(
         "--log-level",
         type=click.Choice(LEVELS, case_sensitive=False),
-        expose_value=False,
-        is_eager=True,
         callback=_log_level,
         help="What is logged to standard error; default info.",
     ),
-    click.option(
-        "--log-file",
-        type=click.Path(dir_okay=False),
-        expose_value=False,
-        is_eager=True,
-        callback=_log_file,
-        help="Also log to the end of this file.",
-    ),
+    _log("--log-file", type=click.Path(dir_okay=False), callback=_log_file, help="Also log to the end of this file."),
 )

@@ -1,10 +1,11 @@
-"""The tables at the end of an assignment and of a dispatch."""
+"""Print the summary of an assignment, and of a dispatch."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,37 +14,56 @@ from daskgraphpart.tables import text_table
 from daskgraphpart.units import format_count, format_seconds, format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.dispatching.finish import Outcome
 
-MOST_PARTS_SHOWN = 16
+MAX_PARTS_SHOWN = 16
 
 
-def show_outcome(outcome: Outcome, seconds: float) -> None:
-    """Print what each part holds, and the quality of the whole."""
-    quality, root, rows = outcome.quality, outcome.config_path.parent, []
+def show_outcome(outcome: Outcome, seconds: float, values: Mapping[str, Any], in_dir: str | Path | None = None) -> None:
+    """Print the quality of the partitions and where they are; the table of parts if verbose."""
+    if values["quiet"]:
+        return
+    quality, config = outcome.quality, outcome.config_path
+    sizes = outcome.part_nbytes or tuple(
+        sum(file_sizes_in(config.parent / f"part{part}").values()) for part in range(len(quality.num_inner_nodes))
+    )
+    if values["verbose"]:
+        click.echo(_part_table(outcome, sizes))
+        click.echo("")
+    facts = {
+        "parts": f"{len(sizes)}, {format_size(sum(sizes))} in all",
+        "edge cut": f"{quality.cut_share:.2%} ({format_count(quality.num_cut_edges)} edges)",
+        "replication factor": f"{quality.replication_factor:.2f}",
+        "imbalance": f"nodes {quality.node_imbalance:.1%}, edges {quality.edge_imbalance:.1%}",
+        "time": format_seconds(seconds),
+        "config": f"{config} on each machine" if outcome.hosts else str(config),
+    }
+    if in_dir is not None and not outcome.hosts:
+        facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent)])
+    for name, value in facts.items():
+        click.echo(f"{name:<18}  {value}")
+
+
+def _part_table(outcome: Outcome, sizes: Sequence[int]) -> str:
+    """Lay out what each part holds."""
+    quality, rows = outcome.quality, []
     columns = (quality.num_inner_nodes, quality.num_halo_nodes, quality.num_owned_edges)
-    for part, (inner, halo, edges) in enumerate(zip(*columns, strict=True)):
-        if part == MOST_PARTS_SHOWN:
-            rows.append(["...", "", "", "", "", ""])
+    for part, counts in enumerate(zip(*columns, strict=True)):
+        if part == MAX_PARTS_SHOWN:
+            rows.append(["..."] + [""] * 5)
             break
-        sizes = outcome.part_nbytes or {part: sum(file_sizes_in(root / f"part{part}").values())}
-        cells = [str(part), format_count(inner), format_count(halo), format_count(edges), format_size(sizes[part])]
+        cells = [str(part), *map(format_count, counts), format_size(sizes[part])]
         rows.append([*cells, outcome.hosts[part] if outcome.hosts else ""])
     headings = ["part", "inner nodes", "HALO nodes", "owned edges", "on disk", "machine"]
     shown = slice(None if outcome.hosts else -1)
-    click.echo(text_table(headings[shown], [row[shown] for row in rows], align=">>>>><"[shown]))
-    click.echo("")
-    click.echo(f"edge cut            {quality.cut_share:.2%} ({format_count(quality.num_cut_edges)} edges)")
-    click.echo(f"replication factor  {quality.replication_factor:.2f}")
-    click.echo(f"imbalance           nodes {quality.node_imbalance:.1%}, edges {quality.edge_imbalance:.1%}")
-    click.echo(f"time                {format_seconds(seconds)}")
-    where = " on each machine" if outcome.hosts else ""
-    click.echo(f"config              {outcome.config_path}{where}")
+    return text_table(headings[shown], [row[shown] for row in rows], align=">>>>><"[shown])
 
 
 def show_assignment(assignment: Assignment, seconds: float, directory: str) -> None:
-    """Print what was used, cut, communication volume and the balance of every constraint."""
+    """Print method, cut, communication volume and the balance of every constraint."""
     report = assignment.report
     if report is not None:
         click.echo(f"method               {report.method}: {report.why}")
@@ -57,7 +77,7 @@ def show_assignment(assignment: Assignment, seconds: float, directory: str) -> N
 
 
 def write_report(assignment: Assignment, path: str) -> None:
-    """Write what an assignment is worth, as JSON."""
+    """Write the report of an assignment as JSON."""
     from daskgraphpart.storage.atomic import write_json
     from daskgraphpart.storage.faults import environment_faults
 

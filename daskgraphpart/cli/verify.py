@@ -13,19 +13,19 @@ from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     RESOURCE_OPTIONS,
+    Command,
     graph_of,
-    progress_of,
-    resources_of,
+    run_of,
     with_options,
 )
 
 if TYPE_CHECKING:
     from daskgraphpart.verification.findings import Report
 
-MOST_FINDINGS_SHOWN = 20
+MAX_FINDINGS_SHOWN = 20
 
 
-@click.command("verify")
+@click.command("verify", cls=Command)
 @click.argument("directories", nargs=-1, type=click.Path(), metavar="[IN_DIR] OUT_DIR")
 @click.option("--quick", is_flag=True, help="Read headers and small files only: seconds, whatever the size.")
 @click.option(
@@ -44,7 +44,7 @@ MOST_FINDINGS_SHOWN = 20
     why="owners are taken from OUT_DIR and not compared with those of an assignment",
     level=logging.WARNING,
 )
-@with_options(RESOURCE_OPTIONS)
+@with_options(*RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def command(**values: Any) -> None:
     """Compare the partitions in OUT_DIR with the graph in IN_DIR they were made from.
@@ -69,13 +69,12 @@ def command(**values: Any) -> None:
     if len(directories) == 1 and not values["checksums"]:
         raise click.UsageError("Missing IN_DIR; without it, give --checksums.")
     started = time.monotonic()
-    with progress_of(values) as progress:
-        how = {"resources": resources_of(values), "progress": progress}
-        report = _verify(directories, values, how)
+    with run_of(values) as run:
+        report = _verify(directories, values, run)
     _show(report, time.monotonic() - started, values)
 
 
-def _verify(directories: tuple[str, ...], values: dict[str, Any], how: dict[str, Any]) -> Report:
+def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> Report:
     from daskgraphpart.partitioned.graph import open_partitions
     from daskgraphpart.verification.pipeline import verify, verify_checksums
 
@@ -83,24 +82,24 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], how: dict[str,
     if values["confined"]:
         open_partitions(directories[-1], confined=True)
     if graph is None:
-        return verify_checksums(directories[0], **how)
+        return verify_checksums(directories[0], **run)
     return verify(
         graph,
         directories[1],
         quick=values["quick"],
         sample=values["sample"],
         checksums=values["checksums"] is not False,
-        **how,
+        **run,
     )
 
 
 def _show(report: Report, seconds: float, values: dict[str, Any]) -> None:
     from daskgraphpart.units import format_count, format_seconds
 
-    for finding in report.findings[:MOST_FINDINGS_SHOWN]:
+    for finding in report.findings[:MAX_FINDINGS_SHOWN]:
         click.echo(str(finding))
     if not report.ok:
-        click.echo(f"{len(report.findings)} things are wrong")
+        click.echo(f"{len(report.findings)} {'fault' if len(report.findings) == 1 else 'faults'} found")
         sys.exit(1)
     if values["quiet"]:
         return

@@ -126,7 +126,7 @@ def test_a_graph_that_does_not_shrink_is_combined_with_either_library(
 
 def owners_of(graph: Path, cluster: str, workers: int) -> np.ndarray:
     resources = dgp.Resources(1 << 30, cluster, workers)
-    found = dgp.assign(graph, 4, balance="nodes,edges", resources=resources)
+    found = dgp.assign(graph, 4, method=dgp.AssignOptions(balance="nodes,edges"), resources=resources)
     assert found.report is not None
     assert "combined" in found.report.method
     assert all(balance.is_kept for balance in found.report.balances), found.report.balances

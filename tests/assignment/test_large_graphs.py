@@ -40,7 +40,7 @@ def generated(directory: Path, kind: str, num_edges: int = 60_000) -> Path:
 
 
 def report_of(graph: Path, method: str, balance: str) -> AssignReport:
-    report = dgp.assign(graph, 8, method=method, balance=balance, threads=1).report
+    report = dgp.assign(graph, 8, method=dgp.AssignOptions(method, balance=balance, threads=1)).report
     assert report is not None
     assert all(each.is_kept for each in report.balances), report.balances
     return report
@@ -130,7 +130,9 @@ def test_a_graph_with_clusters_is_coarsened_before_a_library_gets_it(tmp_path: P
 def test_what_is_coarsened_does_not_depend_on_the_workers(tmp_path: Path) -> None:
     graph = generated(tmp_path / "communities", "communities", 480_000)
     found = [
-        dgp.assign(graph, 4, threads=1, resources=dgp.Resources(1 << 30, cluster, workers)).owners["_N"].read()
+        dgp.assign(graph, 4, method=dgp.AssignOptions(threads=1), resources=dgp.Resources(1 << 30, cluster, workers))
+        .owners["_N"]
+        .read()
         for cluster, workers in (("sync", 1), ("threads", 3))
     ]
     assert np.array_equal(*found)

@@ -55,7 +55,7 @@ def same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("num_parts", [1, 2, 7])
 def test_limits_are_kept_and_reported(method: str, num_parts: int, mag: Path) -> None:
-    found = dgp.assign(mag, num_parts, method=method, balance="nodes,edges")
+    found = dgp.assign(mag, num_parts, method=dgp.AssignOptions(method, balance="nodes,edges"))
     report = found.report
     assert report is not None
     assert all(balance.is_kept for balance in report.balances)
@@ -82,7 +82,9 @@ def test_a_seed_gives_the_same_parts_for_any_number_of_workers_and_any_scheduler
     for cluster, workers in (("threads", 1), ("threads", 2), ("sync", 1), ("processes", 2)):
         memory = SMALL if method == "multilevel" else 1 << 30
         resources = dgp.Resources(memory, cluster, workers)
-        found.append(owners_of(dgp.assign(communities, 4, method=method, seed=3, resources=resources)))
+        found.append(
+            owners_of(dgp.assign(communities, 4, method=dgp.AssignOptions(method, seed=3), resources=resources))
+        )
     assert all(same(found[0], other) for other in found[1:])
 
 
@@ -103,7 +105,10 @@ def test_better_methods_cut_less(communities: Path) -> None:
     for method in METHODS:
         memory = SMALL if method == "multilevel" else 1 << 30
         report = dgp.assign(
-            communities, 8, method=method, balance="nodes", resources=dgp.Resources(memory, workers=2)
+            communities,
+            8,
+            method=dgp.AssignOptions(method, balance="nodes"),
+            resources=dgp.Resources(memory, workers=2),
         ).report
         assert report is not None
         cuts[method] = report.cut_share
@@ -114,7 +119,7 @@ def test_better_methods_cut_less(communities: Path) -> None:
 
 def test_refinement_improves_owners_of_any_origin(communities: Path, tmp_path: Path) -> None:
     given_owners = dgp.assign(communities, 4, method="random", out_dir=tmp_path / "random")
-    refined = dgp.assign(communities, 4, method=str(tmp_path / "random"), refine=True)
+    refined = dgp.assign(communities, 4, method=dgp.AssignOptions(str(tmp_path / "random"), refine=True))
     assert given_owners.report is not None
     assert refined.report is not None
     assert refined.report.cut_share < 0.8 * given_owners.report.cut_share
@@ -130,7 +135,7 @@ def test_owners_from_files_are_only_reported_unless_balance_is_asked_for(communi
     assert kept.report is not None
     assert kept.report.balance_of("nodes").allowed is None
     assert any("share of edges" in warning for warning in kept.report.warnings)
-    mended = dgp.assign(communities, 2, method=str(tmp_path / "lopsided"), balance="nodes")
+    mended = dgp.assign(communities, 2, method=dgp.AssignOptions(str(tmp_path / "lopsided"), balance="nodes"))
     assert mended.report is not None
     assert mended.report.balance_of("nodes").is_kept
 
@@ -138,7 +143,7 @@ def test_owners_from_files_are_only_reported_unless_balance_is_asked_for(communi
 @pytest.mark.parametrize("method", ["auto", "kaminpar", "metis", "multilevel", "fennel", "ldg", "random"])
 def test_constraints_by_type_and_by_feature_are_kept(method: str, mag: Path) -> None:
     balance = ["ntypes=0.05", "edges=0.05", "types:paper/train_mask=0.05", "bytes=0.1"]
-    report = dgp.assign(mag, 4, method=method, balance=balance).report
+    report = dgp.assign(mag, 4, method=dgp.AssignOptions(method, balance=balance)).report
     assert report is not None
     names = [balance.name for balance in report.balances]
     assert {"nodes of paper", "nodes of field", "edges", "paper/train_mask", "bytes", "nodes"} <= set(names)
@@ -149,7 +154,9 @@ def test_weights_of_the_user_are_balanced(communities: Path, tmp_path: Path) -> 
     count = dgp.read_chunked(communities).schema.num_nodes
     weights = np.random.default_rng(1).integers(0, 100, (count, 2))
     np.save(tmp_path / "load.npy", weights)
-    found = dgp.assign(communities, 4, method="kaminpar", balance=f"nodes,file:{tmp_path}/load.npy=0.02")
+    found = dgp.assign(
+        communities, 4, method=dgp.AssignOptions("kaminpar", balance=f"nodes,file:{tmp_path}/load.npy=0.02")
+    )
     loads = np.stack([np.bincount(found.owners["_N"].read(), weights=column) for column in weights.T])
     assert (loads.max(axis=1) <= 1.0201 * loads.mean(axis=1)).all()
 
@@ -157,20 +164,23 @@ def test_weights_of_the_user_are_balanced(communities: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize("method", ["fennel", "ldg"])
 def test_the_last_of_several_passes_keeps_the_limits(method: str, mag: Path) -> None:
     for passes in (1, 2, 5):
-        report = dgp.assign(mag, 4, method=method, balance="nodes,edges", passes=passes).report
+        report = dgp.assign(mag, 4, method=dgp.AssignOptions(method, balance="nodes,edges", passes=passes)).report
         assert report is not None
         assert all(balance.is_kept for balance in report.balances), (passes, report.balances)
 
 
 def test_metis_takes_no_two_seeds_for_the_same(communities: Path) -> None:
-    found = [owners_of(dgp.assign(communities, 4, method="metis", seed=seed)) for seed in (0, 1, 2**31 - 1)]
+    found = [
+        owners_of(dgp.assign(communities, 4, method=dgp.AssignOptions("metis", seed=seed)))
+        for seed in (0, 1, 2**31 - 1)
+    ]
     assert not same(found[0], found[1])
     assert sum(owners.size for owners in found[2].values()) == 20_000
 
 
 @pytest.mark.parametrize(("objtype", "recursive"), [("cut", False), ("vol", False), ("cut", True)])
 def test_metis_takes_its_options(objtype: str, recursive: bool, communities: Path) -> None:
-    found = dgp.assign(communities, 4, method="metis", objtype=objtype, recursive=recursive, seed=5)
+    found = dgp.assign(communities, 4, method=dgp.AssignOptions("metis", objtype=objtype, recursive=recursive, seed=5))
     assert found.report is not None
     assert found.report.cut_share < 0.5
 
@@ -195,7 +205,9 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_graphs_are_partitioned(name: str, method: str, tmp_path: Path) -> None:
     graph = ODD[name]
-    found = dgp.assign(graph.write(tmp_path / "graph"), 4, method=method, fill_parts=True, balance="nodes")
+    found = dgp.assign(
+        graph.write(tmp_path / "graph"), 4, method=dgp.AssignOptions(method, fill_parts=True, balance="nodes")
+    )
     counts = np.bincount(found.owners["a"].read(), minlength=4)
     assert counts.sum() == graph.schema.num_nodes
     assert counts.max() <= max(-(-graph.schema.num_nodes // 4), 1.03 * graph.schema.num_nodes / 4)
@@ -209,9 +221,9 @@ def test_any_graph_gets_parts_in_range(graph: Graph, method: str, num_parts: int
         directory = graph.write(Path(scratch) / "graph")
         if num_parts > graph.schema.num_nodes and method != "random":
             with pytest.raises(OptionError, match="more parts than nodes"):
-                dgp.assign(directory, num_parts, method=method, balance=balance)
+                dgp.assign(directory, num_parts, method=dgp.AssignOptions(method, balance=balance))
             return
-        found = dgp.assign(directory, num_parts, method=method, balance=balance)
+        found = dgp.assign(directory, num_parts, method=dgp.AssignOptions(method, balance=balance))
         for node_type in graph.schema.node_types:
             owners = found.owners[node_type.name].read()
             assert owners.shape == (node_type.num_nodes,)
@@ -248,17 +260,18 @@ def test_a_mistake_is_one_error(options: dict[str, Any], words: str, communities
     np.save(tmp_path / "short.npy", np.ones(count - 1, np.int64))
     np.save(tmp_path / "float.npy", np.ones(count))
     np.save(tmp_path / "negative.npy", np.arange(count) - 5)
+    options = dict(options)
     if "balance" in options:
         options = {**options, "balance": options["balance"].format(tmp_path)}
     with pytest.raises(dgp.GraphPartError, match=words):
-        dgp.assign(communities, **{"num_parts": 4, **options})
+        dgp.assign(communities, options.pop("num_parts", 4), method=dgp.AssignOptions(**options))
 
 
 def test_negative_weights_are_refused_as_such(communities: Path, tmp_path: Path) -> None:
     count = dgp.read_chunked(communities).schema.num_nodes
     np.save(tmp_path / "negative.npy", np.full(count, -1))
     with pytest.raises(AssignmentError, match="negative node weight"):
-        dgp.assign(communities, 4, balance=f"file:{tmp_path}/negative.npy")
+        dgp.assign(communities, 4, method=dgp.AssignOptions(balance=f"file:{tmp_path}/negative.npy"))
 
 
 @pytest.mark.parametrize(
@@ -294,7 +307,9 @@ def test_a_library_that_returns_nonsense_is_found_out(
 
 
 def test_trainers_make_up_the_parts(mag: Path, tmp_path: Path) -> None:
-    found = dgp.assign(mag, 2, num_trainers_per_machine=3, method="kaminpar", out_dir=tmp_path / "owners")
+    found = dgp.assign(
+        mag, 2, method=dgp.AssignOptions("kaminpar", num_trainers_per_machine=3), out_dir=tmp_path / "owners"
+    )
     for ntype, region in found.owners.items():
         trainers = found.trainers[ntype].read()
         assert np.array_equal(trainers // 3, region.read())

@@ -171,7 +171,7 @@ def test_limits_are_kept_in_memory_and_on_disk(
     monkeypatch.setattr("daskgraphpart.assignment.multilevel.vcycle.MOST_ARCS_IN_MEMORY", 20_000)
     with open_runner(dgp.Resources(1 << 28)) as runner:
         generate(tmp_path / "g", kind="rmat", num_nodes=5000, num_edges=50_000, feature_width=0, runner=runner)
-    report = dgp.assign(tmp_path / "g", 6, method=method, balance="nodes,edges").report
+    report = dgp.assign(tmp_path / "g", 6, method=dgp.AssignOptions(method, balance="nodes,edges")).report
     assert report is not None
     assert all(balance.is_kept for balance in report.balances), report.balances
     assert report.cut_share < 1 - 1 / 6

@@ -60,7 +60,7 @@ def test_everything_at_once(directory: Path, capsys: pytest.CaptureFixture[str])
     np.testing.assert_array_equal(edges_of(directory / "graph", WRITES), ([0, 1], [0, 2]))
     np.testing.assert_array_equal(edges_of(directory / "graph", CITES), ([0, 2], [2, 0]))
     assert graph.node_data["paper"]["feat"].compute(scheduler="sync").tolist() == [[1.0], [5.0], [9.0]]
-    assert graph.edge_data[CITES]["w"].compute(scheduler="sync").tolist() == [7, 8]
+    assert graph.edge_data[CITES]["w"].compute(scheduler="sync").tolist() == [[7], [8]]
     assert call("chunk", "again", *arguments, "--cluster", "processes", "--quiet") == 0
     assert file_hashes(directory / "graph") == file_hashes(directory / "again")
 

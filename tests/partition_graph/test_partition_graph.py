@@ -152,7 +152,7 @@ def test_trainers_are_kept_as_features(tmp_path: Path) -> None:
     assert set(trainers[start:stop].tolist()) == {0, 1}
     assert set(trainers[stop:].tolist()) == {2, 3}
     assert set(graph.part(0).graph.formats) == {"csc", "coo"}
-    assignment = dgp.assign(chunked, 2, num_trainers_per_machine=2)
+    assignment = dgp.assign(chunked, 2, method=dgp.AssignOptions(num_trainers_per_machine=2))
     again = dgp.partition_graph(chunked, "g", 2, tmp_path / "again", part_method=assignment, num_trainers_per_machine=2)
     assert set(again.nodes["_N"].data["trainer_id"][:].tolist()) == {0, 1, 2, 3}
 

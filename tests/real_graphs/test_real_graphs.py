@@ -36,12 +36,14 @@ def test_partitions_of_all_formats_are_equal_and_dgl_agrees_with_the_input(name:
         formats = ("coo", "csc", "csr") if num_parts == 2 else ("coo",)
         options = dgp.DispatchOptions(graph_formats=formats)
         configs.append(
-            dgp.partition(inputs["csv"], out, num_parts, method="random", seed=7, options=options).config_path
+            dgp.partition(
+                inputs["csv"], out, num_parts, method=dgp.AssignOptions("random", seed=7), options=options
+            ).config_path
         )
         expected = file_hashes(out)
         for form in ("numpy", "parquet"):
             other = tmp_path / "other"
-            dgp.partition(inputs[form], other, num_parts, method="random", seed=7, options=options)
+            dgp.partition(inputs[form], other, num_parts, method=dgp.AssignOptions("random", seed=7), options=options)
             assert file_hashes(other) == expected, f"{form} gives other bytes than csv"
             shutil.rmtree(other)
     report = verify(inputs["parquet"], tmp_path / "out-4")
@@ -74,7 +76,7 @@ def test_auto_cuts_no_more_than_metis_and_fennel_less_than_ldg(name: str, tmp_pa
     for num_parts in (4, 8):
         cuts = {}
         for method in ("auto", "metis", "fennel", "ldg", "random"):
-            report = dgp.assign(directory, num_parts, method=method, balance="nodes").report
+            report = dgp.assign(directory, num_parts, method=dgp.AssignOptions(method, balance="nodes")).report
             assert report is not None
             assert all(balance.is_kept for balance in report.balances)
             cuts[method] = report.cut_share

@@ -170,11 +170,11 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("--num-hops", {"options": dgp.DispatchOptions(num_hops=2)}),
     ("--graph-formats", {"options": dgp.DispatchOptions(graph_formats=("csc",))}),
     ("--out-edges", {"options": dgp.DispatchOptions(out_edges=True)}),
-    ("--seed", {"seed": 1}),
+    ("--seed", {"method": dgp.AssignOptions("random", seed=1)}),
     ("--method", {"method": "ldg"}),
-    ("--balance", {"balance": ["nodes"]}),
+    ("--balance", {"method": dgp.AssignOptions("random", balance=["nodes"])}),
     ("--num-parts", {"num_parts": 4}),
-    ("--num-trainers-per-machine", {"num_trainers_per_machine": 2}),
+    ("--num-trainers-per-machine", {"method": dgp.AssignOptions("random", num_trainers_per_machine=2)}),
 ]
 
 
@@ -371,7 +371,7 @@ def test_an_assignment_in_memory_is_known_by_its_content(root: Path, inputs: Pat
         dgp.dispatch(graph, dgp.assign(graph, 3, method="random"), root / "out")
     calls.fail_at = None
     with pytest.raises(ResumeError, match="assignment"):
-        dgp.dispatch(graph, dgp.assign(graph, 3, method="random", seed=1), root / "out")
+        dgp.dispatch(graph, dgp.assign(graph, 3, method=dgp.AssignOptions("random", seed=1)), root / "out")
     dgp.dispatch(graph, dgp.assign(graph, 3, method="random"), root / "out")
     assert hashes(root / "out") == hashes(run("homogeneous", root, "other"))
 
