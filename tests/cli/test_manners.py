@@ -1,4 +1,4 @@
-"""What holds for every command, now and later: help, usage errors, logs, completion, Ctrl-C."""
+"""What holds for every command, now and later: help, usage errors, logs, progress, completion, Ctrl-C, exit codes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,17 @@ import click
 import pytest
 from commands import call, every_command
 
-from daskgraphpart.cli import options
+from daskgraphpart import __version__
 from daskgraphpart.cli.main import COMMANDS, group
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
-from daskgraphpart.partitioned.graph import open_partitions
 
+EVERY = every_command()
+LEAVES = {path: command for path, command in EVERY.items() if not isinstance(command, click.Group)}
 PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from daskgraphpart.cli.main import main; main()"
 )
-
-
-EVERY = every_command()
-LEAVES = {path: command for path, command in EVERY.items() if not isinstance(command, click.Group)}
+RANDOM = ("--num-parts", "2", "--method", "random")
 
 
 def named(path: tuple[str, ...]) -> str:
@@ -52,14 +50,16 @@ def run(*arguments: Any, **how: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, **how)
 
 
+# help
+
+
 @pytest.mark.parametrize("path", EVERY, ids=named)
 def test_every_help_has_an_example_that_parses(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert call(*path, "--help") == 0
     Path("ips.txt").touch()  # an example names it
     shown = capsys.readouterr().out.replace("\\\n", "")
-    examples = [
-        line.strip() for line in shown.splitlines() if line.strip().startswith("daskgraphpart " + " ".join(path))
-    ]
+    begin = f"daskgraphpart {' '.join(path)} "
+    examples = [line.strip() for line in shown.splitlines() if line.strip().startswith(begin)]
     assert examples
     for example in examples:
         words = example.partition(" > ")[0].replace("'", "").split()[1 + len(path) :]
@@ -68,22 +68,25 @@ def test_every_help_has_an_example_that_parses(path: tuple[str, ...], capsys: py
 
 
 @pytest.mark.parametrize("path", LEAVES, ids=named)
-def test_every_option_has_help(path: tuple[str, ...]) -> None:
+def test_every_option_has_help_and_every_command_logs(path: tuple[str, ...]) -> None:
     missing = [param.name for param in LEAVES[path].params if isinstance(param, click.Option) and not param.help]
     assert missing == []
-
-
-@pytest.mark.parametrize("path", LEAVES, ids=named)
-def test_every_command_logs_as_told(path: tuple[str, ...]) -> None:
     assert {"log_level", "log_file"} <= {param.name for param in LEAVES[path].params}
 
 
-def test_commands_are_listed_with_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_and_exit_codes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("--help") == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert all(f"{name} {text}" in shown for name, text in COMMANDS.items())
     for code in ("0 done", "1 verify", "2 a mistake", "3 the machine", "70 a bug", "130 interrupted"):
         assert code in shown
+
+
+def test_options_are_listed_under_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("partition", "--help") == 0
+    shown = capsys.readouterr().out.splitlines()
+    headings = ["Options:", "Assignment:", "Partitions:", "Resources:", "What is shown:", "Unfinished runs:"]
+    assert [line for line in shown if line.endswith(":") and not line.startswith(" ")] == headings
 
 
 def test_the_number_of_parts_is_the_only_choice_one_has_to_make() -> None:
@@ -97,108 +100,124 @@ def test_the_number_of_parts_is_the_only_choice_one_has_to_make() -> None:
     assert {("assign", "num_parts"), ("partition", "num_parts")} <= required
 
 
+def test_commands_are_completed() -> None:
+    asked = {"_DASKGRAPHPART_COMPLETE": "bash_complete", "COMP_WORDS": "daskgraphpart ver", "COMP_CWORD": "1"}
+    assert run(env={**os.environ, **asked}).stdout.split() == ["plain,verify"]
+
+
+# mistakes
+
+
 @pytest.mark.parametrize("path", LEAVES, ids=named)
 def test_a_mistake_of_usage_is_one_line(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert call(*path, "--no-such-option") == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("error: No such option")
-    assert told.err.endswith(f"See daskgraphpart {' '.join(path)} --help.\n")
-    assert len(told.err.splitlines()) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("error: No such option")
+    assert shown.err.endswith(f"See daskgraphpart {' '.join(path)} --help.\n")
+    assert len(shown.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("shuffle",), "No such command 'shuffle'."),
+        (("partitoin", "a", "b"), "No such command 'partitoin'. Did you mean 'partition'?"),
         (("parmetis", "run"), "No such command 'run'."),
         (("partition", "a", "b"), "Missing option '--num-parts'."),
         (("partition", "a", "--num-parts", "3"), "Missing argument 'OUT_DIR'."),
         (("partition", "a", "b", "--num-parts", "many"), "'many' is not a valid integer."),
         (("partition", "a", "b", "--num-parts", "2", "--progress", "loud"), "'loud' is not one of 'auto', 'bar',"),
+        (("partition", "a", "b", "--num-parts", "2", "--seed", "-1"), "--seed: impossible seed"),
+        (("partition", "gone", "b", "--num-parts", "2", "--memory", "lots"), "--memory: not a size"),
         (("assign", "--num-parts", "2"), "Missing IN_DIR."),
         (("verify",), "Missing OUT_DIR."),
         (("verify", "out"), "Missing IN_DIR; without it, give --checksums."),
-        (("partitoin", "a", "b"), "No such command 'partitoin'. Did you mean 'partition'?"),
         (("--log-level", "loud", "info", "x"), "'loud' is not one of"),
+        (("--log-file", "none/job.log", "info", "x"), "--log-file"),
     ],
 )
 def test_mistakes_say_what_is_wrong(
     arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(*arguments) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert len(told.splitlines()) == 1
+    assert call(*arguments) == (3 if "--log-file" in arguments else 2)
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1
 
 
 def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert call() in (0, 2)  # depends on the version of click
-    told = capsys.readouterr()
-    assert "Usage: daskgraphpart [OPTIONS] COMMAND" in told.out + told.err
+    shown = capsys.readouterr()
+    assert "Usage: daskgraphpart [OPTIONS] COMMAND" in shown.out + shown.err
 
 
-def test_options_may_be_spelled_with_underscores(graph: Path) -> None:
-    more = ("--graph_formats", "csc", "--keep_workspace", "--quiet")
-    assert call("partition", graph, "out", "--num_parts", "2", "--method", "random", *more) == 0
-    assert list(open_partitions("out").part(0).graph.formats) == ["csc"]
+@pytest.mark.parametrize(
+    ("fault", "code", "shown"),
+    [
+        (KeyboardInterrupt(), 130, "error: interrupted\n"),
+        (MemoryError(), 3, "error: out of memory; give a smaller --memory or fewer --workers\n"),
+        (OptionError("no", hint="try"), 2, "error: no; try\n"),
+        (EnvironmentFaultError("disk full"), 3, "error: disk full\n"),
+        (RuntimeError("odd"), 70, ""),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_exit_codes_say_whose_fault_it_was(
+    fault: BaseException,
+    code: int,
+    shown: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise fault
+
+    monkeypatch.setattr("daskgraphpart.chunked.graph.read_chunked", fail)
+    assert call("info", "graph") == code
+    assert capsys.readouterr() == ("", shown)
+    assert ("this is a bug in daskgraphpart" in caplog.text) == (code == 70)
 
 
 # logs and progress
 
 
-def test_json_progress_is_json_lines_only_errors_included(graph: Path) -> None:
-    line = ("partition", graph, "out", "--num-parts", "2", "--method", "random", "--progress", "json")
-    done = run(*line, "--log-level", "debug")
+def test_json_progress_is_json_lines_only_errors_included(
+    graph: Path, directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    line = ("partition", graph, "out", *RANDOM, "--progress", "json")
+    done = run(*line, "--log-level", "debug", "--log-file", "job.log")
     assert done.returncode == 0
     events = [json.loads(line) for line in done.stderr.splitlines()]
     assert {event["event"] for event in events} - {"advance"} == {"begin", "end", "log"}
     assert {event["version"] for event in events} == {1}
-    assert "inner nodes" in done.stdout
-    failed = run(*line)
-    assert failed.returncode == 2
-    error = json.loads(failed.stderr.splitlines()[-1])
+    assert "replication factor" in done.stdout
+    logged = (directory / "job.log").read_text().splitlines()
+    assert any(" DEBUG " in line for line in logged)
+    assert all(line[:2] == "20" for line in logged)
+    assert call(*line) == 2
+    error = json.loads(capfd.readouterr().err.splitlines()[-1])
     assert error["event"] == "error" and error["exit_code"] == 2 and "not empty" in error["text"]
+    assert call("partition", "gone", "out", *RANDOM) == 2
+    assert capfd.readouterr().err.startswith("error: "), "the progress of one call does not change the next"
 
 
-def test_quiet_is_no_progress_whatever_is_asked_for(graph: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    more = ("--num-parts", "2", "--method", "random", "--progress", "json", "--quiet")
-    assert call("partition", graph, "out", *more) == 0
-    assert capfd.readouterr() == ("", "")
+def test_without_a_terminal_there_are_no_control_characters(
+    graph: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert call("partition", graph, "out", *RANDOM, "--progress", "log") == 0
+    assert "bucket-edges: " in caplog.text
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err + caplog.text
 
 
-def test_a_log_file_has_every_line_with_its_time(graph: Path, directory: Path) -> None:
-    more = ("--num-parts", "2", "--method", "random", "--log-level", "DEBUG", "--log-file", "job.log")
-    done = run("partition", graph, "out", *more)
-    assert done.returncode == 0
-    lines = (directory / "job.log").read_text().splitlines()
-    assert any("INFO bucket-edges: " in line for line in lines)
-    assert any(" DEBUG " in line for line in lines)
-    assert all(line[:2] == "20" for line in lines)
-    assert "INFO: bucket-edges: " in done.stderr
-    assert "\x1b" not in done.stderr
-    silent = run("--log-level", "error", "--log-file", directory / "none" / "job.log", "info", "out")
-    assert silent.returncode == 3
-    assert silent.stderr.startswith("error: ") and "--log-file" in silent.stderr
-    assert len(silent.stderr.splitlines()) == 1
-
-
-def test_in_a_terminal_there_are_bars_and_log_lines_above_them(graph: Path) -> None:
+def test_in_a_terminal_there_are_bars(graph: Path) -> None:
     import pty
 
     screen, terminal = pty.openpty()
-    command = [
-        sys.executable,
-        "-m",
-        "daskgraphpart",
-        "partition",
-        str(graph),
-        "out",
-        "--num-parts",
-        "2",
-        "--method",
-        "ldg",
-    ]
+    command = [sys.executable, "-m", "daskgraphpart", "partition", str(graph), "out", *RANDOM]
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen(command, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, env=env)
     os.close(terminal)
@@ -211,25 +230,24 @@ def test_in_a_terminal_there_are_bars_and_log_lines_above_them(graph: Path) -> N
         if not piece:
             break
         shown += piece
-    assert process.wait() == 0
     os.close(screen)
     assert process.stdout is not None
-    assert b"inner nodes" in process.stdout.read()
+    assert b"replication factor" in process.stdout.read()
     process.stdout.close()
+    assert process.wait() == 0
     assert b"\x1b[" in shown
-    assert b"bucket-edges: " in shown
+    assert b"bucket-edges" in shown
 
 
-# completion, click's own
+# the process
 
 
-# interruption
+def test_the_module_runs_as_the_command_does() -> None:
+    assert run("--version").stdout.strip() == f"daskgraphpart, version {__version__}"
 
 
 @pytest.mark.parametrize("cluster", ["threads", "processes"])
-def test_an_interruption_is_one_line_and_the_same_command_continues(
-    cluster: str, directory: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_an_interruption_is_one_line_and_the_same_command_continues(cluster: str, directory: Path) -> None:
     assert call("generate", "large", "--nodes", "2e4", "--edges", "3e5", "--features", "2", "--quiet") == 0
     arguments = ["partition", "large", "out", "--num-parts", "4", "--method", "random", "--cluster", cluster]
     command = [sys.executable, "-c", PROGRAM, *arguments, "--progress", "json"]
@@ -245,59 +263,9 @@ def test_an_interruption_is_one_line_and_the_same_command_continues(
     rest = [json.loads(line) for line in process.stderr.read().splitlines()]
     process.stderr.close()
     assert process.wait() == 130
-    told = [event for event in rest if event["event"] not in ("begin", "advance", "end")]
-    assert [(event["event"], event["exit_code"]) for event in told] == [("error", 130)]
-    assert told[0]["text"].startswith("interrupted; what is done is kept in ")
-    assert told[0]["text"].endswith("run the same command again to continue, or add --restart to start over")
-    again = run(*arguments, "--progress", "none")
-    assert again.returncode == 0
-    assert "INFO: continuing the unfinished run: " in again.stderr
+    shown = [event for event in rest if event["event"] not in ("begin", "advance", "end")]
+    assert [(event["event"], event["exit_code"]) for event in shown] == [("error", 130)]
+    assert shown[0]["text"].startswith("interrupted; what is done is kept in ")
+    assert shown[0]["text"].endswith("run the same command again to continue, or add --restart to start over")
+    assert call(*arguments, "--quiet") == 0
     assert call("verify", "large", "out", "--quiet") == 0
-
-
-def test_the_progress_of_one_call_does_not_change_the_next(capsys: pytest.CaptureFixture[str]) -> None:
-    names = {
-        param.name for param in click.command("x")(options.with_options(options.RESOURCE_OPTIONS)(lambda: None)).params
-    }
-    assert {"memory", "cluster", "workers", "workspace", "progress", "quiet"} <= names
-    assert call("partition", "gone", "out", "--num-parts", "2", "--progress", "json") == 2
-    assert json.loads(capsys.readouterr().err)["event"] == "error"
-    assert call("partition", "gone", "out", "--num-parts", "2") == 2
-    assert capsys.readouterr().err.startswith("error: ")
-
-
-@pytest.mark.parametrize(
-    ("fault", "code", "told"),
-    [
-        (KeyboardInterrupt(), 130, "error: interrupted\n"),
-        (MemoryError(), 3, "error: out of memory; give a smaller --memory or fewer --workers\n"),
-        (OptionError("no", hint="try"), 2, "error: no; try\n"),
-        (EnvironmentFaultError("disk full"), 3, "error: disk full\n"),
-        (RuntimeError("odd"), 70, ""),
-    ],
-)
-def test_exit_codes_tell_whose_fault_it_was(
-    fault: BaseException,
-    code: int,
-    told: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise fault
-
-    monkeypatch.setattr("daskgraphpart.chunked.graph.read_chunked", fail)
-    assert call("info", "graph") == code
-    assert capsys.readouterr() == ("", told)
-    assert ("this is a bug in daskgraphpart" in caplog.text) == (code == 70)
-
-
-def test_commands_are_completed() -> None:
-    env = {
-        **os.environ,
-        "_DASKGRAPHPART_COMPLETE": "bash_complete",
-        "COMP_WORDS": "daskgraphpart ver",
-        "COMP_CWORD": "1",
-    }
-    assert run(env=env).stdout.split() == ["plain,verify"]
