@@ -95,8 +95,7 @@ def run_killed(options: argparse.Namespace) -> dict[str, float]:
     """One job on a cluster as ``local`` starts it, one of whose workers is killed; counts what is sent again."""
     from distributed.diagnostics.plugin import SchedulerPlugin
 
-    from daskgraphpart.engine.executors import fork_server
-    from daskgraphpart.engine.executors.connect import connect
+    from daskgraphpart.engine.connect import connect
 
     sent: dict[str, int] = {}
 
@@ -108,11 +107,10 @@ def run_killed(options: argparse.Namespace) -> dict[str, float]:
         cluster.scheduler.add_plugin(Counter())
 
     started = time.monotonic()
-    fork_server.begin(["daskgraphpart.api.pipeline"])
-    with connect("local", WORKERS) as made:
-        cluster: Any = made.cluster
+    with connect("local", WORKERS) as client:
+        cluster: Any = client.cluster
         cluster.sync(add, cluster)
-        killed = next(iter(made.client.run(os.getpid).values()))
+        killed = next(iter(client.run(os.getpid).values()))
         found = run_job(options, cluster, Watch(options.kill_after, lambda: os.kill(killed, signal.SIGKILL)))
     again = sum(max(0, times - 1) for times in sent.values())
     return {**found, "call": time.monotonic() - started, "tasks": len(sent), "again": again}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.arc_runs import ArcRuns, empty_arcs, num_slabs, slab_shift, write_run
-from daskgraphpart.chunked.edge_blocks import edge_blocks, read_checked
-from daskgraphpart.chunked.first_fault import first_fault
+from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
@@ -74,12 +73,8 @@ def split_edges_of(graph: ChunkedGraph, directory: Path, runner: Runner) -> ArcR
         graph.schema.num_nodes,
     )
     sizes = [unit.block.num_rows * BYTES_PER_EDGE for unit in units]
-    with first_fault(
-        [unit.block for unit in units],
-        lambda index: read_checked(units[index].block, units[index].edge_type, graph.schema),
-        runner,
-    ):
-        counts = runner.run(Pass("split-edges", split_edges, units, config, sizes))
+    types = [unit.edge_type.name for unit in units]
+    counts = runner.run(Pass("split-edges", split_edges, units, config, sizes, unit_types=types))
     dtype = id_dtype(config.num_nodes)
     table = np.array(counts, np.int64).reshape(len(units), num_slabs(config.num_nodes))
     return ArcRuns(str(directory), config.num_nodes, dtype, None, table)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.blocks import cut_bytes, cut_rows, number_blocks
-from daskgraphpart.chunked.first_fault import first_fault
-from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.chunked.read_csv import refuse_first_lines
 from daskgraphpart.chunked.scan_edges import count_rows
 from daskgraphpart.engine.plan import Pass
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.schema import EdgeType, GraphSchema
 
 
 def edge_blocks(graph: ChunkedGraph, most_rows: int, most_bytes: int, runner: Runner) -> dict[str, list[Block]]:
@@ -52,9 +49,9 @@ def edge_blocks(graph: ChunkedGraph, most_rows: int, most_bytes: int, runner: Ru
         else:
             blocks[etype] = cut_rows(files, most_rows)
     units = [block for found in to_scan.values() for block in found]
-    with first_fault(units, lambda index: scan_edges(units[index], None), runner):
-        sizes = [block.stop - block.start for block in units]
-        counts = iter(runner.run(Pass("scan-edges", scan_edges, units, None, sizes)))
+    sizes = [block.stop - block.start for block in units]
+    types = [etype for etype, found in to_scan.items() for _ in found]
+    counts = iter(runner.run(Pass("scan-edges", scan_edges, units, None, sizes, unit_types=types)))
     for etype, found in to_scan.items():
         blocks[etype] = number_blocks(found, [next(counts) for _ in found])
         expected, rows = graph.schema.edge_type(etype).num_edges, sum(block.num_rows for block in blocks[etype])
@@ -75,16 +72,3 @@ def edge_blocks(graph: ChunkedGraph, most_rows: int, most_bytes: int, runner: Ru
 def scan_edges(block: Block, _: None) -> int:
     """Task of the pass `scan-edges`: count the lines of one block."""
     return count_rows(block)
-
-
-def read_checked(block: Block, edge_type: EdgeType, schema: GraphSchema) -> None:
-    """Read a block of edges only to see whether it is sound.
-
-    Raises
-    ------
-    InputFileError
-        If a row is not two integers, or an edge ends outside its node type.
-    """
-    src, dst = read_edges(block)
-    num_src, num_dst = (schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
-    check_ids(src, dst, num_src, num_dst, block, edge_type)

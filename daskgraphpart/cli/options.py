@@ -40,15 +40,6 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-def _begin_cluster(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Have the workers of a local cluster import what they need while this process does; each takes a second."""
-    if value == "local":
-        from daskgraphpart.engine.executors import fork_server
-
-        fork_server.begin(["daskgraphpart.api.pipeline"])
-    return value
-
-
 _format = partial(click.option, cls=Option, heading="Files")
 FORMAT_OPTIONS = (
     _format(
@@ -83,7 +74,6 @@ RESOURCE_OPTIONS = (
     _resource(
         "--cluster",
         metavar="threads|processes|sync|local|slurm|pbs|sge|lsf|htcondor|oar|moab|ADDRESS|FILE",
-        callback=_begin_cluster,
         help="Where tasks run: threads or processes of this machine, a dask LocalCluster, jobs of a queueing system, "
         "or the workers of the scheduler at an address or of a scheduler file. Default: daskgraphpart.cluster of the "
         "dask configuration, else threads.",

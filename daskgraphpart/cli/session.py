@@ -74,7 +74,7 @@ class Session:
     def tell_error(self, text: str, exit_code: int) -> int:
         """Write why the command ends, as one line; return the exit code."""
         if self.as_json:
-            from daskgraphpart.engine.progress_text import json_event
+            from daskgraphpart.engine.progress import json_event
 
             click.echo(json_event("error", text=text, exit_code=exit_code), err=True, nl=False)
         else:
@@ -111,7 +111,7 @@ class _StderrHandler(logging.StreamHandler[TextIO]):
 
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        from daskgraphpart.engine.progress_text import json_event
+        from daskgraphpart.engine.progress import json_event
 
         text = logging.Formatter("%(message)s").format(record)
         return json_event("log", level=record.levelname.lower(), text=text).rstrip("\n")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import owner_dtype
-from daskgraphpart.chunked.edge_blocks import edge_blocks, read_checked
-from daskgraphpart.chunked.first_fault import first_fault
+from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges_pass
 from daskgraphpart.dispatching.bucket_edges_by_range import RangeConfig, bucket_edges_by_range
 from daskgraphpart.dispatching.edge_runs import RunTable
@@ -54,18 +53,12 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
     }
     job.runner.step("create-edge-owners", lambda: create_files(edge_owners.values()))
     config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts)
-    with first_fault(
-        [unit.block for unit in units],
-        lambda index: read_checked(units[index].block, units[index].edge_type, schema),
-        job.runner,
-    ):
-        if _looked_up_bytes(job, nodes) <= job.sizes.map_bytes:
-            counts = job.runner.run(bucket_edges_pass(units, config))
-        else:
-            part_ends = np.cumsum(nodes.counts.sum(axis=1))
-            counts = bucket_edges_by_range(
-                units, RangeConfig(config, job.work, job.sizes.range_nodes, part_ends), job.runner
-            )
+    if _looked_up_bytes(job, nodes) <= job.sizes.map_bytes:
+        counts = job.runner.run(bucket_edges_pass(units, config))
+    else:
+        part_ends = np.cumsum(nodes.counts.sum(axis=1))
+        ranges = RangeConfig(config, job.work, job.sizes.range_nodes, part_ends)
+        counts = bucket_edges_by_range(units, ranges, job.runner)
     runs = RunTable(
         etype_ids=np.array([schema.etypes.index(unit.edge_type.name) for unit in units], np.int64),
         first_rows=np.array([unit.block.first_row for unit in units], np.int64),

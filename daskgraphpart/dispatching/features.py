@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.blocks import cut_rows
-from daskgraphpart.chunked.first_fault import first_fault
-from daskgraphpart.chunked.read_block import read_rows
 from daskgraphpart.dispatching.place_rows import PlaceConfig, RowUnit, place_rows_pass
 from daskgraphpart.dispatching.stage_rows import StageUnit, move_rows_through_zarr
 
@@ -93,19 +91,18 @@ def move_features(
     wanted = [feature for feature in features if feature.array in targets]
     by_feature = [_row_units(feature, owners, offsets) for feature in wanted]
     in_order = [unit for units in by_feature for unit in units]
-    blocks, config = [unit.block for unit in in_order], PlaceConfig(targets, job.num_parts)
-    with first_fault(blocks, lambda index: read_rows(blocks[index], in_order[index].spec), job.runner):
-        if job.runner.resources.staging == "zarr":
-            staged = [
-                [
-                    StageUnit(unit, job.work.staged(feature.kind, feature.type_id, feature.data_id, i))
-                    for i, unit in enumerate(units)
-                ]
-                for feature, units in zip(wanted, by_feature, strict=True)
+    config = PlaceConfig(targets, job.num_parts)
+    if job.runner.resources.staging == "zarr":
+        staged = [
+            [
+                StageUnit(unit, job.work.staged(feature.kind, feature.type_id, feature.data_id, i))
+                for i, unit in enumerate(units)
             ]
-            move_rows_through_zarr(staged, config, job.sizes.row_block_bytes, job.runner)
-        else:
-            job.runner.run(place_rows_pass(in_order, config))
+            for feature, units in zip(wanted, by_feature, strict=True)
+        ]
+        move_rows_through_zarr(staged, config, job.sizes.row_block_bytes, job.runner)
+    else:
+        job.runner.run(place_rows_pass(in_order, config))
 
 
 def _row_units(feature: Feature, owners: Mapping[str, Region], offsets: Mapping[str, RowOffsets]) -> list[RowUnit]:

@@ -1,1 +1,1 @@
-"""A thin adapter over dask: passes, resources, executors, progress."""
+"""Run passes over partitions of lazy collections as dask graphs, on whatever scheduler dask has."""

@@ -1,63 +1,65 @@
-"""What can be given as a cluster, and which cluster that is: names, addresses, files, and objects of distributed."""
+"""Tell what can be given as a cluster: names, addresses, scheduler files, and objects of distributed."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from daskgraphpart.errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from daskgraphpart.errors import MissingPackageError, OptionError
 
 AUTO = "auto"
 ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
-JOB_QUEUES: Mapping[str, str] = {
-    "slurm": "SLURMCluster",
-    "pbs": "PBSCluster",
-    "sge": "SGECluster",
-    "lsf": "LSFCluster",
-    "htcondor": "HTCondorCluster",
-    "oar": "OARCluster",
-    "moab": "MoabCluster",
-}
-"""Classes of dask-jobqueue."""
 
 
 def resolve_cluster(cluster: Any) -> Any:
-    """Return what `cluster` stands for: a name, an address, a scheduler file, or an object of distributed.
-
-    Parameters
-    ----------
-    cluster : str, Client, Cluster or None
-        ``"auto"`` and None mean the active client, or threads if there is none.
+    """Return what `cluster` stands for; ``"auto"`` and None mean the active client, or threads if there is none.
 
     Raises
     ------
     OptionError
-        If it is none of these.
+        If it is no name, address, scheduler file, client or cluster.
+    MissingPackageError
+        If it may be a queueing system, and dask-jobqueue is not installed.
     """
     if cluster is None or cluster == AUTO:
         active = _active_client()
         return "threads" if active is None else active
     if isinstance(cluster, str):
-        if cluster in ON_THIS_MACHINE or cluster in JOB_QUEUES or is_scheduler_file(cluster) or ":" in cluster:
+        if cluster in ON_THIS_MACHINE or is_scheduler_file(cluster) or ":" in cluster or job_queue(cluster):
             return cluster
-    elif _is_of_distributed(cluster):
-        if getattr(cluster, "asynchronous", False):
-            raise OptionError(
-                "an asynchronous client or cluster cannot be used",
-                place="cluster",
-                hint="make it with asynchronous=False, or give its address",
-            )
-        return cluster
+    elif "distributed" in sys.modules:
+        from distributed import Client
+        from distributed.deploy import Cluster
+
+        if isinstance(cluster, Client | Cluster):
+            if cluster.asynchronous:
+                raise OptionError(
+                    "an asynchronous client or cluster cannot be used",
+                    place="cluster",
+                    hint="make it with asynchronous=False, or give its address",
+                )
+            return cluster
     raise OptionError(
         "unknown cluster",
         place="--cluster",
-        expected=f"{AUTO}, {', '.join(ON_THIS_MACHINE)}, {', '.join(JOB_QUEUES)}, the address of a dask scheduler "
-        "(tcp://host:port), or a scheduler file (*.json)",
+        expected=f"{AUTO}, {', '.join(ON_THIS_MACHINE)}, a queueing system of dask-jobqueue (slurm, pbs, ...), "
+        "the address of a dask scheduler (tcp://host:port), or a scheduler file (*.json)",
         found=cluster if isinstance(cluster, str) else type(cluster).__name__,
     )
+
+
+def job_queue(name: str) -> Any:
+    """Class of dask-jobqueue of that name, such as `SLURMCluster` for ``"slurm"``; None if there is none."""
+    try:
+        import dask_jobqueue
+    except ImportError as fault:
+        raise MissingPackageError(
+            "dask-jobqueue is not installed",
+            place=f"--cluster {name}",
+            hint="pip install 'daskgraphpart[jobqueue]' if this is a queueing system",
+        ) from fault
+    kinds = {kind.removesuffix("Cluster").lower(): kind for kind in dir(dask_jobqueue) if kind.endswith("Cluster")}
+    return getattr(dask_jobqueue, kinds[name]) if name in kinds else None
 
 
 def is_scheduler_file(cluster: str) -> bool:
@@ -80,16 +82,6 @@ def needs_cluster(cluster: str, file: str) -> OptionError:
         found=cluster,
         hint="start dask scheduler and dask worker, or leave out --dispatch to write all parts here",
     )
-
-
-def _is_of_distributed(thing: object) -> bool:
-    """Whether it is a client or a cluster; a process that has not imported distributed has none."""
-    if "distributed" not in sys.modules:
-        return False
-    from distributed import Client
-    from distributed.deploy import Cluster
-
-    return isinstance(thing, Client | Cluster)
 
 
 def _active_client() -> Any:

@@ -1,7 +1,8 @@
-"""What is to be run: passes, each one task over many units."""
+"""Describe what is to be run: passes, each one task over many units."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -22,7 +23,8 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
     name : str
         Name in progress bars, logs and the dask dashboard; the name of the module as well.
     task : callable
-        Module-level, picklable function of a unit and the config. It takes paths and numbers and returns counts.
+        Module-level, picklable function of a unit and the config, or of a partition, a unit and the config. It returns
+        counts.
     units : sequence
         What the task is called with.
     config : object
@@ -33,26 +35,41 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
         Dataclasses that results are made of, for the journal; plain values, tuples and arrays need none.
     is_repeatable : bool
         Whether a task may run again after it was killed half way. One that changes in place what it reads may not: it
-        belongs inside a `Runner.step`, and no scheduler may give it to a second worker.
+        belongs inside a `Runner.step`.
     unit_hosts : sequence of str, optional
-        Machine on which each unit has to run, by name or address; for tasks that use its own disk. Only a cluster of
-        distributed can do that, and `Runner.check_hosts` has to come before.
+        Machine on which each unit has to run, by name or address; only on a cluster, after `Runner.check_hosts`.
+    partitions : sequence of dask.delayed.Delayed, optional
+        Partition of a lazy collection for each unit; the task gets its value, computed in the same graph.
+    unit_types : sequence of str, optional
+        Node type or canonical edge type of each unit, for the keys of its tasks.
     """
 
     name: str
-    task: Callable[[UnitT, ConfigT], ResultT]
+    task: Callable[..., ResultT]
     units: Sequence[UnitT]
     config: ConfigT
     unit_nbytes: Sequence[int]
     result_types: tuple[type, ...] = ()
     is_repeatable: bool = True
     unit_hosts: Sequence[str] | None = None
+    partitions: Sequence[Any] | None = None
+    unit_types: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        assert len(self.units) == len(self.unit_nbytes), f"{self.name}: one size per unit"
-        if self.unit_hosts is not None:
-            assert len(self.units) == len(self.unit_hosts), f"{self.name}: one machine per unit"
-            assert self.is_repeatable, f"{self.name}: a machine may lose its worker"
+        for per_unit in (self.unit_nbytes, self.unit_hosts, self.partitions, self.unit_types):
+            assert per_unit is None or len(per_unit) == len(self.units), f"{self.name}: one value per unit"
+        assert self.unit_hosts is None or self.is_repeatable, f"{self.name}: a machine may lose its worker"
+
+    def keys(self, token: str) -> list[tuple[str | int, ...]]:
+        """Keys of the tasks: ``("bucket-edges-1a2b3c4d", "author:writes:paper", 17)``, numbered within their type."""
+        prefix, seen = f"{self.name}-{token}", Counter[str]()
+        if self.unit_types is None:
+            return [(prefix, i) for i in range(len(self.units))]
+        keys: list[tuple[str | int, ...]] = []
+        for of_type in self.unit_types:
+            keys.append((prefix, of_type, seen[of_type]))
+            seen[of_type] += 1
+        return keys
 
     @property
     def unit_num_rows(self) -> list[int]:
@@ -62,11 +79,7 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
 
 
 def _num_rows(unit: Any) -> int:
-    """What a unit says of its rows, or what its block or range does; -1 if nothing.
-
-    Blocks of text are ranges of bytes, whose `num_rows` is -1 until they are counted; so a unit that names a file has
-    to have a `num_rows`, and only of others `start` and `stop` are rows.
-    """
+    """Rows that a unit says it has, or its block, or its range; -1 if it does not."""
     for name in ("num_rows", "num_edges"):
         count = getattr(unit, name, None)
         if isinstance(count, int):
@@ -75,7 +88,6 @@ def _num_rows(unit: Any) -> int:
         inner = getattr(unit, name, None)
         if inner is not None:
             return _num_rows(inner)
-    if hasattr(unit, "path") or hasattr(unit, "table"):
-        return -1
     first, stop = getattr(unit, "start", getattr(unit, "first", None)), getattr(unit, "stop", None)
-    return stop - first if isinstance(first, int) and isinstance(stop, int) else -1
+    is_file = hasattr(unit, "path") or hasattr(unit, "table")  # its range may be of bytes
+    return stop - first if isinstance(first, int) and isinstance(stop, int) and not is_file else -1

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
-from daskgraphpart.engine.cluster_names import resolve_cluster
-from daskgraphpart.engine.cluster_size import cluster_size
+from daskgraphpart.engine.cluster_names import is_on_this_machine, resolve_cluster
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.storage.paths import is_url, resolve_path
 from daskgraphpart.units import format_size, parse_size
@@ -36,9 +35,9 @@ class Resources:
         200 MB per process) come on top.
     cluster : str, Client or Cluster
         ``"threads"``, ``"processes"``, ``"sync"`` (no parallelism), ``"local"`` (a `distributed.LocalCluster`), the
-        address of a dask scheduler, its scheduler file (``*.json``), the name of a queueing system whose jobs will be
-        the workers (``"slurm"``, ``"pbs"``, ``"sge"``, ``"lsf"``, ``"htcondor"``, ``"oar"``, ``"moab"``), a client, or
-        a cluster. ``"auto"`` is the active `distributed.Client`, or threads if there is none.
+        address of a dask scheduler, its scheduler file (``*.json``), the name of a queueing system of dask-jobqueue
+        whose jobs will be the workers (``"slurm"``, ``"pbs"``, ...), a client, or a cluster. ``"auto"`` is the active
+        `distributed.Client`, or threads if there is none.
     workers : int
         Tasks that run at one time.
     staging : str
@@ -93,8 +92,7 @@ class Resources:
                 found=format_size(self.memory),
                 hint=f"give --memory {-(-smallest_task // 1_000_000)}MB or more",
             )
-        workers = min(self.workers, self.memory // smallest_task)
-        return Resources(self.memory, self.cluster, workers, self.staging, self.workspace)
+        return replace(self, workers=min(self.workers, self.memory // smallest_task))
 
 
 def detect_resources(
@@ -120,10 +118,6 @@ def detect_resources(
     workspace : path, optional
         As in `Resources`.
 
-    Returns
-    -------
-    Resources
-
     Raises
     ------
     OptionError
@@ -132,18 +126,21 @@ def detect_resources(
         If the cluster has to be asked, and does not answer.
     """
     # dask takes a tenth of a second to import
-    from daskgraphpart.engine.cluster_config import count_setting, setting
+    from daskgraphpart.engine.settings import count_setting, setting
 
     memory = setting("memory") if memory is None else memory
     workers = count_setting("workers", 1) if workers is None else workers
     workspace = setting("workspace") if workspace is None else workspace
     cluster = resolve_cluster(setting("cluster") if cluster is None else cluster)
-    size = cluster_size(cluster) if memory is None or workers is None else None
+    threads = thread_memory = 0
+    if (memory is None or workers is None) and not is_on_this_machine(cluster):
+        from daskgraphpart.engine.connect import cluster_size  # distributed takes half a second
+
+        threads, thread_memory = cluster_size(cluster)
     if workers is None:
-        processors = 1 if cluster == "sync" else len(os.sched_getaffinity(0))
-        workers = (size and size.threads) or processors
+        workers = threads or (1 if cluster == "sync" else len(os.sched_getaffinity(0)))
     if memory is None:
-        budget = workers * size.thread_memory // 2 if size and size.thread_memory else available_memory() // 2
+        budget = workers * thread_memory // 2 if thread_memory else available_memory() // 2
     else:
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
     return Resources(budget, cluster, workers, staging, None if workspace is None else str(resolve_path(workspace)))

@@ -1,19 +1,23 @@
-"""Run passes on a dask scheduler: one runner per job, opened once and closed at its end."""
+"""Run passes as dask graphs: one runner per job, opened once and closed at its end."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
+import secrets
 import tempfile
 import time
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.executors import fork_server
-from daskgraphpart.engine.executors.local import LocalExecutor
+import dask
+
 from daskgraphpart.engine.journal_values import from_json, to_json
+from daskgraphpart.engine.local import LocalScheduler
 from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
@@ -21,22 +25,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Protocol
 
+    from dask.delayed import Delayed
+
     from daskgraphpart.engine.journal import Journal
     from daskgraphpart.engine.plan import ConfigT, Pass, ResultT, UnitT
     from daskgraphpart.engine.progress import Progress, ProgressListener
     from daskgraphpart.engine.resources import Resources
 
-    class Executor(Protocol):
-        """Calls a task for every unit, in any order, and returns the results in the order of the units.
+    class Scheduler(Protocol):
+        """What computes tasks; one whose `is_distributed` gives the task of a worker that died to another."""
 
-        `repeats_tasks` tells whether a task whose worker dies is given to another.
-        """
-
-        repeats_tasks: bool
-
-        @property
-        def calls_at_once(self) -> int:
-            """How many calls may have begun while an earlier one has not ended."""
+        is_distributed: bool
 
         def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
             """Check that workers see directories as this process does."""
@@ -44,25 +43,33 @@ if TYPE_CHECKING:
         def check_hosts(self, hosts: Sequence[str], file: str) -> None:
             """Check that each machine has a worker."""
 
-        def map(self, name: str, calls: Sequence[Callable[[], Any]], on_done: Callable[[int, Any], None]) -> list[Any]:
-            """Make all calls; `on_done` is told the index and the result of each that has ended."""
+        def compute(
+            self,
+            name: str,
+            tasks: Sequence[Delayed],
+            on_done: Callable[[int, Any], None],
+            hosts: Sequence[str],
+            *,
+            retries: bool,
+        ) -> None:
+            """Compute all tasks of a pass; `on_done` is called with the index and the result of each that is done."""
 
         def close(self) -> None:
-            """Give up what the executor holds."""
+            """Give up what the scheduler holds."""
 
 
 logger = logging.getLogger(__name__)
 
 
 class Runner:
-    """Resources, an executor and somebody who is told how far things are.
+    """Run passes on a scheduler, note in the journal what is finished, and tell a listener how far they are.
 
     Parameters
     ----------
     resources : Resources
         What the job may use.
-    executor : Executor
-        What calls the tasks.
+    scheduler : Scheduler
+        What computes the tasks.
     progress : ProgressListener
         Who is told.
     journal : Journal, optional
@@ -70,19 +77,17 @@ class Runner:
     """
 
     def __init__(
-        self, resources: Resources, executor: Executor, progress: ProgressListener, journal: Journal | None = None
+        self, resources: Resources, scheduler: Scheduler, progress: ProgressListener, journal: Journal | None = None
     ) -> None:
         self.resources = resources
         self.seconds: dict[str, float] = {}
-        self.scratch = None if journal is None else str(journal.path.parent)
-        self._executor = executor
+        self._scratch = None if journal is None else str(journal.path.parent)
+        # of this run: a task of a run that was killed, which a worker may still have, is none of the next
+        self._token = secrets.token_hex(4)
+        self._times: Counter[str] = Counter()
+        self._scheduler = scheduler
         self._progress = progress
         self._journal = journal
-
-    @property
-    def units_at_once(self) -> int:
-        """Units of a pass that may have begun while an earlier one has not ended."""
-        return self._executor.calls_at_once
 
     def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
         """Check that all workers see directories as this process does, and may write where this one does.
@@ -98,26 +103,11 @@ class Runner:
         EnvironmentFaultError
             If a worker of a cluster does not.
         """
-        self._executor.check_shared(directories)
+        self._scheduler.check_shared(directories)
 
     def check_hosts(self, hosts: Sequence[str], file: str) -> None:
-        """Check that each machine has a worker, for passes with `unit_hosts`.
-
-        Parameters
-        ----------
-        hosts : sequence of str
-            Names or addresses of machines.
-        file : str
-            Where they are listed, for the message.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If one has none.
-        OptionError
-            If tasks do not run on a cluster at all.
-        """
-        self._executor.check_hosts(hosts, file)
+        """Check that each machine listed in a file has a worker, for passes with `unit_hosts`."""
+        self._scheduler.check_hosts(hosts, file)
 
     def note(self, text: str) -> None:
         """Tell the user something while the job runs."""
@@ -137,11 +127,6 @@ class Runner:
             What is done. It may run passes, which are not journalled one by one, and may be begun several times.
         result_types : tuple of type
             As in `Pass`.
-
-        Returns
-        -------
-        object
-            What `work` returned, then or now.
         """
         journal = self._journal
         if journal is None:
@@ -165,15 +150,10 @@ class Runner:
         and so belong inside a `step`.
         """
         assert self._journal is None, f"{name} changes files in place and has to be part of a step"
-        started = time.monotonic()
         num_rows = [sum(p.unit_num_rows) for p in passes]
         nbytes = sum(sum(p.unit_nbytes) for p in passes)
-        self._progress.begin(name, sum(len(p.units) for p in passes), nbytes, sum(num_rows) if all(num_rows) else 0)
-        with environment_faults():
-            results = [self._call(pass_, range(len(pass_.units)), lambda *_: None) for pass_ in passes]
-        self._progress.end()
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
-        return results
+        with environment_faults(), self._shown(name, sum(len(p.units) for p in passes), nbytes, num_rows):
+            return [self._compute(pass_, range(len(pass_.units)), lambda *_: None) for pass_ in passes]
 
     def run(self, pass_: Pass[UnitT, ConfigT, ResultT]) -> list[ResultT]:
         """Run every unit of a pass that is not finished yet; the results come in the order of the units.
@@ -194,71 +174,89 @@ class Runner:
             missing = [i for i in range(len(pass_.units)) if i not in entry.finished]
             found = {i: from_json(content, pass_.result_types) for i, content in entry.finished.items()}
             if missing:
-                called = self._run(pass_, missing, lambda i, result: journal.record(entry, i, to_json(result)))
-                found.update(zip(missing, called, strict=True))
+                computed = self._run(pass_, missing, lambda i, result: journal.record(entry, i, to_json(result)))
+                found.update(zip(missing, computed, strict=True))
             return [found[i] for i in range(len(pass_.units))]
 
     def _run(self, pass_: Pass[Any, Any, Any], which: Sequence[int], on_done: Callable[[int, Any], None]) -> list[Any]:
-        """Run some units; `on_done` is told the index and the result of each."""
+        """Compute some units and show it; `on_done` is called with the index and the result of each."""
         if len(which) < len(pass_.units):
             logger.info("%s: %d of %d units are done", pass_.name, len(pass_.units) - len(which), len(pass_.units))
-        started = time.monotonic()
         nbytes, num_rows = (sum(sizes[i] for i in which) for sizes in (pass_.unit_nbytes, pass_.unit_num_rows))
-        self._progress.begin(pass_.name, len(which), nbytes, num_rows)
-        results = self._call(pass_, which, on_done)
+        with self._shown(pass_.name, len(which), nbytes, [num_rows]):
+            return self._compute(pass_, which, on_done)
+
+    @contextmanager
+    def _shown(self, name: str, num_units: int, nbytes: int, num_rows: Sequence[int]) -> Iterator[None]:
+        """Show progress of what runs inside, if it ends well; rows only if all passes have some."""
+        started = time.monotonic()
+        self._progress.begin(name, num_units, nbytes, sum(num_rows) if all(num_rows) else 0)
+        yield
         self._progress.end()
         seconds = time.monotonic() - started
-        self.seconds[pass_.name] = self.seconds.get(pass_.name, 0.0) + seconds
-        logger.debug("%s: %d units in %.3f s", pass_.name, len(which), seconds)
-        return results
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        logger.debug("%s: %d units in %.3f s", name, num_units, seconds)
 
-    def _call(self, pass_: Pass[Any, Any, Any], which: Sequence[int], on_done: Callable[[int, Any], None]) -> list[Any]:
+    def _compute(
+        self, pass_: Pass[Any, Any, Any], which: Sequence[int], on_done: Callable[[int, Any], None]
+    ) -> list[Any]:
+        assert pass_.is_repeatable or self._journal is None, f"{pass_.name} has to be part of a step"
         num_rows = pass_.unit_num_rows
+        results: list[Any] = [None] * len(which)
 
         def done(place: int, result: Any) -> None:
+            if isinstance(result, GraphPartError):
+                raise result
+            results[place] = result
             on_done(which[place], result)
             self._progress.advance(pass_.unit_nbytes[which[place]], num_rows[which[place]])
 
-        assert pass_.is_repeatable or self._journal is None, f"{pass_.name} has to be part of a step"
-        hosts = pass_.unit_hosts or [""] * len(pass_.units)
-        calls = [_Call(pass_.task, pass_.units[i], pass_.config, int(pass_.unit_nbytes[i]), hosts[i]) for i in which]
-        if pass_.is_repeatable or not self._executor.repeats_tasks:
-            return self._executor.map(pass_.name, calls, done)
-        with tempfile.TemporaryDirectory(prefix="begun-", dir=self.scratch) as begun:
-            guarded = [_OnceCall(call, f"{begun}/{i}") for i, call in zip(which, calls, strict=True)]
-            return self._executor.map(pass_.name, guarded, done)
+        hosts = [pass_.unit_hosts[i] for i in which] if pass_.unit_hosts else []
+        if pass_.is_repeatable or not self._scheduler.is_distributed:
+            self._scheduler.compute(pass_.name, self._tasks(pass_, which), done, hosts, retries=pass_.is_repeatable)
+            return results
+        with tempfile.TemporaryDirectory(prefix="begun-", dir=self._scratch) as begun:
+            self._scheduler.compute(pass_.name, self._tasks(pass_, which, begun), done, hosts, retries=False)
+        return results
+
+    def _tasks(self, pass_: Pass[Any, Any, Any], which: Sequence[int], begun: str = "") -> list[Delayed]:
+        """Tasks of some units; two jobs on one scheduler, and two runs of a pass in one job, have different keys."""
+        self._times[pass_.name] += 1
+        identity = f"{self._token} {pass_.name} {self._times[pass_.name]}"
+        keys = pass_.keys(hashlib.sha256(identity.encode()).hexdigest()[:8])
+        tasks = []
+        for i in which:
+            call = _Call(pass_.task, pass_.units[i], pass_.config, f"{begun}/{i}" if begun else "")
+            partition = () if pass_.partitions is None else (pass_.partitions[i],)
+            # dask would search the arguments of a partial for collections
+            tasks.append(dask.delayed(call, traverse=False)(*partition, dask_key_name=keys[i]))
+        return tasks
 
 
 class _Call:
-    """A task bound to its unit; unlike a partial it is opaque to dask, which would search the arguments for graphs."""
+    """A task bound to its unit; if it has the name of a file, it refuses to be called a second time."""
 
-    __slots__ = ("config", "host", "nbytes", "task", "unit")
-    is_repeatable = True
+    __slots__ = ("begun", "config", "task", "unit")
 
-    def __init__(self, task: Callable[[Any, Any], Any], unit: Any, config: Any, nbytes: int, host: str = "") -> None:
-        self.task, self.unit, self.config, self.nbytes, self.host = task, unit, config, nbytes, host
+    def __init__(self, task: Callable[..., Any], unit: Any, config: Any, begun: str) -> None:
+        self.task, self.unit, self.config, self.begun = task, unit, config, begun
 
-    def __call__(self) -> Any:
-        return self.task(self.unit, self.config)
-
-
-class _OnceCall:
-    """A call that refuses to be made a second time, told by a file; for tasks that are not repeatable."""
-
-    __slots__ = ("call", "flag")
-    is_repeatable = False
-
-    def __init__(self, call: _Call, flag: str) -> None:
-        self.call, self.flag = call, flag
-
-    def __call__(self) -> Any:
+    def __call__(self, *partition: Any) -> Any:
+        """Return what the task returns, or the error it raises: mistakes are not tried again, and not in logs."""
         try:
-            os.close(os.open(self.flag, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+            if self.begun:
+                self._begin()
+            return self.task(*partition, self.unit, self.config)
+        except GraphPartError as fault:
+            return fault
+
+    def _begin(self) -> None:
+        try:
+            os.close(os.open(self.begun, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
         except FileExistsError:
             raise EnvironmentFaultError(
-                "a worker died while it changed files in place", place=self.call.task.__name__
+                "a worker died while it changed files in place", place=self.task.__name__
             ) from None
-        return self.call()
 
 
 @contextmanager
@@ -280,23 +278,17 @@ def open_runner(
         Of a job that can be continued.
     plan : Resources, optional
         What the work is cut for, if that is not what it may use now: the resources of the run that began the job.
-
-    Yields
-    ------
-    Runner
     """
-    executor: Executor
+    scheduler: Scheduler
     cluster = resources.cluster
     if isinstance(cluster, str) and cluster in ("threads", "processes", "sync"):
-        executor = LocalExecutor(cluster, resources.workers)
+        scheduler = LocalScheduler(cluster, resources.workers)
     else:
-        if cluster == "local":
-            fork_server.begin()  # it imports while this process imports distributed, which takes half a second
-        from daskgraphpart.engine.executors.cluster import ClusterExecutor
+        from daskgraphpart.engine.on_cluster import ClusterScheduler  # distributed takes half a second to import
 
-        executor = ClusterExecutor(cluster, resources.workers)
+        scheduler = ClusterScheduler(cluster, resources.workers)
     try:
         with open_progress(progress) as listener:
-            yield Runner(plan or resources, executor, listener, journal)
+            yield Runner(plan or resources, scheduler, listener, journal)
     finally:
-        executor.close()
+        scheduler.close()

@@ -16,8 +16,8 @@ from distributed import Client, LocalCluster
 from graphs import file_hashes
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.cluster_config import setting
-from daskgraphpart.engine.executors.connect import connect
+from daskgraphpart.engine.connect import connect
+from daskgraphpart.engine.settings import setting
 from daskgraphpart.errors import EnvironmentFaultError, MissingPackageError, OptionError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def test_the_active_client_is_used(
         assert dgp.detect_resources().cluster is dgp.Resources(1).cluster is client
         dgp.partition(graph, tmp_path / "out", 4, method="random")
         assert client.status == "running"
-        assert any(key.startswith("bucket-edges") for key in counter.sent)
+        assert any(key[0].startswith("bucket-edges") for key in counter.sent)
         counter.sent.clear()
         dgp.partition(graph, tmp_path / "here", 4, method="random", resources=dgp.detect_resources(cluster="threads"))
         assert not counter.sent

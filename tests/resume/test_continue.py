@@ -17,7 +17,7 @@ from faults.judge import expect_not_whole, expect_whole, judging
 from killing import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.executors.local import LocalExecutor
+from daskgraphpart.engine.local import LocalScheduler
 from daskgraphpart.engine.runner import _Call
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, OutputLockedError, ResumeError
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
@@ -56,12 +56,12 @@ class Calls:
         self.fault: BaseException = EnvironmentFaultError("the disk is full", hint="free some")
         original = _Call.__call__
 
-        def counted(this: _Call) -> Any:
+        def counted(this: _Call, *partition: Any) -> Any:
             name = this.task.__name__
             self.counts[name] += 1
             if self.fail_at == (name, self.counts[name]):
                 raise self.fault
-            return original(this)
+            return original(this, *partition)
 
         monkeypatch.setattr(_Call, "__call__", counted)
 
@@ -117,11 +117,11 @@ def tasks_of_steps(calls: Calls) -> set[str]:
 def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of a pass, then all of it again: what a continued run does at worst."""
     cases = [case for case in THREADS if case.name in ("random", "hetero-zarr", "by-range", "dispatch")]
-    original = LocalExecutor.map
+    original = LocalScheduler.compute
 
-    def twice(self: LocalExecutor, name: str, calls: Any, on_done: Any) -> list[Any]:
-        original(self, name, calls, lambda *_: None)
-        return original(self, name, calls, on_done)
+    def twice(self: LocalScheduler, name: str, tasks: Any, on_done: Any, hosts: Any, *, retries: bool) -> None:
+        original(self, name, tasks, lambda *_: None, hosts, retries=retries)
+        original(self, name, tasks, on_done, hosts, retries=retries)
 
     for case in cases:
         once, again = tmp_path / f"{case.name}-once", tmp_path / f"{case.name}-twice"
@@ -129,7 +129,7 @@ def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monk
         again.mkdir()
         case.run(once)
         with monkeypatch.context() as patch:
-            patch.setattr(LocalExecutor, "map", twice)
+            patch.setattr(LocalScheduler, "compute", twice)
             case.run(again)
         assert hashes(again / "out") == hashes(once / "out")
 

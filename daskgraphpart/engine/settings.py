@@ -1,7 +1,4 @@
-"""What the user's dask configuration says: the section ``daskgraphpart`` of its files and environment variables.
-
-The defaults are in `defaults.yaml` beside this file.
-"""
+"""Read the section ``daskgraphpart`` of the user's dask configuration; the defaults are in `defaults.yaml`."""
 
 from __future__ import annotations
 
@@ -14,32 +11,19 @@ from dask.utils import parse_timedelta
 from daskgraphpart.errors import OptionError
 
 SECTION = "daskgraphpart"
-DEFAULTS = Path(__file__).with_name("defaults.yaml")
 
-_defaults = dask.config.merge(*dask.config.collect_yaml([str(DEFAULTS)]))
+_defaults = dask.config.merge(*dask.config.collect_yaml([str(Path(__file__).with_name("defaults.yaml"))]))
 dask.config.update_defaults(_defaults)
 
 
 def setting(name: str) -> Any:
-    """Return a value of the configuration.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``"cluster"``.
-    """
+    """Return a value of the configuration."""
     # defaults that were registered inside somebody's `with dask.config.set(...)` are gone after it
     return dask.config.get(f"{SECTION}.{name}", _defaults[SECTION][name])
 
 
 def count_setting(name: str, smallest: int) -> int | None:
-    """Return a whole number of the configuration, or None where it says null.
-
-    Raises
-    ------
-    OptionError
-        If it is none, or too small.
-    """
+    """Return a whole number of the configuration, or None where it says null."""
     value = setting(name)
     if value is None:
         return None
@@ -49,13 +33,7 @@ def count_setting(name: str, smallest: int) -> int | None:
 
 
 def seconds_setting(name: str) -> float:
-    """Return a duration of the configuration, in seconds.
-
-    Raises
-    ------
-    OptionError
-        If it is none.
-    """
+    """Return a duration of the configuration, in seconds."""
     value = setting(name)
     try:
         return float(parse_timedelta(value))
@@ -64,13 +42,7 @@ def seconds_setting(name: str) -> float:
 
 
 def arguments_setting(name: str) -> dict[str, Any]:
-    """Return keyword arguments of the configuration, with underscores in their names.
-
-    Raises
-    ------
-    OptionError
-        If they are not a mapping.
-    """
+    """Return keyword arguments of the configuration, with underscores in their names."""
     value = setting(name) or {}
     if not isinstance(value, dict):
         raise _wrong(name, "a mapping of arguments", value)

@@ -1,1 +1,0 @@
-"""Two adapters of dask: its local schedulers, and distributed."""
