@@ -35,7 +35,13 @@ class Damaged:
     def config(self, change: Callable[[dict[str, Any]], None]) -> None:
         content = json.loads(self.config_path.read_text())
         change(content)
-        self.config_path.write_text(json.dumps(content))
+        self.config_path.write_text(json.dumps(content, indent=4))
+
+    def disguise(self) -> None:
+        """Make the partitions look as if DGL had made them: an indented config and no manifest."""
+        self.config(lambda content: None)
+        for manifest in self.root.glob("*.manifest.json"):
+            manifest.unlink()
 
     def file(self, part: int, name: str) -> Path:
         return self.root / f"part{part}" / name
@@ -424,7 +430,7 @@ def forbid_format(d: Damaged) -> None:
 
 
 def extra(change: Callable[[dict[str, np.ndarray], int], None]) -> Callable[[Damaged], None]:
-    """Change the edges a part holds without owning them; told where they begin."""
+    """Change the edges a part holds without owning them, given the first of them."""
 
     def corrupt(d: Damaged) -> None:
         part = d.part(1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.layouts.dgl_edge_ends import read_ends
+from daskgraphpart.layouts.dgl_edge_ends import EDGES_PER_PIECE, main_format, read_ends, read_pieces
 from daskgraphpart.layouts.dgl_encoding import (
     EMPTY_ARRAY,
     MAGIC_COO,
@@ -29,7 +29,7 @@ from daskgraphpart.layouts.dgl_file_reader import FileReader
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.storage.paths import AnyPath
     from daskgraphpart.storage.region import Region
@@ -133,7 +133,7 @@ class GraphFile:
         Data of nodes and edges.
     claims : mapping of str to tuple of bool
         What the file says is sorted: for ``coo`` the rows, and the columns of each row; for ``csr`` and ``csc`` the
-        columns of each row. DGL believes it.
+        columns of each row. DGL relies on it.
     may_make : int
         Formats that DGL may make, bits as in `FORMAT_BITS`; all of them in files of DGL 0.9.
     """
@@ -146,16 +146,33 @@ class GraphFile:
     claims: Mapping[str, tuple[bool, ...]]
     may_make: int
 
-    def ends(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read the local sources and destinations of edges ``[start, stop)``.
+    @property
+    def main_format(self) -> str:
+        """Format that edges are read from where nothing else is asked for: COO, else CSC, else CSR."""
+        return main_format(self.formats)
 
-        From COO they are read where they are. CSR and CSC hold edges in another order, so that all edge IDs are looked
-        through, in blocks.
+    def edge_pieces(
+        self, start: int = 0, stop: int | None = None, *, name: str | None = None, rows: int = EDGES_PER_PIECE
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Read the local edges ``[start, stop)`` piece by piece: local sources, local destinations, local edge IDs.
+
+        They come in the order of the format `name`, by default `main_format`; of CSR and CSC all are looked through.
 
         Raises
         ------
         LayoutError
-            If an edge ends at a node that is not there, or the rows or edge IDs of a matrix are not what they must be.
+            If the rows or edge IDs of a matrix are not what they must be. Ends are not compared with the nodes.
+        """
+        edges = (start, self.num_edges if stop is None else stop)
+        return read_pieces(self.formats, name or self.main_format, edges, self.num_edges, rows)
+
+    def ends(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Read the local sources and destinations of edges ``[start, stop)``, in the order of their IDs.
+
+        Raises
+        ------
+        LayoutError
+            As `edge_pieces`, and if an edge is missing or ends at a node that is not there.
         """
         return read_ends(self.formats, self.num_nodes, self.num_edges, (start, stop))
 

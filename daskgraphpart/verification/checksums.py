@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.storage.checksums import hash_file
-from daskgraphpart.storage.files import file_size, is_directory, is_file
+from daskgraphpart.storage.files import file_size, is_file
 from daskgraphpart.storage.paths import to_key
 from daskgraphpart.storage.stores import cached_listings
 from daskgraphpart.verification.findings import Finding
@@ -17,7 +15,6 @@ from daskgraphpart.verification.findings import Finding
 if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.manifest import Manifest
-    from daskgraphpart.storage.paths import Location
 
 QUICK_FILE_NBYTES = 1 << 20
 """Largest file whose checksum a quick check computes."""
@@ -26,106 +23,45 @@ QUICK_NBYTES = 256 << 20
 """Bytes that a quick check reads for checksums."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What was found, and in how many files checksums were compared."""
-
-    findings: list[Finding]
-    num_files: int
-
-
-def manifest_of(config: Location, graph_name: str | None) -> Manifest | None:
-    """Manifest beside a config (or in a directory, if the config is damaged); None where DGL wrote the partitions.
-
-    Raises
-    ------
-    LayoutError
-        If there is one that cannot be read.
-    """
-    path = find_manifest(config if is_directory(config) else config.parent, graph_name)
-    return None if path is None else read_manifest(path)
-
-
-def size_findings(manifest: Manifest) -> list[Finding]:
-    """Files that are missing, or of another size than the manifest says."""
-    with cached_listings(manifest.path):
-        return _size_findings(manifest)
-
-
-def _size_findings(manifest: Manifest) -> list[Finding]:
-    findings = []
-    for name, expected in (manifest.files or {}).items():
-        path = manifest.path.parent / name
-        if not is_file(path):
-            findings.append(Finding("files", name, "file is missing", _part(name)))
-        elif (size := file_size(path)) != expected.nbytes:
-            findings.append(
-                Finding(
-                    "files",
-                    name,
-                    "size of the file",
-                    _part(name),
-                    expected=f"{expected.nbytes:,} bytes",
-                    found=f"{size:,}",
-                )
-            )
-    return findings
-
-
-def checksum_findings(manifest: Manifest, runner: Runner, *, quick: bool = False) -> Checked:
-    """Compare checksums of the files that are there and of the right size.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        The manifest.
-    runner : Runner
-        Runs the pass `verify-checksums`.
-    quick : bool
-        Whether large files are left out.
-    """
-    names, left = [], QUICK_NBYTES
-    sound = _sizes_agree(manifest)
-    for name, expected in sorted((manifest.files or {}).items(), key=lambda item: item[1].nbytes):
-        if name not in sound:
-            continue
-        if quick and (expected.nbytes > QUICK_FILE_NBYTES or expected.nbytes > left):
-            break
-        left -= expected.nbytes
-        names.append(name)
-    names.reverse()  # the largest first, so that no worker is left with one at the end
-    assert manifest.files is not None or not names
-    paths = [to_key(manifest.path.parent / name) for name in names]
-    sizes = [manifest.files[name].nbytes for name in names] if manifest.files else []
-    digests = runner.run(Pass("verify-checksums", hash_file, paths, None, sizes))
-    findings = [
-        Finding(
-            "checksums", name, "checksum", _part(name), expected=manifest.files[name].digest, found=found.digest
-        )
-        for name, found in zip(names, digests, strict=True)
-        if manifest.files and found.digest != manifest.files[name].digest
-    ]  # fmt: skip
-    return Checked(findings, len(names))
-
-
-def _sizes_agree(manifest: Manifest) -> set[str]:
-    """Files that are there and have the size they should have."""
+def size_findings(manifest: Manifest) -> tuple[list[Finding], list[str]]:
+    """Find files that are missing or of another size than the manifest says; return the names of the others as well."""
+    findings, sound = [], []
     paths = {name: manifest.path.parent / name for name in manifest.files or {}}
     with cached_listings(manifest.path):
-        there = {name: file_size(path) for name, path in paths.items() if is_file(path)}
-    return {name for name, size in there.items() if manifest.files and size == manifest.files[name].nbytes}
+        sizes = {name: file_size(path) if is_file(path) else None for name, path in paths.items()}
+    for name, expected in (manifest.files or {}).items():
+        size = sizes[name]
+        if size == expected.nbytes:
+            sound.append(name)
+        elif size is None:
+            findings.append(Finding("files", name, "file is missing", part_of(name)))
+        else:
+            says = f"{expected.nbytes:,} bytes"
+            findings.append(Finding("files", name, "size of the file", part_of(name), expected=says, found=f"{size:,}"))
+    return findings, sound
 
 
-def option_findings(manifest: Manifest, config_hops: int, num_halo: list[int]) -> list[Finding]:
-    """Compare what the manifest says of the partitions with what they are."""
-    findings = []
-    for key, found in (("num_hops", config_hops), ("num_halo_nodes", num_halo)):
-        expected = manifest.content.get(key)
-        if expected is not None and expected != found:
-            findings.append(
-                Finding("manifest", manifest.path.name, key, expected=str(expected)[:80], found=str(found)[:80])
-            )
-    return findings
+def checksum_findings(
+    manifest: Manifest, sound: list[str], runner: Runner, *, quick: bool = False
+) -> tuple[list[Finding], int]:
+    """Compare checksums of files of the right size, small ones only if `quick`; return how many were compared, too."""
+    files = manifest.files or {}
+    names, left = [], QUICK_NBYTES
+    for name in sorted(sound, key=lambda name: files[name].nbytes):
+        nbytes = files[name].nbytes
+        if quick and (nbytes > QUICK_FILE_NBYTES or nbytes > left):
+            break
+        left -= nbytes
+        names.append(name)
+    names.reverse()  # the largest first, so that no worker is left with one at the end
+    paths = [to_key(manifest.path.parent / name) for name in names]
+    digests = runner.run(Pass("verify-checksums", hash_file, paths, None, [files[name].nbytes for name in names]))
+    findings = [
+        Finding("checksums", name, "checksum", part_of(name), expected=files[name].digest, found=found.digest)
+        for name, found in zip(names, digests, strict=True)
+        if found.digest != files[name].digest
+    ]
+    return findings, len(names)
 
 
 def require_checksums(manifest: Manifest | None, where: str) -> Manifest:
@@ -146,6 +82,7 @@ def require_checksums(manifest: Manifest | None, where: str) -> Manifest:
     return manifest
 
 
-def _part(name: str) -> int | None:
+def part_of(name: str) -> int | None:
+    """Part in whose directory a file lies, by its path relative to the config."""
     head = name.split("/")[0].removeprefix("part")
     return int(head) if head.isdigit() else None

@@ -1,270 +1,219 @@
 """Compare the data of partitions with those of the input: the passes, one after another.
 
-Temporary files take 12 bytes per edge (16 where edges have data, twice that from 2^31 edges on) and 12 per local node.
+Temporary files take 5 bytes per node (9 from 2^31 nodes on), and where there is more than one hop of HALO nodes 8 bytes
+per node and HALO node more.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
-from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import cut_rows
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.storage.atomic import scratch_directory
-from daskgraphpart.storage.region import create_npy
-from daskgraphpart.verification import edge_pieces, extra_edges, nodes, trace
-from daskgraphpart.verification.edge_arrays import verify_edge_arrays
-from daskgraphpart.verification.edges import EdgeCheck, slices_of_blocks, verify_edges
-from daskgraphpart.verification.halo import HaloUnit, verify_halo
-from daskgraphpart.verification.opened import Opening, Run
-from daskgraphpart.verification.rows import RowCheck, RowConfig, sampled, verify_rows
-from daskgraphpart.verification.set_contents import verify_sets, verify_structure
-from daskgraphpart.verification.splits import verify_splits
+from daskgraphpart.storage.region import create_mapped_npy, create_npy
+from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.verification.edges import EdgeSums, InputEdges, sum_edges, verify_edges
+from daskgraphpart.verification.explain_edges import ExplainConfig, explain_edges
+from daskgraphpart.verification.extra_edges import ExtraUnit, extra_findings, verify_extra
+from daskgraphpart.verification.findings import Finding
+from daskgraphpart.verification.manifest import cut_findings
+from daskgraphpart.verification.nodes import verify_nodes, verify_once
+from daskgraphpart.verification.opened import (
+    NUM_WINDOWS,
+    Run,
+    differing_windows,
+    group_parts,
+    pieces,
+    window_size,
+)
+from daskgraphpart.verification.rows import (
+    Feature,
+    RowConfig,
+    explain_rows,
+    row_blocks,
+    sampled_stretches,
+    sum_rows,
+    verify_rows,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from daskgraphpart.chunked.blocks import Block, InputFile
+    from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.schema import RowType
-    from daskgraphpart.verification.edge_pieces import EdgeStripe
-    from daskgraphpart.verification.findings import Finding
 
-    FeatureFiles = Mapping[str, Mapping[str, tuple[InputFile, ...]]]
-
-PIECE_NBYTES = 192
-"""Memory that an edge of a part takes while it is traced: ends, IDs, masks, blocks, the run."""
-
-PIECES_PER_STRIPE = 4
-MOST_PIECES = 256
-"""Of all parts and of the input, more or less: for the slices between them, whose table the client holds."""
+MAX_EXPLAINED = 16
+"""Windows of IDs of which examples are sought; the others are as wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What is compared.
-
-    Parameters
-    ----------
-    graph : ChunkedGraph
-        The input, with the types of the partitions.
-    parts : PartitionedGraph
-        The partitions; their headers are as they should be.
-    opening : Opening
-        The same, for tasks.
-    has_originals : bool
-        Whether they have original IDs.
-    out_edges : bool or None
-        Whether they should have out edges, if that is known.
-    """
-
-    graph: ChunkedGraph
-    parts: PartitionedGraph
-    opening: Opening
-    has_originals: bool
-    out_edges: bool | None
-
-
-def verify_contents(contents: Contents, runner: Runner, sample: float) -> tuple[list[Finding], int]:
-    """Compare all data.
-
-    Parameters
-    ----------
-    contents : Contents
-        What is compared.
-    runner : Runner
-        Runs the passes.
-    sample : float
-        Share of the rows of features.
-
-    Returns
-    -------
-    findings : list of Finding
-        Everything that is wrong.
-    num_rows : int
-        Rows of features that were compared.
-    """
-    out = contents.parts.path.parent
+def compare_contents(
+    graph: ChunkedGraph, parts: PartitionedGraph, manifest: Manifest | None, run: Run, runner: Runner, sample: float
+) -> tuple[list[Finding], int]:
+    """Compare all data; return what is wrong, and how many rows of features were compared."""
+    out = parts.path.parent
     # in the system's directory if the partitions are read-only, or in a store
     beside = out if isinstance(out, Path) and os.access(out, os.W_OK) else tempfile.gettempdir()
     with scratch_directory(runner.resources.workspace or beside) as scratch:
-        (scratch / "runs").mkdir()
-        return _Passes.create(contents, runner, scratch).run(sample)
+        return _Passes(graph, parts, manifest, replace(run, scratch=str(scratch)), runner).run(sample)
 
 
 @dataclass(frozen=True, slots=True)
 class _Passes:
-    contents: Contents
-    runner: Runner
+    graph: ChunkedGraph
+    parts: PartitionedGraph
+    manifest: Manifest | None
     run_: Run
-
-    @classmethod
-    def create(cls, contents: Contents, runner: Runner, scratch: Path) -> _Passes:
-        schema = contents.graph.schema
-        most = max(1024, runner.resources.task_memory // PIECE_NBYTES)
-        rows = min(most, max(1 << 18, schema.num_edges // MOST_PIECES))
-        num_nodes, num_edges = (tuple(t.num_rows for t in types) for types in (schema.node_types, schema.edge_types))
-        return cls(contents, runner, Run(contents.opening, str(scratch), num_nodes, num_edges, rows))
+    runner: Runner
 
     def run(self, sample: float) -> tuple[list[Finding], int]:
-        findings = self.nodes()
-        findings += self.row_starts()
-        if findings:
-            return findings, 0  # edges and rows are looked up by these IDs
-        findings += self.edges()
-        if self.contents.has_originals:
-            wrong, num_rows = self.rows(sample, edges_too=not findings)
-        else:
-            wrong, num_rows = self.sets(edges_too=not findings)
-        return findings + wrong + self.splits(), num_rows
+        findings = self.nodes() or self.edges()
+        if findings and self.run_.has_originals:
+            return findings, 0  # rows are compared by the original IDs of sound nodes and edges
+        wrong, num_rows = self.rows(sample)
+        return findings + wrong, num_rows
 
     def nodes(self) -> list[Finding]:
-        run, parts = self.run_, self.contents.parts
-        nodes.create_node_files(run, parts)
-        units = nodes.node_stripes(parts, PIECES_PER_STRIPE * run.piece_rows)
-        config = nodes.NodeConfig(run, self.contents.has_originals)
-        sizes = [16 * (unit.stop - unit.first) for unit in units]
-        findings = self._run(Pass("verify-nodes", nodes.verify_nodes, units, config, sizes))
-        if findings or not self.contents.has_originals:
+        """Check the nodes of all parts, and that they are the nodes of the input."""
+        run = self.run_
+        total = sum(run.num_nodes)
+        create_npy(run.original_nids_path, id_dtype(total), (total,))
+        create_mapped_npy(run.seen_path, np.uint8, (total,))
+        sizes = self._sizes(self.parts.book.node_ranges, 17)
+        found = self._run("verify-nodes", verify_nodes, self._groups, run, sizes)
+        findings = [finding for of in found for finding in of]
+        if findings or not run.has_originals:
             return findings
-        findings = self._run(Pass("map-nodes", nodes.map_nodes, units, config, sizes))
-        rows = PIECES_PER_STRIPE * run.piece_rows
-        stripes = [
-            nodes.OnceStripe(type_id, first, min(first + rows, count))
-            for type_id, count in enumerate(run.num_nodes)
-            for first in range(0, count, rows)
-        ]
-        once_sizes = [8 * (unit.stop - unit.first) for unit in stripes]
-        return findings + self._run(Pass("verify-once", nodes.verify_once, stripes, config, once_sizes))
-
-    def row_starts(self) -> list[Finding]:
-        numbers = list(range(self.contents.parts.num_parts))
-        sizes = [8 * part.graph.num_nodes for part in self.contents.parts.parts]
-        return self._run(Pass("verify-row-starts", edge_pieces.verify_row_starts, numbers, self.run_, sizes))
+        units = [*pieces(0, total, window_size(total))]
+        return [f for of in self._run("verify-once", verify_once, units, run, [1] * len(units)) for f in of]
 
     def edges(self) -> list[Finding]:
-        run, parts = self.run_, self.contents.parts
-        rows = PIECES_PER_STRIPE * run.piece_rows
-        stripes = edge_pieces.edge_stripes(parts, rows, lambda graph: [edge_pieces.main_format(graph)])
-        sizes = [37 * (unit.stop - unit.first) for unit in stripes]
-        findings = self._run(Pass("verify-edge-arrays", verify_edge_arrays, stripes, run, sizes))
-        findings += self.formats(rows)
+        """Check the edges of all parts, and that they are the edges of the input."""
+        run = self.run_
+        if run.has_extra and run.num_hops > 1:
+            create_mapped_npy(run.in_sums_path, np.uint64, (sum(run.num_nodes),))
+        sizes = self._sizes(self.parts.book.edge_ranges, 37)
+        found = self._run("verify-edges", verify_edges, self._groups, run, sizes)
+        findings = [finding for of in found for finding in of.findings]
         if findings:
             return findings
-        blocks = self._blocks() if self.contents.has_originals else []
-        traced = self.runner.run(Pass("trace-edges", trace.trace_stripe, stripes, self._trace_config(blocks), sizes))
-        findings = [finding for found in traced for finding in found.findings]
-        if findings:
-            return findings
-        numbers = np.bincount([unit.part for unit in stripes], minlength=parts.num_parts).tolist()
-        halo = [HaloUnit(part, count) for part, count in enumerate(numbers)]
-        findings = self._run(Pass("verify-halo", verify_halo, halo, run, [1] * len(halo)))
-        findings += self.extra(stripes, traced)
-        if not self.contents.has_originals:
-            return findings
-        findings += self._compare(blocks, traced)
-        shutil.rmtree(run.runs)
+        if self.manifest is not None:
+            findings += cut_findings(self.manifest, sum(of.num_cut for of in found))
+        if run.has_extra:
+            findings += self.extra(found)
+        if run.has_originals:
+            findings += self.compare_edges(_sum([of.sums for of in found]))
         return findings
 
-    def _trace_config(self, blocks: Sequence[EdgeCheck]) -> trace.TraceConfig:
-        starts = [self.run_.first_edges[unit.type_id] + unit.block.first_row for unit in blocks]
-        has_data = any(edge_type.data for edge_type in self.contents.graph.schema.edge_types)
-        num_columns = 3 + has_data if self.contents.has_originals else 0
-        return trace.TraceConfig(self.run_, np.array(starts, np.int64), num_columns)
+    def extra(self, found: Sequence[EdgeSums]) -> list[Finding]:
+        """Check the edges that parts hold without owning them."""
+        num_parts, manifest = self.parts.num_parts, self.manifest
+        counts, sums = np.zeros(num_parts, np.int64), np.zeros(num_parts, np.uint64)
+        for of in found:
+            counts[of.owners] += of.out_counts
+            sums[of.owners] += of.out_sums
+        units = [
+            ExtraUnit(group, tuple(counts[list(group)].tolist()), tuple(sums[list(group)].tolist()))
+            for group in self._groups
+        ]
+        wanted = None if manifest is None else manifest.content.get("out_edges")
+        sizes = self._sizes(self.parts.book.edge_ranges, 16)
+        return extra_findings(self._run("verify-extra", verify_extra, units, self.run_, sizes), wanted)
 
-    def _blocks(self) -> list[EdgeCheck]:
-        """Cut the edges of the input; blocks come in the order of original homogeneous IDs."""
-        schema, sizes = self.contents.graph.schema, choose_sizes(self.runner.resources)
-        rows = min(max(sizes.edge_block_rows, schema.num_edges // MOST_PIECES), self.runner.resources.task_memory // 96)
-        text = 2 * sizes.csv_block_bytes // 3  # beside the edges of a block there are those that parts hold of it
-        found = edge_blocks(self.contents.graph, max(1, rows), max(1, text), self.runner)
+    def compare_edges(self, found: np.ndarray) -> list[Finding]:
+        """Compare the sums of all parts with those of the input."""
+        run, blocks = self.run_, self._input_blocks()
+        sizes = [40 * unit.block.num_rows for unit in blocks]
+        expected = _sum(self._run("sum-edges", sum_edges, blocks, run, sizes))
+        differ = differing_windows(expected, found, run.edge_window, sum(run.num_edges))
+        return self._explain("explain-edges", explain_edges, differ, ExplainConfig(run, tuple(blocks)))
+
+    def _input_blocks(self) -> list[InputEdges]:
+        sizes = choose_sizes(self.runner.resources)
+        found = edge_blocks(self.graph, sizes.edge_block_rows, sizes.csv_block_bytes, self.runner)
         return [
-            EdgeCheck(type_id, block, (), bool(edge_type.data))
-            for type_id, edge_type in enumerate(schema.edge_types)
+            InputEdges(type_id, block)
+            for type_id, edge_type in enumerate(self.graph.schema.edge_types)
             for block in found.get(edge_type.name, [])
         ]
 
-    def _compare(self, blocks: Sequence[EdgeCheck], traced: Sequence[trace.Traced]) -> list[Finding]:
-        run, schema = self.run_, self.contents.graph.schema
-        for type_id, edge_type in enumerate(schema.edge_types):
-            if edge_type.data:
-                create_npy(run.new_eids(type_id), run.eid_dtype, (edge_type.num_edges,))
-        slices = slices_of_blocks([found for one in traced for found in one.runs], len(blocks))
-        units = [
-            EdgeCheck(unit.type_id, unit.block, tuple(of_block), unit.has_data)
-            for unit, of_block in zip(blocks, slices, strict=True)
-        ]
-        sizes = [40 * unit.block.num_rows for unit in units]
-        return self._run(Pass("verify-edges", verify_edges, units, run, sizes))
+    def rows(self, sample: float) -> tuple[list[Finding], int]:
+        """Compare the rows of all features."""
+        fraction = sample if self.run_.has_originals else 1.0
+        nbytes = choose_sizes(self.runner.resources).row_block_bytes
+        features = tuple(self._features(fraction))
+        config = RowConfig(self.run_, features, nbytes)
+        found = self._run("verify-rows", verify_rows, self._groups, config, [1] * len(self._groups))
+        findings = [finding for of in found for finding in of.findings]
+        expected = np.zeros((len(features), NUM_WINDOWS), np.uint64)
+        units = row_blocks(config)
+        sizes = [unit.block.num_rows * features[unit.number].spec.row_nbytes for unit in units]
+        for unit, of_block in zip(units, self._run("sum-rows", sum_rows, units, config, sizes), strict=True):
+            expected[unit.number] += of_block
+        sums = sum((of.sums for of in found), np.zeros_like(expected))
+        for number, feature in enumerate(features):
+            windows = differing_windows(expected[number], sums[number], feature.window, feature.num_rows)
+            if windows and not self.run_.has_originals:
+                what = f"{feature.type_name}/{feature.spec.name}: the rows of all parts are not those of the input"
+                findings.append(Finding("features", f"{feature.kind}_feat.dgl", what, kind=feature.type_name))
+            else:
+                units_of = [(number, *window) for window in windows]
+                findings += self._explain("explain-rows", explain_rows, units_of, config)
+        return findings, sum(feature.num_compared for feature in features)
 
-    def formats(self, rows: int) -> list[Finding]:
-        run, parts = self.run_, self.contents.parts
-        units = edge_pieces.edge_stripes(parts, rows, edge_pieces.compared_formats)
-        sizes = [24 * (unit.stop - unit.first) for unit in units]
-        sums = self.runner.run(Pass("verify-formats", edge_pieces.sum_formats, units, run, sizes))
-        findings = [*edge_pieces.compare_sums(units, sums, run)]
-        units = edge_pieces.edge_stripes(parts, rows, edge_pieces.claimed_formats)
-        sizes = [24 * (unit.stop - unit.first) for unit in units]
-        return findings + self._run(Pass("verify-claims", edge_pieces.claim_findings, units, run, sizes))
-
-    def extra(self, stripes: Sequence[EdgeStripe], traced: Sequence[trace.Traced]) -> list[Finding]:
-        parts, hops = self.contents.parts, self.contents.parts.config.halo_hops
-        if hops == 1:
-            counts = extra_edges.counts_of_one_hop(parts.num_parts, stripes, traced)
-        else:
-            resources, num_nodes = self.runner.resources, sum(self.run_.num_nodes)
-            groups = extra_edges.hop_groups(parts, num_nodes, resources.task_memory // 2, resources.workers)
-            config = extra_edges.HopConfig(self.run_, hops)
-            pass_ = Pass("verify-hops", extra_edges.count_extra_edges, groups, config, [1] * len(groups))
-            counts = [found for of_group in self.runner.run(pass_) for found in of_group]
-        return [*extra_edges.extra_edge_findings(counts, self.contents.out_edges)]
-
-    def rows(self, sample: float, *, edges_too: bool) -> tuple[list[Finding], int]:
-        graph, resources = self.contents.graph, self.runner.resources
-        kinds: list[tuple[str, Sequence[RowType], FeatureFiles]] = [("node", graph.schema.node_types, graph.node_files)]
-        if edges_too:
-            kinds.append(("edge", graph.schema.edge_types, graph.edge_data_files))
-        most = choose_sizes(resources).row_block_bytes
-        units = [
-            RowCheck(kind, type_id, spec, block if sample == 1 else sampled(block, sample, spec.name))
+    def _features(self, fraction: float) -> list[Feature]:
+        graph = self.graph
+        kinds: tuple[tuple[str, Sequence[RowType], Mapping[str, Mapping[str, tuple[InputFile, ...]]]], ...] = (
+            ("node", graph.schema.node_types, graph.node_files),
+            ("edge", graph.schema.edge_types, graph.edge_data_files),
+        )
+        return [
+            Feature(
+                kind, type_id, of_type.name, spec, files[of_type.name][spec.name], of_type.num_rows,
+                sampled_stretches(of_type.num_rows, fraction, spec.name),
+            )
             for kind, types, files in kinds
             for type_id, of_type in enumerate(types)
             for spec in of_type.data
-            for block in cut_rows(files[of_type.name][spec.name], max(1, most // max(1, spec.row_nbytes)))
-        ]
-        sizes = [2 * unit.block.num_rows * unit.spec.row_nbytes for unit in units]
-        config = RowConfig(self.run_, resources.task_memory // 4)
-        findings = self._run(Pass("verify-rows", verify_rows, units, config, sizes))
-        return findings, sum(unit.block.num_rows for unit in units)
+        ]  # fmt: skip
 
-    def sets(self, *, edges_too: bool) -> tuple[list[Finding], int]:
-        """Compare without original IDs."""
-        graph, parts = self.contents.graph, self.contents.parts
-        most = choose_sizes(self.runner.resources).row_block_bytes
-        findings, num_rows = verify_sets(graph, parts, self.run_, self.runner, most)
-        if edges_too and not findings:
-            blocks: dict[int, list[Block]] = defaultdict(list)
-            for unit in self._blocks():
-                blocks[unit.type_id].append(unit.block)
-            rows = PIECES_PER_STRIPE * self.run_.piece_rows
-            stripes = edge_pieces.edge_stripes(parts, rows, lambda graph: [edge_pieces.main_format(graph)])
-            findings += verify_structure(blocks, stripes, parts, self.run_, self.runner)
-        return findings, num_rows
+    @property
+    def _groups(self) -> list[tuple[int, ...]]:
+        return group_parts(self.parts.num_parts)
 
-    def splits(self) -> list[Finding]:
-        numbers = [part.part_id for part in self.contents.parts.parts if part.split_nids]
-        return self._run(Pass("verify-splits", verify_splits, numbers, self.run_, [1] * len(numbers)))
+    def _sizes(self, ranges: np.ndarray, nbytes: int) -> list[int]:
+        """Bytes that the parts of each group move, for progress."""
+        counts = (ranges[:, :, 1] - ranges[:, :, 0]).sum(axis=1)
+        return [nbytes * int(counts[list(group)].sum()) for group in self._groups]
 
-    def _run(self, pass_: Pass) -> list[Finding]:  # type: ignore[type-arg]
-        return [finding for found in self.runner.run(pass_) for finding in found]
+    def _run(
+        self, name: str, task: Callable[[Any, Any], Any], units: Sequence[Any], config: Any, sizes: Sequence[int]
+    ) -> list[Any]:
+        return self.runner.run(Pass(name, task, units, config, sizes))
+
+    def _explain(
+        self, name: str, task: Callable[[Any, Any], list[Finding]], windows: Sequence[Any], config: Any
+    ) -> list[Finding]:
+        """Compare the IDs of windows whose sums differ one by one."""
+        chosen = windows[:MAX_EXPLAINED]
+        findings = [finding for of in self._run(name, task, chosen, config, [1] * len(chosen)) for finding in of]
+        if windows and not findings:
+            findings.append(
+                Finding(name, "", "sums differ, and single IDs do not", found="files that change meanwhile")
+            )
+        return findings
+
+
+def _sum(sums: Sequence[np.ndarray]) -> np.ndarray:
+    return sum(sums, np.zeros(NUM_WINDOWS, np.uint64))

@@ -1,8 +1,11 @@
-"""Pass `verify-edges`: every edge of a block of the input, once, in the part that owns its destination."""
+"""Passes `verify-edges` and `sum-edges`: the local graph of every part, and its owned edges against the input.
+
+Each owned edge is hashed with its original ID and the original IDs of its ends; sums of the hashes, by window of
+original IDs, have to be those of the input. So neither side has to be sorted, and nothing is joined.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,149 +13,253 @@ import numpy as np
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.chunked.read_block import check_ids, read_edges
-from daskgraphpart.kernels.compare import compare_edges
-from daskgraphpart.kernels.owner_sort import group_starts
+from daskgraphpart.kernels.bitmap import empty_bitmap, rank_words
+from daskgraphpart.kernels.compare import add_edge_hashes, mark_ends
 from daskgraphpart.schema import EdgeType
-from daskgraphpart.storage.region import Region, open_npy
-from daskgraphpart.storage.runs import HEADER_NBYTES
+from daskgraphpart.storage.region import open_npy
 from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.opened import Run, opened
-from daskgraphpart.verification.trace import EXTRA, OWNED
+from daskgraphpart.verification.formats import check_formats
+from daskgraphpart.verification.opened import NUM_WINDOWS, Run, check_parts, opened, pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from daskgraphpart.chunked.blocks import Block
-    from daskgraphpart.verification.trace import TracedRun
+    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.part import Part
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EdgeSums:
+    """What some parts say of their edges.
+
+    Parameters
+    ----------
+    findings : list of Finding
+        What is wrong.
+    sums : uint64 array (windows,)
+        Hashes of owned edges by original IDs.
+    num_cut : int
+        Owned edges that begin in HALO nodes.
+    owners, out_counts, out_sums : array (n,)
+        Parts in which these begin, the number of edges for each, and the sum of their hashes by new IDs.
+    """
+
+    findings: list[Finding]
+    sums: np.ndarray
+    num_cut: int
+    owners: np.ndarray
+    out_counts: np.ndarray
+    out_sums: np.ndarray
+
+
+@dataclass(slots=True, eq=False)
+class _Totals:
+    sums: np.ndarray
+    out_counts: np.ndarray
+    out_sums: np.ndarray
+    num_cut: int = 0
+
+
+def verify_edges(numbers: tuple[int, ...], run: Run) -> EdgeSums:
+    """Check and sum up the edges of some parts."""
+    parts = opened(run)
+    totals = _Totals(
+        np.zeros(NUM_WINDOWS, np.uint64), np.zeros(parts.num_parts, np.int64), np.zeros(parts.num_parts, np.uint64)
+    )
+    findings = check_parts(numbers, run, lambda part: _check_edges(part, run, totals))
+    owners = np.flatnonzero(totals.out_counts)
+    return EdgeSums(
+        findings, totals.sums, totals.num_cut, owners, totals.out_counts[owners], totals.out_sums[owners]
+    )  # fmt: skip
+
+
+def _check_edges(part: Part, run: Run, totals: _Totals) -> Iterator[Finding]:
+    for first, stop in pieces(0, part.graph.num_edges, run.piece_rows):
+        found = [*_check_arrays(part, first, stop)]
+        yield from found
+        if found:
+            return
+    found = [*check_formats(part, run)]
+    yield from found
+    if found:
+        return
+    halo = empty_bitmap(part.num_halo_nodes)
+    for src, dst, eids in part.graph.edge_pieces(rows=run.piece_rows):
+        found = [*_check_ends(part, src, dst, eids, halo)]
+        yield from found
+        if found:
+            return
+        owned = eids < part.num_inner_edges
+        edges = (src, dst, eids) if owned.all() else (src[owned], dst[owned], eids[owned])
+        found = [*_add_owned(part, edges, run, totals)]
+        yield from found
+        if found:
+            return
+    yield from _check_halo_needed(part, halo)
+
+
+def _check_arrays(part: Part, first: int, stop: int) -> Iterator[Finding]:
+    """Compare IDs, flags and types of local edges ``[first, stop)``."""
+    book, arrays, number = part.book, part.graph.edge_arrays, part.part_id
+    low, high = int(book.edge_ranges[number, 0, 0]), int(book.edge_ranges[number, -1, 1])
+    ids, local = arrays["_ID"].read(first, stop), np.arange(first, stop)
+    inner = local < high - low
+    wrong = np.where(inner, ids != low + local, (ids < 0) | (ids >= book.edge_ranges[-1, -1, 1]))
+    wrong |= ~inner & (ids >= low) & (ids < high)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        yield Finding(
+            "edge arrays", f"part{number}/graph.dgl", f"ID of local edge {first + i:,}", number, row=first + i,
+            expected=f"{low + first + i:,}" if inner[i] else "an edge of another part", found=f"{ids[i]:,}",
+            count=int(wrong.sum()),
+        )  # fmt: skip
+        return
+    columns: dict[str, np.ndarray] = {"inner_edge": inner.astype(np.int64)}
+    if "_TYPE" in arrays:
+        columns["_TYPE"] = book.map_to_per_etype(ids)[0]
+    for name, values in columns.items():
+        given = arrays[name].read(first, stop)
+        differ = np.flatnonzero(given != values)
+        if differ.size:
+            i = int(differ[0])
+            yield Finding(
+                "edge arrays", f"part{number}/graph.dgl", f"{name} of local edge {first + i:,}", number, row=first + i,
+                expected=str(values[i]), found=str(given[i]), count=differ.size,
+            )  # fmt: skip
+
+
+def _check_ends(part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray, halo: np.ndarray) -> Iterator[Finding]:
+    """Check that both ends are nodes of the part, and that it owns the edge if it owns the destination."""
+    file = f"part{part.part_id}/graph.dgl"
+    bad = int(mark_ends(src, dst, part.graph.num_nodes, part.num_inner_nodes, halo))
+    if bad >= 0:
+        yield Finding(
+            "edges", file, f"ends of local edge {eids[bad]:,}", part.part_id, row=int(eids[bad]),
+            expected=f"local nodes below {part.graph.num_nodes:,}", found=f"{src[bad]:,} to {dst[bad]:,}",
+        )  # fmt: skip
+        return
+    owned = eids < part.num_inner_edges
+    wrong = owned != (dst < part.num_inner_nodes)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        yield Finding(
+            "owners", file, f"local edge {eids[i]:,} from local node {src[i]:,} to {dst[i]:,}",
+            part.part_id, row=int(eids[i]), expected="owned by the part of its destination",
+            found="inner" if owned[i] else "not inner", count=int(wrong.sum()),
+        )  # fmt: skip
+
+
+def _add_owned(
+    part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray], run: Run, totals: _Totals
+) -> Iterator[Finding]:
+    """Add owned edges to the sums by original IDs, by owner of the source and by destination."""
+    src, dst, eids = edges
+    ranges = part.book.edge_ranges[part.part_id]
+    new_src = part.graph.node_arrays["_ID"].take(src)
+    new_dst, new_eids = dst + part.book.node_ranges[part.part_id, 0, 0], eids + ranges[0, 0]
+    cut = np.flatnonzero(src >= part.num_inner_nodes)
+    totals.num_cut += cut.size
+    if run.has_extra:
+        owners = np.searchsorted(part.book.node_ranges[:, -1, 1], new_src[cut], side="right")
+        totals.out_counts += np.bincount(owners, minlength=totals.out_counts.size)
+        add_edge_hashes(new_src[cut], new_dst[cut], new_eids[cut], owners, totals.out_sums)
+    if run.has_extra and run.num_hops > 1:
+        in_sums = np.lib.format.open_memmap(run.in_sums_path, mode="r+")
+        add_edge_hashes(new_src, new_dst, new_eids, new_dst, in_sums)
+    if not run.has_originals:
+        yield from _check_types_of_ends(part, (new_src, new_dst, eids))
+        return
+    orig_eids, fault = original_eids(part, eids, run)
+    if fault is not None:
+        yield fault
+        return
+    originals = open_npy(run.original_nids_path)
+    add_edge_hashes(
+        originals.take(new_src), originals.take(new_dst), orig_eids, orig_eids // run.edge_window, totals.sums
+    )  # fmt: skip
+
+
+def original_eids(part: Part, eids: np.ndarray, run: Run) -> tuple[np.ndarray, Finding | None]:
+    """Original homogeneous IDs of owned local edges; a finding if one is no edge of the input."""
+    ranges = part.book.edge_ranges[part.part_id]
+    ends = ranges[:, 1] - ranges[0, 0]
+    types = np.searchsorted(ends, eids, side="right")
+    found = np.empty(eids.size, np.int64)
+    for type_id in np.unique(types).tolist():
+        mine = np.flatnonzero(types == type_id)
+        etype, rows = part.book.etypes[type_id], eids[mine] - (ranges[type_id, 0] - ranges[0, 0])
+        ids = part.orig_eid_regions[etype].take(rows).astype(np.int64, copy=False)
+        bad = np.flatnonzero((ids < 0) | (ids >= run.num_edges[type_id]))
+        if bad.size:
+            row = int(rows[bad[0]])
+            return found, Finding(
+                "original IDs", f"part{part.part_id}/orig_eids.dgl", f"{etype}: row {row:,}", part.part_id, etype, row,
+                f"an edge below {run.num_edges[type_id]:,}", f"{ids[bad[0]]:,}", bad.size,
+            )  # fmt: skip
+        found[mine] = ids + run.first_edges[type_id]
+    return found, None
+
+
+def _check_types_of_ends(part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Iterator[Finding]:
+    """Compare the types of new ends with those that the edge type joins, where nothing else tells them apart."""
+    book = part.book
+    if len(book.ntypes) == 1:
+        return
+    types = book.map_to_per_etype(edges[2] + book.edge_ranges[part.part_id, 0, 0])[0]
+    for end, ids in ((0, edges[0]), (2, edges[1])):
+        wanted = np.array([book.ntypes.index(etype.split(":")[end]) for etype in book.etypes])[types]
+        found = book.map_to_per_ntype(ids)[0]
+        wrong = np.flatnonzero(found != wanted)
+        if wrong.size:
+            i = int(wrong[0])
+            yield Finding(
+                "edges", f"part{part.part_id}/graph.dgl", f"type of an end of local edge {edges[2][i]:,}",
+                part.part_id, book.etypes[types[i]], int(edges[2][i]),
+                book.ntypes[wanted[i]], book.ntypes[found[i]], wrong.size,
+            )  # fmt: skip
+
+
+def _check_halo_needed(part: Part, words: np.ndarray) -> Iterator[Finding]:
+    """Find HALO nodes that no edge of the part ends in; that none is missing follows from the ends of edges."""
+    missing = part.num_halo_nodes - int(rank_words(words, np.empty(words.size, np.int64)))
+    if not missing:
+        return
+    bits = np.unpackbits(words[words != ~np.uint64(0)][:1].view(np.uint8), bitorder="little")
+    row = part.num_inner_nodes + 64 * int(np.argmax(words != ~np.uint64(0))) + int(np.argmin(bits))
+    new = int(part.graph.node_arrays["_ID"].read(row, row + 1)[0])
+    yield Finding(
+        "HALO nodes", f"part{part.part_id}/graph.dgl", f"HALO node {row:,}, new ID {new:,}", part.part_id, row=row,
+        expected="an end of an edge of the part", found="no such edge", count=missing,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """Edges ``[start, start + count)`` of a run of `num_rows` traced edges."""
-
-    part: int
-    path: str
-    kind: str
-    num_rows: int
-    start: int
-    count: int
-
-    def columns(self, dtype: np.dtype, number: int) -> tuple[np.ndarray, ...]:
-        """Read the first `number` columns."""
-        size = self.num_rows * dtype.itemsize
-        regions = (Region(self.path, HEADER_NBYTES + i * size, dtype, (self.num_rows,)) for i in range(number))
-        return tuple(region.read(self.start, self.start + self.count) for region in regions)
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeCheck:
-    """One block of the input, and what parts hold of it; edges with data have their new IDs kept."""
+class InputEdges:
+    """A block of edges of the input."""
 
     type_id: int
     block: Block
-    slices: tuple[Slice, ...]
-    has_data: bool
 
 
-def slices_of_blocks(runs: Sequence[TracedRun], num_blocks: int) -> list[list[Slice]]:
-    """List for each block the slices of all runs."""
-    found: list[list[Slice]] = [[] for _ in range(num_blocks)]
-    for run in runs:
-        starts = group_starts(run.counts)
-        for block, start, count in zip(run.blocks.tolist(), starts.tolist(), run.counts.tolist(), strict=False):
-            found[block].append(Slice(run.part, run.path, run.kind, int(starts[-1]), start, count))
-    return found
+def sum_edges(unit: InputEdges, run: Run) -> np.ndarray:
+    """Task of the pass `sum-edges`: sums of hashes of a block of the input, by original IDs."""
+    sums = np.zeros(NUM_WINDOWS, np.uint64)
+    src, dst = read_input(unit, run)
+    eids = run.first_edges[unit.type_id] + unit.block.first_row + np.arange(unit.block.num_rows)
+    add_edge_hashes(src, dst, eids, eids // run.edge_window, sums)
+    return sums
 
 
-def verify_edges(unit: EdgeCheck, run: Run) -> list[Finding]:
-    """Compare one block with what the parts say of its edges."""
-    etype = opened(run.opening).etypes[unit.type_id]
-    expected = _expected(unit, run)
-    findings: list[Finding] = []
-    times = np.zeros(unit.block.num_rows, np.uint8)
-    new_eids = np.zeros(unit.block.num_rows if unit.has_data else 0, run.eid_dtype)
-    of_kind: dict[str, list[Slice]] = {OWNED: [], EXTRA: []}
-    for piece in unit.slices:
-        of_kind[piece.kind].append(piece)
-    for piece in of_kind[OWNED]:
-        columns = piece.columns(run.eid_dtype, 4 if unit.has_data else 3)
-        findings += _differences(unit, run, piece, columns[:3], (expected, times))
-        if unit.has_data:
-            new_eids[columns[0]] = columns[3]
-    wrong = np.flatnonzero(times != 1)
-    if wrong.size:
-        row = unit.block.first_row + int(wrong[0])
-        what = f"{etype}: edge {row:,} of the input"
-        findings.append(
-            Finding(
-                "every edge once",
-                "orig_eids.dgl",
-                what,
-                kind=etype,
-                row=row,
-                expected="owned once",
-                found=f"{times[wrong[0]]} times",
-                count=wrong.size,
-            )
-        )
-    findings += _extra(unit, run, of_kind[EXTRA], expected)
-    if unit.has_data:
-        open_npy(run.new_eids(unit.type_id)).write(new_eids, unit.block.first_row)
-    return findings
-
-
-def _expected(unit: EdgeCheck, run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Original homogeneous ends of the edges of a block."""
+def read_input(unit: InputEdges, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Read original homogeneous ends of a block of the input."""
     src, dst = read_edges(unit.block)
-    parts = opened(run.opening)
+    parts = opened(run)
     edge_type = EdgeType(*canonical_tuple(parts.etypes[unit.type_id]), run.num_edges[unit.type_id])
-    of_src, of_dst = (parts.ntypes.index(ntype) for ntype in (edge_type.src, edge_type.dst))
+    of_src, of_dst = _end_types(parts, edge_type)
     check_ids(src, dst, run.num_nodes[of_src], run.num_nodes[of_dst], unit.block, edge_type)
     return src + run.first_nodes[of_src], dst + run.first_nodes[of_dst]
 
 
-def _extra(
-    unit: EdgeCheck, run: Run, slices: Sequence[Slice], expected: tuple[np.ndarray, np.ndarray]
-) -> Iterator[Finding]:
-    """Compare edges that parts hold without owning them; no part may hold one twice."""
-    of_part = defaultdict(list)
-    for piece in slices:
-        of_part[piece.part].append(piece)
-    for part, pieces in of_part.items():
-        times = np.zeros(unit.block.num_rows, np.uint8)
-        for piece in pieces:
-            yield from _differences(unit, run, piece, piece.columns(run.eid_dtype, 3), (expected, times))
-        twice = np.flatnonzero(times > 1)
-        if twice.size:
-            row = unit.block.first_row + int(twice[0])
-            what = f"edge {row:,} of the input is there {times[twice[0]]} times"
-            yield Finding("extra edges", f"part{part}/graph.dgl", what, part, row=row, count=twice.size)
-
-
-def _differences(
-    unit: EdgeCheck,
-    run: Run,
-    piece: Slice,
-    columns: tuple[np.ndarray, ...],
-    against: tuple[tuple[np.ndarray, np.ndarray], np.ndarray],
-) -> Iterator[Finding]:
-    expected, times = against
-    first, count = compare_edges(columns, expected, times)
-    if first >= 0:
-        parts = opened(run.opening)
-        row = int(columns[0][first])
-        ends = [
-            " to ".join(_named(int(ids[i]), parts.ntypes, run) for ids in found)
-            for found, i in ((expected, row), (columns[1:], first))
-        ]
-        number = unit.block.first_row + row
-        yield Finding(
-            "edges", f"part{piece.part}/graph.dgl", f"{parts.etypes[unit.type_id]}: edge {number:,} of the input",
-            piece.part, parts.etypes[unit.type_id], number, ends[0], ends[1], int(count),
-        )  # fmt: skip
-
-
-def _named(node: int, ntypes: Sequence[str], run: Run) -> str:
-    """Original homogeneous ID as the user knows it."""
-    type_id = int(np.searchsorted(run.first_nodes, node, side="right")) - 1
-    return f"{ntypes[type_id]} {node - int(run.first_nodes[type_id]):,}"
+def _end_types(parts: PartitionedGraph, edge_type: EdgeType) -> tuple[int, int]:
+    return parts.ntypes.index(edge_type.src), parts.ntypes.index(edge_type.dst)

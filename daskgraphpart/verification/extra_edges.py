@@ -1,6 +1,8 @@
-"""Which edges a part must hold without owning them: out edges, and in-edges of HALO nodes for more than one hop.
+"""Pass `verify-extra`: the edges that a part holds without owning them, against those of their owners.
 
-That the stored ones are edges of the graph, each once, is seen by `verify-edges`; so equal numbers mean equal sets.
+These are in-edges of HALO nodes, if there is more than one hop, and out edges, if they are wanted. Whether they are the
+right ones, each once, follows from sums of hashes that `verify-edges` has made of the owned edges: for each HALO node
+nearer than the last hop over its in-edges, for the part over the edges that begin in it.
 """
 
 from __future__ import annotations
@@ -10,148 +12,116 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.kernels.bitmap import add_foreign, add_sources_of_members, empty_bitmap
-from daskgraphpart.verification.edge_pieces import edge_pieces, main_format
+from daskgraphpart.kernels.compare import add_edge_hashes
+from daskgraphpart.storage.region import create_mapped_npy, open_npy
 from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.opened import Run, opened
+from daskgraphpart.verification.opened import Run, check_parts, pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.verification.edge_pieces import EdgeStripe
-    from daskgraphpart.verification.trace import Traced
 
 
 @dataclass(frozen=True, slots=True)
-class ExtraCounts:
-    """Extra edges of a part, as they are stored and as they should be.
+class ExtraUnit:
+    """Some parts; for each the number of edges that begin in it and others own, and the sum of their hashes."""
 
-    Parameters
-    ----------
-    near, expected_near : int
-        In-edges of HALO nodes fewer hops away than the partitions have.
-    out, expected_out : int
-        Other edges that begin in the part; these are there if out edges were wanted.
-    other : int
-        Edges that are neither.
-    """
-
-    near: int
-    expected_near: int
-    out: int
-    expected_out: int
-    other: int
-
-
-def counts_of_one_hop(num_parts: int, units: Sequence[EdgeStripe], results: Sequence[Traced]) -> list[ExtraCounts]:
-    """Count for partitions of one hop; all has been seen by `trace-edges`."""
-    out, extra = np.zeros(num_parts, np.int64), np.zeros(num_parts, np.int64)
-    for unit, traced in zip(units, results, strict=True):
-        extra[unit.part] += traced.num_extra
-        out[unit.part] += traced.num_out
-    expected = sum((traced.out_counts for traced in results), np.zeros(num_parts, np.int64))
-    return [
-        ExtraCounts(0, 0, *counts)
-        for counts in zip(out.tolist(), expected.tolist(), (extra - out).tolist(), strict=True)
-    ]
-
-
-def extra_edge_findings(counts: Sequence[ExtraCounts], out_edges: bool | None) -> Iterator[Finding]:
-    """Compare the counts of all parts.
-
-    Parameters
-    ----------
-    counts : sequence of ExtraCounts
-        Of each part.
-    out_edges : bool or None
-        Whether out edges were wanted; None if that is not known, and all parts or none shall have them.
-    """
-    wanted = any(found.out for found in counts) if out_edges is None else out_edges
-    for part, found in enumerate(counts):
-        for what, expected, stored in (
-            ("in-edges of HALO nodes", found.expected_near, found.near),
-            ("edges that begin in the part and end outside", found.expected_out if wanted else 0, found.out),
-            ("edges beside these and those of the part", 0, found.other),
-        ):
-            if expected != stored:
-                yield Finding(
-                    "extra edges", f"part{part}/graph.dgl", what, part, expected=f"{expected:,}", found=f"{stored:,}"
-                )
+    parts: tuple[int, ...]
+    out_counts: tuple[int, ...]
+    out_sums: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class HopConfig:
-    """The run, and the hops of HALO nodes."""
+class ExtraEdges:
+    """What was found; `out` are findings that count only if out edges are wanted, `unwanted` if they are not."""
 
-    run: Run
-    num_hops: int
+    findings: list[Finding]
+    out: list[Finding]
+    unwanted: list[Finding]
 
 
-def count_extra_edges(numbers: tuple[int, ...], config: HopConfig) -> list[ExtraCounts]:
-    """Task of the pass `verify-hops`: follow the hops of some parts over all edges, and count.
+def verify_extra(unit: ExtraUnit, run: Run) -> ExtraEdges:
+    """Check the extra edges of some parts."""
+    found = ExtraEdges([], [], [])
+    expected = dict(zip(unit.parts, zip(unit.out_counts, unit.out_sums, strict=True), strict=True))
+    found.findings.extend(check_parts(unit.parts, run, lambda part: _check(part, run, expected[part.part_id], found)))
+    return found
 
-    Two bitmaps over all nodes for each part of the group, N / 8 bytes each.
-    """
-    parts = opened(config.run.opening)
-    ranges = [tuple(parts.book.node_ranges[number, (0, -1), (0, 1)].tolist()) for number in numbers]
-    members = [empty_bitmap(sum(config.run.num_nodes)) for _ in numbers]
-    for number, (low, high), words in zip(numbers, ranges, members, strict=True):
-        for src, _, _ in _new_ends(parts.part(number), config.run):
-            add_foreign(src, low, high, words)
-    for _ in range(config.num_hops - 2):
-        grown = [words.copy() for words in members]
-        for src, dst in _all_owned(parts, config.run):
-            for (low, high), old, words in zip(ranges, members, grown, strict=True):
-                add_sources_of_members(src, dst, low, high, old, words)
+
+def extra_findings(results: list[ExtraEdges], out_edges: bool | None) -> list[Finding]:
+    """List what is wrong, given whether out edges are wanted; None if all parts shall have them, or none."""
+    wanted = any(found.unwanted for found in results) if out_edges is None else out_edges
+    findings = [finding for found in results for finding in found.findings]
+    return findings + [finding for found in results for finding in (found.out if wanted else found.unwanted)]
+
+
+def _check(part: Part, run: Run, expected: tuple[int, int], found: ExtraEdges) -> Iterator[Finding]:
+    members = _members(part, run)
+    near = None
+    if members.any():
+        near = create_mapped_npy(f"{run.scratch}/near-{part.part_id}.npy", np.uint64, members.shape).path
+    sums = np.zeros(1, np.uint64)
+    num_out = num_far = num_other = 0
+    new_nids, new_eids = part.graph.node_arrays["_ID"], part.graph.edge_arrays["_ID"]
+    inner = part.num_inner_nodes
+    for src, dst, eids in part.graph.edge_pieces(part.num_inner_edges, rows=run.piece_rows):
+        ends, ids = (new_nids.take(src), new_nids.take(dst)), new_eids.take(eids)
+        leaves, is_near = src < inner, members[dst - inner]
+        add_edge_hashes(ends[0][leaves], ends[1][leaves], ids[leaves], np.zeros(leaves.sum(), np.int64), sums)
+        num_out += int(leaves.sum())
+        num_far += int((leaves & ~is_near).sum())
+        num_other += int((~leaves & ~is_near).sum())
+        if near is not None:
+            halo = (dst - inner)[is_near]
+            mapped = np.lib.format.open_memmap(near, mode="r+")
+            add_edge_hashes(ends[0][is_near], ends[1][is_near], ids[is_near], halo, mapped)
+    file, number = f"part{part.part_id}/graph.dgl", part.part_id
+    if num_other:
+        what = "edges beside these of the part, of its HALO nodes, and those that begin in it"
+        yield Finding("extra edges", file, what, number, expected="0", found=f"{num_other:,}")
+    if near is not None:
+        yield from _check_near(part, run, members, near)
+    if (num_out, int(sums[0])) != expected:
+        what = "edges that begin in the part and end outside"
+        says = f"{num_out:,}" if num_out != expected[0] else "as many, but others or one of them twice"
+        found.out.append(Finding("extra edges", file, what, number, expected=f"{expected[0]:,}", found=says))
+    if num_far:
+        what = "edges that begin in the part and end outside"
+        found.unwanted.append(Finding("extra edges", file, what, number, expected="0", found=f"{num_far:,}"))
+
+
+def _members(part: Part, run: Run) -> np.ndarray:
+    """HALO nodes nearer than the last hop, whose in-edges the part has to hold: bool (HALO nodes,)."""
+    inner, graph = part.num_inner_nodes, part.graph
+    members = np.zeros(part.num_halo_nodes, bool)
+    if run.num_hops == 1:
+        return members
+    for src, _, _ in graph.edge_pieces(0, part.num_inner_edges, rows=run.piece_rows):
+        members[src[src >= inner] - inner] = True
+    for _ in range(run.num_hops - 2):
+        grown = members.copy()
+        for src, dst, _ in graph.edge_pieces(part.num_inner_edges, rows=run.piece_rows):
+            reached = src[members[dst - inner]]
+            grown[reached[reached >= inner] - inner] = True
         members = grown
-    expected = np.zeros((len(numbers), 2), np.int64)
-    for src, dst in _all_owned(parts, config.run):
-        for i, ((low, high), words) in enumerate(zip(ranges, members, strict=True)):
-            near, out, _ = _kinds(src, dst, (low, high), words)
-            expected[i] += near, out
-    counts = []
-    for i, (number, words) in enumerate(zip(numbers, members, strict=True)):
-        stored = np.zeros(3, np.int64)
-        for src, dst, owned in _new_ends(parts.part(number), config.run, owned_only=False):
-            stored += _kinds(src[~owned], dst[~owned], ranges[i], words)
-        near, out, other = stored.tolist()
-        counts.append(ExtraCounts(near, int(expected[i, 0]), out, int(expected[i, 1]), other))
-    return counts
+    return members
 
 
-def hop_groups(parts: PartitionedGraph, num_nodes: int, nbytes: int, workers: int) -> list[tuple[int, ...]]:
-    """Group the parts so that the bitmaps of a group fit, and all workers have something to do."""
-    fit = max(1, nbytes // max(1, 2 * (num_nodes // 8 + 8)))
-    size = max(1, min(fit, -(-parts.num_parts // workers)))
-    return [tuple(range(first, min(first + size, parts.num_parts))) for first in range(0, parts.num_parts, size)]
-
-
-def _kinds(src: np.ndarray, dst: np.ndarray, span: tuple[int, int], words: np.ndarray) -> tuple[int, int, int]:
-    """How many edges end in a member, how many others begin in the part and end outside, and how many do neither."""
-    low, high = span
-    inside = (dst >= low) & (dst < high)
-    near = ~inside & ((words[dst >> 6] >> (dst & 63).astype(np.uint64) & np.uint64(1)) != 0)
-    out = ~inside & ~near & (src >= low) & (src < high)
-    counted = int(near.sum()), int(out.sum())
-    return (*counted, src.size - sum(counted))
-
-
-def _all_owned(parts: PartitionedGraph, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    for part in parts.parts:
-        for src, dst, _ in _new_ends(part, run):
-            yield src, dst
-
-
-def _new_ends(part: Part, run: Run, *, owned_only: bool = True) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """New IDs of the ends of a part's edges, and whether it owns them."""
-    graph = part.graph
-    ids = graph.node_arrays["_ID"].memmap()
-    name = main_format(graph)
-    for _, src, dst, eids in edge_pieces(graph, name, (0, graph.num_edges), run.piece_rows):
-        owned = eids < part.num_inner_edges
-        if owned_only:
-            yield ids[src[owned]], ids[dst[owned]], owned[owned]
-        else:
-            yield ids[src], ids[dst], owned
+def _check_near(part: Part, run: Run, members: np.ndarray, near: str) -> Iterator[Finding]:
+    """Compare the sum of the in-edges of each member with that of its owner."""
+    in_sums, sums, new_nids = open_npy(run.in_sums_path), open_npy(near), part.graph.node_arrays["_ID"]
+    wrong, example = 0, -1
+    for first, stop in pieces(0, members.size, run.piece_rows):
+        ids = new_nids.read(part.num_inner_nodes + first, part.num_inner_nodes + stop)
+        differ = np.flatnonzero(members[first:stop] & (in_sums.take(ids) != sums.read(first, stop)))
+        if differ.size and example < 0:
+            example = part.num_inner_nodes + first + int(differ[0])
+        wrong += differ.size
+    if wrong:
+        new = int(new_nids.read(example, example + 1)[0])
+        yield Finding(
+            "extra edges", f"part{part.part_id}/graph.dgl",
+            f"in-edges of HALO nodes: those of local node {example:,}, new ID {new:,}", part.part_id, row=example,
+            expected="all that its owner has, each once", found="others", count=wrong,
+        )  # fmt: skip

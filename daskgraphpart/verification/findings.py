@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VALUES_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +81,22 @@ class Report:
     def ok(self) -> bool:
         """Whether nothing is wrong."""
         return not self.findings
+
+    def __repr__(self) -> str:
+        state = "ok" if self.ok else f"{len(self.findings)} findings, the first: {self.findings[0]}"
+        return f"<Report of verify: {state}>"
+
+
+def show_difference(expected: Sequence[object], found: Sequence[object]) -> tuple[str, str]:
+    """Show two vectors as short text, from the element on in which they first differ."""
+    pairs = enumerate(zip(expected, found, strict=False))
+    first = next((i for i, (one, other) in pairs if one != other), min(len(expected), len(found)))
+    return show_from(expected, first), show_from(found, first)
+
+
+def show_from(values: Sequence[object], first: int) -> str:
+    """Show a few values of a vector: its first ones if there are no more, else those from `first` on."""
+    first = first if len(values) > VALUES_SHOWN else 0
+    shown = ", ".join(str(value) for value in values[first : first + VALUES_SHOWN])
+    more = ", ..." if len(values) > first + VALUES_SHOWN else ""
+    return f"[..., {shown}{more}] from element {first:,} on" if first else f"[{shown}{more}]"

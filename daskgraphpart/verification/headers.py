@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
 from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.opened import Opening, opened
+from daskgraphpart.verification.opened import Run, check_parts, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.partitioned.part import Part
@@ -31,12 +30,15 @@ TRAINERS = "trainer_id"
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderConfig:
-    """The partitions, and the input with their types."""
+class PartHeaders:
+    """What the headers of a part say; what is wrong with original IDs counts only if there should be any."""
 
-    opening: Opening
-    schema: GraphSchema
-    needs_originals: bool
+    findings: list[Finding]
+    originals: list[Finding]
+    has_originals: bool
+    num_nodes: int
+    num_edges: int
+    formats: tuple[str, ...]
 
 
 def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:
@@ -64,42 +66,31 @@ def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Fi
         yield Finding("config", file, "halo_hops", expected="1 or more", found=str(config.halo_hops))
 
 
-def verify_headers(number: int, config: HeaderConfig) -> list[Finding]:
-    """Check the headers of all files of one part; a file that is damaged is one finding."""
-    parts = opened(config.opening)
-    part = parts.part(number)
-    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
-        lambda: _graph(part, f"part{number}/graph.dgl"),
-        lambda: _rows(part, "node", config),
-        lambda: _rows(part, "edge", config),
-        lambda: _originals(part, "node", config),
-        lambda: _originals(part, "edge", config),
-        lambda: _splits(part),
+def verify_headers(numbers: tuple[int, ...], run: Run) -> list[PartHeaders]:
+    """Check the headers of all files of some parts."""
+    return [_headers_of(part, run) for part in map(opened(run).part, numbers)]
+
+
+def _headers_of(part: Part, run: Run) -> PartHeaders:
+    wrong = check_parts([part.part_id], run, lambda _: _check_headers(part, run.schema))
+    originals = check_parts([part.part_id], run, lambda _: _originals(part))
+    if wrong:
+        return PartHeaders(wrong, originals, True, 0, 0, ())
+    has_originals = not originals or any(finding.found != "nothing" for finding in originals)
+    return PartHeaders(
+        [], originals, has_originals, part.graph.num_nodes, part.graph.num_edges, tuple(part.graph.formats)
     )
-    findings: list[Finding] = []
-    for check in checks:
-        try:
-            findings += check()
-        except GraphPartError as error:
-            found = Finding("files", error.file or f"part{number}", str(error).removeprefix(f"{error.file}, "), number)
-            if found not in findings:
-                findings.append(found)
-    return findings
 
 
-def has_originals(parts: PartitionedGraph) -> bool:
-    """Whether any part has original IDs of nodes or edges; those that have too few are found later."""
-    for part in parts.parts:
-        try:
-            if part.orig_nid_regions or part.orig_eid_regions:
-                return True
-        except GraphPartError:
-            return True
-    return False
+def _check_headers(part: Part, schema: GraphSchema) -> Iterator[Finding]:
+    yield from _graph(part)
+    yield from _rows(part, "node", schema.node_types)
+    yield from _rows(part, "edge", schema.edge_types)
+    yield from _splits(part)
 
 
-def _graph(part: Part, file: str) -> Iterator[Finding]:
-    graph, book, number = part.graph, part.book, part.part_id
+def _graph(part: Part) -> Iterator[Finding]:
+    graph, book, number, file = part.graph, part.book, part.part_id, f"part{part.part_id}/graph.dgl"
     if graph.num_nodes < part.num_inner_nodes or graph.num_edges < part.num_inner_edges:
         yield Finding(
             "counts", file, "nodes and edges", number,
@@ -127,55 +118,49 @@ def _graph(part: Part, file: str) -> Iterator[Finding]:
             yield Finding("formats", file, f"{name} is stored, but not among the formats that DGL may make", number)
 
 
-def _rows(part: Part, what: str, config: HeaderConfig) -> Iterator[Finding]:
-    number, book = part.part_id, part.book
-    types: Sequence[RowType] = config.schema.node_types if what == "node" else config.schema.edge_types
-    ranges = (book.node_ranges if what == "node" else book.edge_ranges)[number]
-    data = part.node_regions if what == "node" else part.edge_regions
-    file = f"part{number}/{what}_feat.dgl"
+def _rows(part: Part, kind: str, types: Sequence[RowType]) -> Iterator[Finding]:
+    number = part.part_id
+    ranges = (part.book.node_ranges if kind == "node" else part.book.edge_ranges)[number]
+    data = part.node_regions if kind == "node" else part.edge_regions
+    file = f"part{number}/{kind}_feat.dgl"
     for of_type, (start, stop) in zip(types, ranges.tolist(), strict=True):
-        found = data.get(of_type.name, {})
-        for spec in of_type.data:
-            yield from _one_feature(
-                found.get(spec.name), spec.stored_dtype, (stop - start, *spec.row_shape),
-                Finding("features", file, f"{of_type.name}/{spec.name}", number, of_type.name),
-            )  # fmt: skip
-        for name, region in found.items():
-            if name == TRAINERS and region.num_rows == stop - start:
-                continue
-            if name not in {spec.name for spec in of_type.data}:
+        found, wanted = data.get(of_type.name, {}), {spec.name: spec for spec in of_type.data}
+        for name, spec in wanted.items():
+            region, shape = found.get(name), (stop - start, *spec.row_shape)
+            if region is not None and region.num_rows == shape[0] == 0:
+                continue  # DGL's pipeline writes a placeholder of any dtype for a type that a part has nothing of
+            if region is None or (region.dtype, region.shape) != (spec.stored_dtype, shape):
+                yield Finding(
+                    "features", file, f"{of_type.name}/{name}", number, of_type.name,
+                    expected=f"{spec.stored_dtype.name} {shape}", found=_shown(region),
+                )  # fmt: skip
+        for name in found.keys() - wanted.keys():
+            if name != TRAINERS or found[name].num_rows != stop - start:
                 yield Finding("features", file, f"{of_type.name}/{name} is not in the input", number, of_type.name)
     for name in data.keys() - {of_type.name for of_type in types}:
         yield Finding("features", file, f"there is no type {name!r}", number, name)
 
 
-def _one_feature(region: Region | None, dtype: np.dtype, shape: tuple[int, ...], base: Finding) -> Iterator[Finding]:
-    if region is not None and shape[0] == 0 == region.num_rows:
-        return  # DGL's pipeline writes a placeholder of any dtype for a type that a part has nothing of
-    if region is None or (region.dtype, region.shape) != (dtype, shape):
-        found = "nothing" if region is None else f"{region.dtype.name} {region.shape}"
-        yield Finding(
-            base.check, base.file, base.what, base.part, base.kind, expected=f"{dtype.name} {shape}", found=found
-        )
+def _shown(region: Region | None) -> str:
+    return "nothing" if region is None else f"{region.dtype.name} {region.shape}"
 
 
-def _originals(part: Part, what: str, config: HeaderConfig) -> Iterator[Finding]:
-    if not config.needs_originals:
-        return
+def _originals(part: Part) -> Iterator[Finding]:
     number, book = part.part_id, part.book
-    types, ranges = (book.ntypes, book.node_ranges) if what == "node" else (book.etypes, book.edge_ranges)
-    found: Mapping[str, Region] = part.orig_nid_regions if what == "node" else part.orig_eid_regions
-    file = f"part{number}/orig_{what[0]}ids.dgl"
-    for name, (start, stop) in zip(types, ranges[number].tolist(), strict=True):
-        region = found.get(name)
-        if region is None or region.shape != (stop - start,) or region.dtype.kind not in "iu":
-            yield Finding(
-                "original IDs", file, f"original IDs of {name}", number, name,
-                expected=f"int64 ({stop - start},)",
-                found="nothing" if region is None else f"{region.dtype.name} {region.shape}",
-            )  # fmt: skip
-    for name in found.keys() - set(types):
-        yield Finding("original IDs", file, f"there is no type {name!r}", number, name)
+    for kind, types, ranges, found in (
+        ("n", book.ntypes, book.node_ranges, part.orig_nid_regions),
+        ("e", book.etypes, book.edge_ranges, part.orig_eid_regions),
+    ):
+        file = f"part{number}/orig_{kind}ids.dgl"
+        for name, (start, stop) in zip(types, ranges[number].tolist(), strict=True):
+            region = found.get(name)
+            if region is None or region.shape != (stop - start,) or region.dtype.kind not in "iu":
+                yield Finding(
+                    "original IDs", file, f"original IDs of {name}", number, name,
+                    expected=f"int64 ({stop - start},)", found=_shown(region),
+                )  # fmt: skip
+        for name in found.keys() - set(types):
+            yield Finding("original IDs", file, f"there is no type {name!r}", number, name)
 
 
 def _splits(part: Part) -> Iterator[Finding]:

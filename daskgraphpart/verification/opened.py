@@ -1,4 +1,4 @@
-"""What all passes of one run share: the partitions, opened once in each process, and the names of temporary files."""
+"""Open the partitions once in each process, and describe one run of `verify` to its tasks."""
 
 from __future__ import annotations
 
@@ -8,112 +8,135 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.errors import GraphPartError
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from daskgraphpart.storage.region import Region
+    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.paths import FilePath
 
+MAX_GROUPS = 256
+"""Units that the parts are grouped into: what the client holds does not grow with their square."""
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A partition config, opened by one run: a token tells runs apart, between which files may change."""
-
-    config_path: str
-    token: str
+NUM_WINDOWS = 256
+MIN_WINDOW = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of `verify`; the types are those of the partitions, in their order.
+    """What all tasks of one run share; `schema` is that of the input with the types of the partitions.
 
-    Parameters
-    ----------
-    opening : Opening
-        The partitions.
-    scratch : str
-        Directory for temporary files, which no other run has.
-    num_nodes, num_edges : tuple of int
-        Of each type.
-    piece_rows : int
-        Rows of a part that a task reads at one time.
+    The token tells runs apart, between which files may change. Parts have extra edges if they hold, or should hold,
+    edges that they do not own.
     """
 
-    opening: Opening
-    scratch: str
-    num_nodes: tuple[int, ...]
-    num_edges: tuple[int, ...]
+    config_path: FilePath
+    token: str
+    schema: GraphSchema
     piece_rows: int
+    num_hops: int
+    has_originals: bool = False
+    has_extra: bool = False
+    scratch: str = ""
 
     @property
-    def nid_dtype(self) -> np.dtype:
-        """Dtype of node IDs in temporary files, which may be one more than the number of nodes."""
-        return id_dtype(sum(self.num_nodes) + 1)
+    def num_nodes(self) -> tuple[int, ...]:
+        """Nodes of each type."""
+        return tuple(node_type.num_rows for node_type in self.schema.node_types)
 
     @property
-    def eid_dtype(self) -> np.dtype:
-        """Dtype of edge IDs in temporary files."""
-        return id_dtype(max(sum(self.num_edges), sum(self.num_nodes)) + 1)
+    def num_edges(self) -> tuple[int, ...]:
+        """Edges of each type."""
+        return tuple(edge_type.num_rows for edge_type in self.schema.edge_types)
 
     @property
     def first_nodes(self) -> np.ndarray:
         """First original homogeneous ID of each node type, then their number."""
-        return np.concatenate([[0], np.cumsum(self.num_nodes, dtype=np.int64)]).astype(np.int64)
+        return np.cumsum([0, *self.num_nodes], dtype=np.int64)
 
     @property
     def first_edges(self) -> np.ndarray:
         """First original homogeneous ID of each edge type, then their number."""
-        return np.concatenate([[0], np.cumsum(self.num_edges, dtype=np.int64)]).astype(np.int64)
+        return np.cumsum([0, *self.num_edges], dtype=np.int64)
 
     @property
-    def runs(self) -> str:
-        """Directory of the traced edges, which are not needed for long."""
-        return f"{self.scratch}/runs"
+    def edge_window(self) -> int:
+        """Original homogeneous edge IDs of one window."""
+        return window_size(sum(self.num_edges))
 
     @property
-    def originals(self) -> str:
-        """Original homogeneous ID of every new node ID."""
-        return f"{self.scratch}/originals.npy"
+    def original_nids_path(self) -> str:
+        """File of the original homogeneous ID of every new node ID."""
+        return f"{self.scratch}/original-nids.npy"
 
-    def places(self, ntype_id: int) -> str:
-        """One more than the new ID of every node of a type, by original ID; 0 where there is none."""
-        return f"{self.scratch}/places-{ntype_id}.npy"
+    @property
+    def seen_path(self) -> str:
+        """File of a byte for every original homogeneous node ID: whether a part has it."""
+        return f"{self.scratch}/seen.npy"
 
-    def local(self, part: int) -> str:
-        """Original homogeneous ID of every local node of a part."""
-        return f"{self.scratch}/local-{part}.npy"
+    @property
+    def in_sums_path(self) -> str:
+        """File of the sum of hashes of the in-edges of every node, by new ID; only for more than one hop."""
+        return f"{self.scratch}/in-sums.npy"
 
-    def halo(self, part: int, stripe: int) -> str:
-        """Bitmap of the HALO nodes in which edges of a stripe end."""
-        return f"{self.scratch}/halo-{part}-{stripe}.npy"
 
-    def traced(self, part: int, stripe: int, piece: int, kind: str) -> str:
-        """Edges by original IDs, grouped by block of the input."""
-        return f"{self.runs}/{kind}-{part}-{stripe}-{piece}.npy"
-
-    def new_eids(self, etype_id: int) -> str:
-        """New ID of every edge of a type, by original ID."""
-        return f"{self.scratch}/new-eids-{etype_id}.npy"
+def opened(run: Run) -> PartitionedGraph:
+    """Open the partitions; the config, which may be long, is read once in each process, and no header is kept."""
+    parts = _opened(run.config_path, run.token)
+    return PartitionedGraph(parts.path, parts.config)
 
 
 @lru_cache(maxsize=1)
-def opened(opening: Opening) -> PartitionedGraph:
-    """Return the partitions of a run: the config of a thousand parts is long."""
-    return open_partitions(opening.config_path)
+def _opened(config_path: FilePath, _token: str) -> PartitionedGraph:
+    return open_partitions(config_path)
 
 
-def read_pieces(region: Region, first: int, stop: int, rows: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Read rows ``[first, stop)`` of a region piece by piece: first row and rows."""
-    for start in range(first, stop, rows):
-        yield start, region.read(start, min(start + rows, stop))
+def window_size(num_ids: int) -> int:
+    """IDs that share one sum of hashes: where sums differ, the IDs of that window are compared one by one."""
+    return max(MIN_WINDOW, -(-num_ids // NUM_WINDOWS))
 
 
-def type_slices(ends: np.ndarray, first: int, stop: int) -> Iterator[tuple[int, int, int]]:
-    """Cut local rows ``[first, stop)`` by type, given where each type ends: type, first row and stop row."""
-    for type_id, end in enumerate(ends.tolist()):
-        begin = int(ends[type_id - 1]) if type_id else 0
-        low, high = max(first, begin), min(stop, end)
-        if low < high:
-            yield type_id, low, high
+def group_parts(num_parts: int) -> list[tuple[int, ...]]:
+    """Group consecutive parts into at most `MAX_GROUPS` units."""
+    return [tuple(group.tolist()) for group in np.array_split(np.arange(num_parts), min(num_parts, MAX_GROUPS))]
+
+
+def pieces(start: int, stop: int, rows: int) -> Iterator[tuple[int, int]]:
+    """Cut rows ``[start, stop)``."""
+    for first in range(start, stop, rows):
+        yield first, min(first + rows, stop)
+
+
+def type_pieces(ranges: np.ndarray, rows: int) -> Iterator[tuple[int, int, int]]:
+    """Cut the rows of each type of a part: type, first row of the type, stop row."""
+    for type_id, (start, stop) in enumerate(ranges.tolist()):
+        for first, last in pieces(0, stop - start, rows):
+            yield type_id, first, last
+
+
+def check_parts(numbers: Iterable[int], run: Run, check: Callable[[Part], Iterable[Finding]]) -> list[Finding]:
+    """Collect what a check finds in some parts; a damaged file is one finding."""
+    parts, findings = opened(run), list[Finding]()
+    for number in numbers:
+        try:
+            findings.extend(check(parts.part(number)))
+        except GraphPartError as error:
+            what = str(error).removeprefix(f"{error.file}, ")
+            findings.append(Finding("files", str(error.file or f"part{number}"), what, number))
+    return findings
+
+
+def typed_id(homo_id: int, firsts: np.ndarray, names: tuple[str, ...]) -> tuple[str, int]:
+    """Type and type-wise ID of an original homogeneous ID."""
+    type_id = int(np.searchsorted(firsts, homo_id, side="right")) - 1
+    return names[type_id], homo_id - int(firsts[type_id])
+
+
+def differing_windows(expected: np.ndarray, found: np.ndarray, window: int, stop: int) -> list[tuple[int, int]]:
+    """IDs ``[first, stop)`` of the windows whose sums differ."""
+    differ: Sequence[int] = np.flatnonzero(expected != found).tolist()
+    return [(i * window, min((i + 1) * window, stop)) for i in differ]

@@ -1,7 +1,7 @@
 """Compare partitions with the graph they were made from, out of core and in parallel.
 
-Nodes are compared by part, edges and rows by block of the input. The order of nodes and edges inside a (part, type)
-does not matter: ours ascends by original ID, that of DGL's tools does not.
+Parts and input are each read once, part by part and block by block, and meet in sums of hashes by original ID. The
+order of nodes and edges inside a (part, type) does not matter: ours ascends by original ID, that of DGL does not.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import uuid
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.dispatching.options import DispatchOptions
@@ -25,17 +27,19 @@ from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.storage.files import is_directory, is_file, read_file
 from daskgraphpart.storage.paths import resolve_path, to_key
 from daskgraphpart.verification.align import aligned, type_findings
-from daskgraphpart.verification.checksums import (
-    checksum_findings,
-    manifest_of,
-    option_findings,
-    require_checksums,
-    size_findings,
-)
-from daskgraphpart.verification.contents import Contents, verify_contents
+from daskgraphpart.verification.checksums import checksum_findings, require_checksums, size_findings
+from daskgraphpart.verification.contents import compare_contents
 from daskgraphpart.verification.findings import Finding, Report
-from daskgraphpart.verification.headers import HeaderConfig, config_findings, has_originals, verify_headers
-from daskgraphpart.verification.opened import Opening
+from daskgraphpart.verification.headers import config_findings, verify_headers
+from daskgraphpart.verification.manifest import (
+    count_findings,
+    entry_findings,
+    is_our_config,
+    manifest_of,
+    missing_manifest,
+    unlisted_findings,
+)
+from daskgraphpart.verification.opened import Run, group_parts
 
 if TYPE_CHECKING:
     import os
@@ -46,10 +50,15 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.storage.paths import Location
 
+PIECE_NBYTES = 192
+"""Memory that an edge of a part takes while it is checked: ends, new and original IDs, masks, windows."""
+
+MAX_PIECE_ROWS = 1 << 18
+
 NO_CHECKSUMS = "no checksums: there is no manifest that has them"
 NO_ORIGINALS = (
-    "original IDs were not saved: the partitions were compared with themselves, and with the input as sets of rows, of "
-    "nodes with their rows and degrees, and of edges with their ends"
+    "original IDs were not saved: nodes and edges were counted, parts compared with each other, and rows of features "
+    "with the input in whatever order; which node or edge of the input is which cannot be checked"
 )
 
 
@@ -83,7 +92,7 @@ def verify(
     resources : Resources, optional
         What may be used; default all processors and half of the memory.
     progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        Progress callback: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default none.
 
     Returns
     -------
@@ -145,10 +154,10 @@ def verify_checksums(
     config = _existing(out_dir, storage_options)
     name = None if is_directory(config) else _graph_name(config)
     manifest = require_checksums(manifest_of(config, name), str(out_dir))
-    findings = size_findings(manifest)
+    findings, sound = size_findings(manifest)
     with _runner(resources, progress) as runner:
-        checked = checksum_findings(manifest, runner)
-    return Report((*findings, *checked.findings), 0, 0, 0, num_files=checked.num_files)
+        wrong, num_files = checksum_findings(manifest, sound, runner)
+    return Report((*findings, *wrong), 0, 0, 0, num_files=num_files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,44 +170,59 @@ class _Verification:
     runner: Runner
 
     def run(self, *, quick: bool, sample: float, checksums: bool) -> Report:
-        notes = [] if self.manifest and self.manifest.files else [NO_CHECKSUMS]
-        findings = size_findings(self.manifest) if self.manifest else []
-        num_files = 0
-        if self.manifest and checksums:
-            checked = checksum_findings(self.manifest, self.runner, quick=quick)
-            findings += checked.findings
-            num_files = checked.num_files
-        contents, wrong = self._headers()
+        findings, notes, num_files = [], [], 0
+        if self.manifest is None and is_our_config(self.parts.path):
+            findings.append(missing_manifest(self.parts.path, self.parts.name))
+        findings += unlisted_findings(self.parts.path, self.parts.num_parts, self.manifest)
+        if self.manifest is not None and self.manifest.files is not None:
+            wrong, sound = size_findings(self.manifest)
+            findings += wrong
+            if checksums:
+                wrong, num_files = checksum_findings(self.manifest, sound, self.runner, quick=quick)
+                findings += wrong
+        else:
+            notes.append(NO_CHECKSUMS)
+        compared, wrong = self._headers()
         findings += wrong
-        if contents is None or quick or wrong:
+        if compared is None or quick:
             return Report(tuple(findings), 0, 0, 0, tuple(notes), num_files)
-        if not contents.has_originals:
+        graph, run = compared
+        if not run.has_originals:
             notes.append(NO_ORIGINALS)
-        wrong, num_rows = verify_contents(contents, self.runner, sample)
-        schema = contents.graph.schema
+        wrong, num_rows = compare_contents(graph, self.parts, self.manifest, run, self.runner, sample)
+        schema = graph.schema
         return Report((*findings, *wrong), schema.num_nodes, schema.num_edges, num_rows, tuple(notes), num_files)
 
-    def _headers(self) -> tuple[Contents | None, list[Finding]]:
-        """Compare everything but data; contents can be compared if nothing is wrong."""
-        findings = [*type_findings(self.graph, self.parts)]
+    def _headers(self) -> tuple[tuple[ChunkedGraph, Run] | None, list[Finding]]:
+        """Compare everything but data; contents can be compared if the partitions are not wrong."""
+        findings, parts, manifest = [*type_findings(self.graph, self.parts)], self.parts, self.manifest
         if findings:
             return None, findings
-        graph = aligned(self.graph, self.parts)
-        findings += config_findings(graph.schema, self.parts)
-        originals = self.manifest is not None or has_originals(self.parts)
-        opening = Opening(to_key(self.parts.path), uuid.uuid4().hex)
-        config = HeaderConfig(opening, graph.schema, originals)
-        numbers = list(range(self.parts.num_parts))
-        for found in self.runner.run(Pass("verify-headers", verify_headers, numbers, config, [1] * len(numbers))):
-            findings += found
+        graph = aligned(self.graph, parts)
+        findings += config_findings(graph.schema, parts)
+        rows = min(MAX_PIECE_ROWS, max(1024, self.runner.resources.task_memory // PIECE_NBYTES))
+        run = Run(to_key(parts.path), uuid.uuid4().hex, graph.schema, rows, parts.config.halo_hops)
+        groups = group_parts(parts.num_parts)
+        found = self.runner.run(Pass("verify-headers", verify_headers, groups, run, [len(group) for group in groups]))
+        headers = [of_part for of_group in found for of_part in of_group]
+        has_originals = manifest is not None or any(of_part.has_originals for of_part in headers)
+        for of_part in headers:
+            findings += [*of_part.findings, *(of_part.originals if has_originals else ())]
+        of_manifest = [] if manifest is None else [*entry_findings(manifest, parts.config, self.graph.schema)]
         if findings:
-            return None, findings
-        out_edges = None
-        if self.manifest is not None:
-            num_halo = [part.num_halo_nodes for part in self.parts.parts]
-            findings = option_findings(self.manifest, self.parts.config.halo_hops, num_halo)
-            out_edges = self.manifest.content.get("out_edges")
-        return Contents(graph, self.parts, opening, originals, out_edges), findings
+            return None, findings + of_manifest
+        if manifest is not None:
+            num_halo = np.array([of_part.num_nodes for of_part in headers]) - _num_owned(parts.book.node_ranges)
+            of_manifest += count_findings(manifest, num_halo.tolist(), [of_part.formats for of_part in headers])
+        extra = sum(of_part.num_edges for of_part in headers) > parts.config.num_edges
+        wanted = manifest is not None and manifest.content.get("out_edges") is True
+        has_extra = extra or wanted or run.num_hops > 1
+        return (graph, replace(run, has_originals=has_originals, has_extra=has_extra)), of_manifest
+
+
+def _num_owned(ranges: np.ndarray) -> np.ndarray:
+    counts: np.ndarray = (ranges[:, :, 1] - ranges[:, :, 0]).sum(axis=1)
+    return counts
 
 
 def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None) -> Location:
@@ -227,15 +251,15 @@ def _missing_files(config: Location) -> list[Finding]:
         manifest = manifest_of(config, None if is_directory(config) else _graph_name(config))
     except LayoutError:
         return []
-    return size_findings(manifest) if manifest else []
+    return size_findings(manifest)[0] if manifest else []
 
 
 def _graph_name(config: Location) -> str | None:
-    """Name of the graph, by which the manifest is called; None if a damaged config does not tell."""
+    """Name of the graph, after which the manifest is named; None if a damaged config does not have it."""
     try:
         name = json.loads(read_file(config).decode("utf-8")).get("graph_name")
     except EnvironmentFaultError:
-        raise  # a store that fails tells nothing of the config
+        raise  # a store that fails says nothing of the config
     except (ValueError, OSError, AttributeError):
         return None
     return name if isinstance(name, str) else None

@@ -1,7 +1,8 @@
-"""Pass `verify-rows`: every row of a block of features, bit by bit, where its node or edge is.
+"""Passes `verify-rows` and `sum-rows`: every row of every feature, bit by bit, where its node or edge is.
 
-`verify-nodes` and `verify-edges` have written the new ID of every original ID, so the order of the parts' rows does not
-matter; where it is that of the input, rows are read in one stretch.
+Rows are hashed with their original type-wise IDs; sums of the hashes, by window of these, have to be those of the
+input. Without original IDs the rows of a feature are compared as a whole, in whatever order. Bits are compared, so that
+NaNs are equal to themselves, and only to themselves.
 """
 
 from __future__ import annotations
@@ -11,110 +12,250 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.chunked.blocks import cut_rows
 from daskgraphpart.chunked.read_block import read_rows
-from daskgraphpart.kernels.compare import first_unequal
-from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.storage.region import open_npy
-from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.opened import Run, opened
+from daskgraphpart.kernels.compare import add_row_hashes
+from daskgraphpart.kernels.hashing import random_owners, stream_key
+from daskgraphpart.verification.findings import Finding, show_from
+from daskgraphpart.verification.opened import NUM_WINDOWS, Run, check_parts, opened, pieces, window_size
 
 if TYPE_CHECKING:
-    from daskgraphpart.chunked.blocks import Block
+    from collections.abc import Iterator
+
+    from daskgraphpart.chunked.blocks import Block, InputFile
+    from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import DataSpec
     from daskgraphpart.storage.region import Region
 
-BYTES_PER_SCATTERED_ROW = 64 << 10
-"""Memory that a row takes which is read through a memory map: the pages that the kernel reads around it."""
+MIN_STRETCH, NUM_STRETCHES = 64, 1024
 
 
-@dataclass(frozen=True, slots=True)
-class RowCheck:
-    """One block of one feature of the input; kind is ``"node"`` or ``"edge"``."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Feature:
+    """A feature that is compared.
+
+    Parameters
+    ----------
+    kind : str
+        ``"node"`` or ``"edge"``.
+    type_id : int
+        Number of the node or edge type.
+    type_name : str
+        Its name.
+    spec : DataSpec
+        Name, dtype and shape.
+    files : tuple of InputFile
+        Its files in the input.
+    num_rows : int
+        Rows of all parts.
+    stretches : int64 array (n, 2)
+        Original IDs ``[first, stop)`` that are compared, ascending.
+    """
 
     kind: str
     type_id: int
+    type_name: str
     spec: DataSpec
-    block: Block
+    files: tuple[InputFile, ...]
+    num_rows: int
+    stretches: np.ndarray
+
+    @property
+    def window(self) -> int:
+        """Original IDs of one window."""
+        return window_size(self.num_rows)
+
+    @property
+    def num_compared(self) -> int:
+        """Rows that are compared."""
+        return int((self.stretches[:, 1] - self.stretches[:, 0]).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class RowConfig:
-    """The run, and how many bytes of scattered rows may be mapped at one time."""
+    """The run, the features, and bytes of rows that a task reads at one time."""
 
     run: Run
-    mapped_nbytes: int
+    features: tuple[Feature, ...]
+    piece_nbytes: int
+
+    def piece_rows(self, feature: Feature) -> int:
+        """Rows of a feature that a task reads at one time."""
+        return max(1, self.piece_nbytes // max(8, feature.spec.row_nbytes))
 
 
-def sampled(block: Block, fraction: float, feature: str) -> Block:
-    """Return a stretch of a block that holds that share of its rows, somewhere in it; the same in every run."""
-    rows = max(1, min(block.num_rows, round(block.num_rows * fraction)))
-    key = stream_key(block.first_row, f"sample/{feature}")
-    offset = int(key % np.uint64(block.num_rows - rows + 1))
-    start = block.start + offset
-    return replace(
-        block, start=start, stop=start + rows, first_row=block.first_row + offset, num_rows=rows,
-        row_in_file=block.row_in_file + offset,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSums:
+    """What is wrong with the rows of some parts; sums of hashes by feature and window, uint64 (features, windows)."""
+
+    findings: list[Finding]
+    sums: np.ndarray
 
 
-def verify_rows(unit: RowCheck, config: RowConfig) -> list[Finding]:
-    """Compare one block with the rows of all parts."""
-    run, book = config.run, opened(config.run.opening).book
-    low, high = unit.block.first_row, unit.block.first_row + unit.block.num_rows
-    expected = read_rows(unit.block, unit.spec).astype(unit.spec.stored_dtype, copy=False)
-    if unit.kind == "node":
-        new = open_npy(run.places(unit.type_id)).read(low, high).astype(np.int64) - 1
-        ranges, name = book.node_ranges, book.ntypes[unit.type_id]
-    else:
-        new = open_npy(run.new_eids(unit.type_id)).read(low, high).astype(np.int64)
-        ranges, name = book.edge_ranges, book.etypes[unit.type_id]
-    owners = np.searchsorted(ranges[:, -1, 1], new, side="right")
-    findings = []
-    for number in np.unique(owners).tolist():
-        mine = np.flatnonzero(owners == number)
-        part = opened(run.opening).part(number)
-        region = (part.node_regions if unit.kind == "node" else part.edge_regions)[name][unit.spec.name]
-        rows = new[mine] - ranges[number, unit.type_id, 0]
-        found = _read(region, rows, config.mapped_nbytes)
-        wrong, count = first_unequal(_bits(found), _bits(expected[mine]))
-        if wrong >= 0:
-            what = f"{name}/{unit.spec.name}: row {rows[wrong]:,} is not input row {low + mine[wrong]:,}"
-            findings.append(
-                Finding(
-                    "features",
-                    f"part{number}/{unit.kind}_feat.dgl",
-                    what,
-                    number,
-                    name,
-                    int(rows[wrong]),
-                    _short(expected[mine[wrong]]),
-                    _short(found[wrong]),
-                    int(count),
-                )
-            )
+def sampled_stretches(num_rows: int, fraction: float, name: str) -> np.ndarray:
+    """Choose a stretch of that share out of each of a thousand ranges of rows; the same in every run."""
+    if fraction == 1 or not num_rows:
+        return np.array([[0, num_rows]])
+    size = max(MIN_STRETCH, -(-num_rows // NUM_STRETCHES))
+    starts = np.arange(0, num_rows, size)
+    lengths = np.minimum(size, num_rows - starts)
+    chosen = np.maximum(1, np.rint(lengths * fraction)).astype(np.int64)
+    draws = np.empty(starts.size, np.uint16)
+    random_owners(stream_key(0, f"sample/{name}"), 0, 1 << 16, draws)
+    starts += (lengths - chosen + 1) * draws.astype(np.int64) >> 16
+    return np.stack([starts, starts + chosen], axis=1)
+
+
+def verify_rows(numbers: tuple[int, ...], config: RowConfig) -> RowSums:
+    """Sum up the rows of some parts."""
+    sums = np.zeros((len(config.features), NUM_WINDOWS), np.uint64)
+    return RowSums(check_parts(numbers, config.run, lambda part: _sum_part(part, config, sums)), sums)
+
+
+def _sum_part(part: Part, config: RowConfig, sums: np.ndarray) -> Iterator[Finding]:
+    for feature, of_feature in zip(config.features, sums, strict=True):
+        for rows, ids, _ in _rows_of_part(part, feature, config):
+            _add(rows, ids, feature, config.run, of_feature)
+    yield from _check_splits(part, config.run)
+
+
+def _check_splits(part: Part, run: Run) -> Iterator[Finding]:
+    """Compare the lists of training, validation and test nodes with the masks of the part."""
+    for key, ids in part.split_nids.items():
+        ntype, _, mask = key.rpartition("/")
+        marks, done, wrong = part.node_regions[ntype][mask], 0, None
+        low = part.book.part_range(part.part_id, ntype)[0]
+        for first, stop in pieces(0, marks.num_rows, run.piece_rows):
+            expected = low + first + np.flatnonzero(marks.read(first, stop).reshape(stop - first, -1).any(axis=1))
+            found = ids[done : done + expected.size]
+            if not np.array_equal(found, expected):
+                differ = np.flatnonzero(found != expected[: found.size])
+                wrong = done + (int(differ[0]) if differ.size else int(found.size))
+                break
+            done += expected.size
+        if wrong is None and done != ids.size:
+            wrong = done
+        if wrong is not None:
+            what = f"{key}: entry {wrong:,} is not the next node that the mask marks"
+            yield Finding("split", f"part{part.part_id}/split_nids.dgl", what, part.part_id, ntype, wrong)
+
+
+def _rows_of_part(part: Part, feature: Feature, config: RowConfig) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+    """Read the rows of a part that are compared: rows, original IDs, first row in the part."""
+    region = _region(part, feature)
+    if region is None:
+        return
+    originals = (part.orig_nid_regions if feature.kind == "node" else part.orig_eid_regions).get(feature.type_name)
+    for first, stop in pieces(0, region.num_rows, config.piece_rows(feature)):
+        if originals is None or not config.run.has_originals:
+            yield region.read(first, stop), np.zeros(stop - first, np.int64), first
+            continue
+        ids = originals.read(first, stop).astype(np.int64, copy=False)
+        place = np.searchsorted(feature.stretches[:, 0], ids, side="right") - 1
+        chosen = np.flatnonzero((place >= 0) & (ids < feature.stretches[place, 1]))
+        for run in np.split(chosen, np.flatnonzero(np.diff(chosen) > 1) + 1):
+            if run.size:
+                low, high = int(run[0]), int(run[-1]) + 1
+                yield region.read(first + low, first + high), ids[low:high], first + low
+
+
+def _region(part: Part, feature: Feature) -> Region | None:
+    regions = part.node_regions if feature.kind == "node" else part.edge_regions
+    return regions.get(feature.type_name, {}).get(feature.spec.name)
+
+
+def _add(rows: np.ndarray, ids: np.ndarray, feature: Feature, run: Run, sums: np.ndarray) -> None:
+    bins = ids // feature.window if run.has_originals else np.zeros(ids.size, np.int64)
+    add_row_hashes(_words(rows), ids, bins, sums)
+
+
+def _words(rows: np.ndarray) -> np.ndarray:
+    """Rows as the longest unsigned words that they are made of, (rows, words)."""
+    content = np.ascontiguousarray(rows).reshape(rows.shape[0], -1).view(np.uint8)
+    size = next(size for size in (8, 4, 2, 1) if content.shape[1] % size == 0)
+    return content.view(f"<u{size}") if content.size else content
+
+
+@dataclass(frozen=True, slots=True)
+class RowBlock:
+    """A block of one feature of the input, by number of the feature."""
+
+    number: int
+    block: Block
+
+
+def row_blocks(config: RowConfig) -> list[RowBlock]:
+    """Cut the features of the input."""
+    return [
+        RowBlock(number, block)
+        for number, feature in enumerate(config.features)
+        for block in cut_rows(feature.files, config.piece_rows(feature))
+    ]
+
+
+def sum_rows(unit: RowBlock, config: RowConfig) -> np.ndarray:
+    """Task of the pass `sum-rows`: sums of a block of the input, uint64 (windows,)."""
+    feature, sums = config.features[unit.number], np.zeros(NUM_WINDOWS, np.uint64)
+    for block in _overlaps(unit.block, feature.stretches):
+        ids = np.arange(block.first_row, block.first_row + block.num_rows)
+        ids = ids if config.run.has_originals else np.zeros_like(ids)
+        _add(_read(block, feature), ids, feature, config.run, sums)
+    return sums
+
+
+def _read(block: Block, feature: Feature) -> np.ndarray:
+    return read_rows(block, feature.spec).astype(feature.spec.stored_dtype, copy=False)
+
+
+def _overlaps(block: Block, stretches: np.ndarray) -> Iterator[Block]:
+    """Cut out of a block what lies in one of the ascending ranges of rows."""
+    end = block.first_row + block.num_rows
+    low, high = np.searchsorted(stretches[:, 1], block.first_row, side="right"), np.searchsorted(stretches[:, 0], end)
+    for start, stop in stretches[low:high].tolist():
+        skipped = max(0, start - block.first_row)
+        num_rows = min(stop, end) - block.first_row - skipped
+        begin = block.start + skipped
+        yield replace(
+            block, start=begin, stop=begin + num_rows, first_row=block.first_row + skipped, num_rows=num_rows,
+            row_in_file=block.row_in_file + skipped,
+        )  # fmt: skip
+
+
+def explain_rows(unit: tuple[int, int, int], config: RowConfig) -> list[Finding]:
+    """Task of the pass `explain-rows`: compare the rows of a window of a feature one by one, by original ID."""
+    number, *window = unit
+    feature, findings = config.features[number], []
+    for low, high in pieces(window[0], window[1], config.piece_rows(feature)):
+        findings += _explain(replace(feature, stretches=np.array([[low, high]])), config)
     return findings
 
 
-def _read(region: Region, rows: np.ndarray, mapped_nbytes: int) -> np.ndarray:
-    """Read rows in any order."""
-    first, last = int(rows.min()), int(rows.max())
-    if last - first + 1 <= 2 * rows.size:
-        span = region.read(first, last + 1)
-        # nothing to pick where they are one stretch, in order
-        return span if span.shape[0] == rows.size and bool((np.diff(rows) == 1).all()) else span[rows - first]
-    found = np.empty((rows.size, *region.shape[1:]), region.dtype)
-    step = max(1, mapped_nbytes // max(BYTES_PER_SCATTERED_ROW, region.row_nbytes))
-    for start in range(0, rows.size, step):  # a new map each time: the pages of the last are given back
-        found[start : start + step] = region.memmap()[rows[start : start + step]]
-    return found
+def _explain(feature: Feature, config: RowConfig) -> list[Finding]:
+    """Compare the rows of the only stretch of a feature."""
+    low, high = feature.stretches[0].tolist()
+    expected = np.empty((high - low, *feature.spec.row_shape), feature.spec.stored_dtype)
+    for whole in cut_rows(feature.files, config.piece_rows(feature)):
+        for block in _overlaps(whole, feature.stretches):
+            expected[block.first_row - low : block.first_row - low + block.num_rows] = _read(block, feature)
+    numbers = range(opened(config.run).num_parts)
+    return check_parts(numbers, config.run, lambda part: _differences(part, feature, expected, config))
 
 
-def _bits(rows: np.ndarray) -> np.ndarray:
-    """Rows as bytes, so that NaNs compare equal to themselves, and only to themselves."""
-    return np.ascontiguousarray(rows).reshape(rows.shape[0], -1).view(np.uint8)
-
-
-def _short(row: np.ndarray) -> str:
-    """First values of a row."""
-    values = np.atleast_1d(row).reshape(-1)
-    return f"[{', '.join(str(value) for value in values[:4])}{', ...' if values.size > 4 else ''}]"
+def _differences(part: Part, feature: Feature, expected: np.ndarray, config: RowConfig) -> Iterator[Finding]:
+    first, count = None, 0
+    for rows, ids, start in _rows_of_part(part, feature, config):
+        wanted = expected[ids - feature.stretches[0, 0]]
+        wrong = np.flatnonzero((_words(rows) != _words(wanted)).any(axis=1))
+        count += wrong.size
+        if wrong.size and first is None:
+            i = int(wrong[0])
+            values = [of.reshape(-1).tolist() for of in (wanted[i], rows[i])]
+            element = int(np.argmax(_words(wanted[i : i + 1]) != _words(rows[i : i + 1]))) * len(values[0])
+            first = start + i, int(ids[i]), values, element // _words(rows[:1]).shape[1]
+    if first is not None:
+        row, original, values, element = first
+        what = f"{feature.type_name}/{feature.spec.name}: row {row:,} is not input row {original:,}"
+        yield Finding(
+            "features", f"part{part.part_id}/{feature.kind}_feat.dgl", what, part.part_id, feature.type_name, row,
+            show_from(values[0], element), show_from(values[1], element), count,
+        )  # fmt: skip

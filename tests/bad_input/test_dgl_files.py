@@ -136,7 +136,7 @@ GRAPHS = [
         ("node ID too large", in_region(GRAPH, "node", "_ID", 0, 10**6), ("in no part", "found 1000000")),
         ("node ID negative", in_region(GRAPH, "node", "_ID", 0, -1), ("in no part", "found -1")),
         ("edge ID too large", in_region(GRAPH, "edge", "_ID", 0, 10**6), ("in no part", "found 1000000")),
-        ("rows that go back", without_coo(in_region(GRAPH, "csc", "indptr", 2, 10**6)), ("rows of a matrix", "indptr")),
+        ("rows that go back", without_coo(in_region(GRAPH, "csc", "indptr", 2, 10**6)), ("row starts", "indptr")),
         ("rows that begin late", without_coo(in_region(GRAPH, "csc", "indptr", 0, 1)), ("indptr[0]",)),
         ("rows too long", without_coo(in_region(GRAPH, "csc", "indptr", -1, 0)), ()),
         ("column too large", without_coo(in_region(GRAPH, "csc", "indices", 0, 99)), ("found 99",)),
