@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.fingerprint import check_unchanged
-from daskgraphpart.dispatching.workspace import WORKSPACE_NAME, Workspace
-from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id
+from daskgraphpart.dispatching.workspace import Workspace
+from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
 from daskgraphpart.storage.faults import environment_faults
@@ -119,7 +119,7 @@ def open_job(place: Place, fingerprint: dict[str, Any], manner: Manner) -> Itera
     try:
         work, journal = _begin_or_continue(place, lock, fingerprint, manner)
     except BaseException:
-        lock.release(keep_notes=bool(lock.notes.get("workspace")))
+        lock.release(keep_notes=lock.notes.workspace is not None)
         raise
     try:
         plan, usable = _shares(manner.resources, journal.header["plan"])
@@ -139,9 +139,7 @@ def _begin_or_continue(
     place: Place, lock: DirectoryLock, fingerprint: dict[str, Any], manner: Manner
 ) -> tuple[Workspace, Journal]:
     wanted = Workspace.of(place.out, manner.resources.workspace, manner.keep_workspace)
-    # not the workspace of another output, of which this one is a copy
-    is_mine = lock.notes.get("output") == str(place.out.resolve())
-    there = Path((is_mine and lock.notes.get("workspace")) or wanted.root)
+    there = _find_workspace(place.out, lock, Path(wanted.root))
     journal, is_unfinished = _find_journal(there, manner.restart)
     if journal is not None:
         try:
@@ -154,15 +152,24 @@ def _begin_or_continue(
         logger.info("continuing the unfinished run: %d tasks are done", journal.num_finished)
         journal.begin_run()
         return wanted, journal
-    place.claim(is_unfinished or bool(lock.notes.get("workspace")))
-    if there.name.startswith(WORKSPACE_NAME):
-        shutil.rmtree(there, ignore_errors=True)
+    place.claim(is_unfinished or lock.notes.workspace is not None)
+    shutil.rmtree(there, ignore_errors=True)
     work = Workspace.create(place.out, manner.resources.workspace, manner.keep_workspace)
     resources = manner.resources
     plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
-    journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan})
-    lock.write({"workspace": work.root, "output": str(place.out.resolve())})
+    output = str(place.out.resolve())
+    journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan, "output": output})
+    lock.write(workspace=work.root, output=output)
     return work, journal
+
+
+def _find_workspace(out: Path, lock: DirectoryLock, default: Path) -> Path:
+    """Return the workspace that the lock names, if its journal says that it is of this output: else it is not ours."""
+    noted, output = lock.notes.workspace, str(out.resolve())
+    if noted is None or Path(noted) == default or lock.notes.output != output:
+        return default
+    header = read_header(noted)
+    return Path(noted) if header is not None and header.get("output") == output else default
 
 
 def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]:
@@ -229,7 +236,7 @@ def _end(work: Workspace, journal: Journal, lock: DirectoryLock) -> None:
     if not work.is_kept:
         work.remove_all_but(JOURNAL_NAME)
     with suppress(OSError):  # all is written; a disk that is full by now changes nothing
-        lock.write({"workspace": None})
+        lock.write(workspace=None)
     if not work.is_kept:
         work.remove()
     lock.release()

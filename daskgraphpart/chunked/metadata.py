@@ -1,4 +1,4 @@
-"""`metadata.json` of a chunked graph: both dialects, validated as a whole before any data is read.
+"""Read `metadata.json` of a chunked graph, in both dialects, validated as a whole before any data is read.
 
 Sources: DGL user guide 7.1, tools/distpartitioning/utils.py of DGL 0.9 to 2.5. DGL 1.0 and earlier count by chunk
 (`num_nodes_per_chunk`), later releases by type (`num_nodes_per_type`); either or both may be given.
@@ -9,29 +9,33 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import msgspec
 from upath import UPath
 
-from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, MetadataError
+from daskgraphpart.errors import InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, check_name
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file
-from daskgraphpart.storage.json_file import read_json_object, shown
+from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 from daskgraphpart.storage.paths import is_url, join_path, resolve_path, to_key
 from daskgraphpart.storage.stores import kind_of, require_bucket
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.storage.paths import AnyPath, FilePath, Location
 
 METADATA_FILE = "metadata.json"
-MOST_ROWS = 2**62
+MAX_ROWS = 2**62
+MAX_FAULTS_SHOWN = 10
 EDGE_FORMATS = ("csv", "numpy", "parquet")
 DATA_FORMATS = ("numpy", "parquet")  # DGL's tools read no features from CSV
-MOST_FAULTS = 10
+T = TypeVar("T")
+Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_ROWS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +44,28 @@ class Files:
 
     format: str
     delimiter: str
-    paths: tuple[str, ...]
+    paths: tuple[FilePath, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What `metadata.json` says.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    schema : GraphSchema
-        Types and counts; features are added when their headers have been read.
-    edges : mapping of str to Files
-        By canonical edge type.
-    node_data, edge_data : mapping of str to mapping of str to Files
-        By type and feature.
-    """
+    """What `metadata.json` says: types and counts without features, and files by type, or by type and feature."""
 
     path: str
     schema: GraphSchema
     edges: Mapping[str, Files]
     node_data: Mapping[str, Mapping[str, Files]]
     edge_data: Mapping[str, Mapping[str, Files]]
+
+
+class _Format(msgspec.Struct):
+    name: str
+    delimiter: Any = " "  # of CSV only: GSProcessing of GraphStorm writes an empty one for parquet files
+
+
+class _Entry(msgspec.Struct):
+    format: _Format
+    data: list[Annotated[str, msgspec.Meta(min_length=1)]]
 
 
 def read_metadata(path: AnyPath, *, confined: bool = False) -> Metadata:
@@ -87,189 +89,189 @@ def read_metadata(path: AnyPath, *, confined: bool = False) -> Metadata:
     if isinstance(path, UPath):
         require_bucket(path)
     file = path / METADATA_FILE if is_directory(path) else path
-    check = _Checker(str(file), file.parent.absolute(), _parse(file))
-    schema = check.schema()
-    edges = {t.name: check.files(("edges", t.name), EDGE_FORMATS, optional=t.num_edges == 0) for t in schema.edge_types}
-    node_data = check.data("node_data", schema.ntypes)
-    edge_data = check.data("edge_data", schema.etypes)
-    check.unknown_types("edges", schema.etypes)
-    check.missing_files()
-    if confined:
-        check.outside_files(file)
-    check.raise_faults()
-    return Metadata(to_key(file), schema, edges, node_data, edge_data)
-
-
-def _parse(file: Location) -> dict[str, Any]:
     if not is_file(file):
         raise InputFileNotFoundError(
             "no such file", file=str(file), hint=f"a chunked graph is a directory with a {METADATA_FILE}"
         )
-    return read_json_object(file, MetadataError)
+    content = read_json_object(file, MetadataError)
+    faults = _Faults(str(file))
+    schema = _read_schema(content, faults)
+    reader = _FilesReader(file.parent.absolute(), faults)
+    edges = reader.read_edges(content.get("edges", {}), schema)
+    node_data = reader.read_data("node_data", content.get("node_data", {}), schema.ntypes)
+    edge_data = reader.read_data("edge_data", content.get("edge_data", {}), schema.etypes)
+    reader.check_paths()
+    if confined:
+        reader.check_confined(file)
+    faults.raise_all()
+    return Metadata(to_key(file), schema, edges, node_data, edge_data)
 
 
 @dataclass
-class _Checker:
-    """Takes values out of the metadata; collects what is wrong."""
+class _Faults:
+    """Collects what is wrong with a file."""
 
     file: str
+    found: list[MetadataError] = field(default_factory=list)
+
+    def add(self, what: str, place: str, **details: Any) -> None:
+        self.found.append(MetadataError(what, place=place, **details))
+
+    def take(self, place: str, value: Any, kind: Any, what: str, expected: str | None = None) -> Any:
+        """Convert a value; None if it is not of that kind, which is noted."""
+        try:
+            return convert_json(value, kind, MetadataError, what, place=place, expected=expected)
+        except MetadataError as fault:
+            self.found.append(fault)
+            return None
+
+    @contextmanager
+    def at(self, place: str) -> Iterator[None]:
+        """Note a fault that knows no place."""
+        try:
+            yield
+        except MetadataError as fault:
+            self.add(fault.what, place, expected=fault.expected, found=fault.found, hint=fault.hint)
+
+    def raise_all(self) -> None:
+        """Raise all faults as one error."""
+        if len(self.found) == 1:
+            fault = self.found[0]
+            details = {name: getattr(fault, name) for name in ("place", "expected", "found", "hint")}
+            raise MetadataError(fault.what, file=self.file, **details)
+        if self.found:
+            listed = "".join(f"\n  {fault}" for fault in self.found[:MAX_FAULTS_SHOWN])
+            left = len(self.found) - MAX_FAULTS_SHOWN
+            more = f"\n  and {left} more" if left > 0 else ""
+            raise MetadataError(f"{len(self.found)} things are wrong:{listed}{more}", file=self.file)
+
+
+# ----------------------------------------------------------------------------------------------------- types and counts
+
+
+def _read_schema(content: dict[str, Any], faults: _Faults) -> GraphSchema:
+    """Read types and counts; nothing else can be checked if these are wrong."""
+    name = faults.take("graph_name", content.get("graph_name"), str, "no name of the graph", "a string")
+    ntypes, etypes = _read_names("node_type", content, faults), _read_names("edge_type", content, faults)
+    if not ntypes and not faults.found:
+        faults.add("no node type", "node_type", expected="at least one")
+    num_nodes, num_edges = (
+        _read_counts("nodes", ntypes, content, faults),
+        _read_counts("edges", etypes, content, faults),
+    )
+    faults.raise_all()
+    with faults.at("graph_name"):
+        check_name(name, "graph name")
+    node_types, edge_types = [], []
+    for ntype, count in zip(ntypes, num_nodes, strict=True):
+        with faults.at("node_type"):
+            node_types.append(NodeType(ntype, count))
+    for etype, count in zip(etypes, num_edges, strict=True):
+        ends = etype.split(":")
+        if len(ends) != 3:
+            faults.add("not a canonical edge type", "edge_type", expected="src:relation:dst", found=shown(etype))
+            continue
+        with faults.at("edge_type"):
+            edge_types.append(EdgeType(ends[0], ends[1], ends[2], count))
+    faults.raise_all()
+    schema = None
+    with faults.at("edge_type"):
+        schema = GraphSchema(name, tuple(node_types), tuple(edge_types))
+    faults.raise_all()
+    assert schema is not None, "otherwise there was a fault"
+    return schema
+
+
+def _read_names(key: str, content: dict[str, Any], faults: _Faults) -> list[str]:
+    names: list[str] = faults.take(key, content.get(key), list[str], "no list of types", "a list of strings") or []
+    for name in sorted({name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()):
+        faults.add(f"type {shown(name)} is given twice", key, hint="remove one")
+    return names
+
+
+def _read_counts(what: str, names: Sequence[str], content: dict[str, Any], faults: _Faults) -> list[int]:
+    """Read the number of rows of each type, from either dialect or both."""
+    by_type, by_chunk = f"num_{what}_per_type", f"num_{what}_per_chunk"
+    found = {}
+    for key, kind, of_types in ((by_type, list[Count], "counts"), (by_chunk, list[list[Count]], "lists of counts")):
+        if key not in content:
+            continue
+        expected = f"{len(names)} {of_types} of 0 or more, one for each type"
+        counts = faults.take(key, content[key], kind, "impossible count", expected)
+        if counts is None:
+            continue
+        if len(counts) != len(names):
+            faults.add("not the counts of the types", key, expected=expected, found=shown(counts))
+            continue
+        found[key] = [sum(of_type) for of_type in counts] if key == by_chunk else counts
+        if sum(found[key]) > MAX_ROWS:
+            faults.add("impossible count", key, expected=f"at most {MAX_ROWS:,}", found=sum(found[key]))
+    if by_type not in content and by_chunk not in content:
+        faults.add(f"the numbers of {what} are missing", by_type, expected=f"{by_type} or {by_chunk}")
+    if len(found) == 2 and found[by_type] != found[by_chunk]:
+        faults.add(f"disagrees with {by_chunk}", by_type, expected=found[by_chunk], found=found[by_type])
+    return next(iter(found.values()), [0] * len(names))
+
+
+# --------------------------------------------------------------------------------------------------------------- files
+
+
+@dataclass
+class _FilesReader:
+    """Reads entries of files, and remembers which paths they have."""
+
     directory: Location
-    content: dict[str, Any]
-    faults: list[GraphPartError] = field(default_factory=list)
+    faults: _Faults
     paths: list[tuple[str, FilePath]] = field(default_factory=list)
 
-    def fault(self, what: str, place: str, **details: Any) -> None:
-        self.faults.append(MetadataError(what, place=place, **details))
+    def read_edges(self, edges: Any, schema: GraphSchema) -> dict[str, Files]:
+        """Read the files of all edge types; a type without edges needs none."""
+        edges = self._by_type("edges", edges, schema.etypes)
+        return {
+            t.name: Files("csv", " ", ())
+            if t.name not in edges and not t.num_edges
+            else self._read_files(f"edges.{t.name}", edges.get(t.name), EDGE_FORMATS)
+            for t in schema.edge_types
+        }
 
-    def raise_faults(self) -> None:
-        """Raise all faults as one error."""
-        if not self.faults:
-            return
-        if len(self.faults) == 1:
-            only = self.faults[0]
-            raise MetadataError(
-                only.what, file=self.file, place=only.place, expected=only.expected, found=only.found, hint=only.hint
-            )
-        listed = "".join(f"\n  {fault}" for fault in self.faults[:MOST_FAULTS])
-        more = f"\n  and {len(self.faults) - MOST_FAULTS} more" if len(self.faults) > MOST_FAULTS else ""
-        raise MetadataError(f"{len(self.faults)} things are wrong:{listed}{more}", file=self.file)
-
-    # ------------------------------------------------------------------------------------------------- types, counts
-
-    def schema(self) -> GraphSchema:
-        """Types and counts; nothing else can be checked if these are wrong."""
-        name = self.content.get("graph_name")
-        if not isinstance(name, str):
-            self.fault("no name of the graph", "graph_name", expected="a string", found=shown(name))
-        else:
-            self._guarded("graph_name", lambda: check_name(name, "graph name"))
-        ntypes, etypes = self._names("node_type"), self._names("edge_type")
-        if not ntypes and not self.faults:
-            self.fault("no node type", "node_type", expected="at least one")
-        num_nodes = self._counts("nodes", ntypes)
-        num_edges = self._counts("edges", etypes)
-        self.raise_faults()
-        edge_types = []
-        for etype, count in zip(etypes, num_edges, strict=True):
-            ends = etype.split(":")
-            if len(ends) != 3:
-                self.fault("not a canonical edge type", "edge_type", expected="src:relation:dst", found=shown(etype))
-            else:
-                self._guarded("edge_type", lambda e=ends, c=count: edge_types.append(EdgeType(e[0], e[1], e[2], c)))
-        for ntype in ntypes:
-            self._guarded("node_type", lambda n=ntype: check_name(n, "node type"))
-        self.raise_faults()
-        node_types = tuple(NodeType(ntype, count) for ntype, count in zip(ntypes, num_nodes, strict=True))
-        schemas: list[GraphSchema] = []
-        self._guarded("edge_type", lambda: schemas.append(GraphSchema(str(name), node_types, tuple(edge_types))))
-        self.raise_faults()
-        return schemas[0]
-
-    def _guarded(self, place: str, action: Any) -> None:
-        try:
-            action()
-        except MetadataError as error:
-            self.fault(error.what, place, expected=error.expected, found=error.found, hint=error.hint)
-
-    def _names(self, key: str) -> list[str]:
-        names = self.content.get(key)
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            self.fault("no list of types", key, expected="a list of strings", found=shown(names))
-            return []
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            self.fault(f"type {name!r} is given twice", key, hint="remove one")
-        return names
-
-    def _counts(self, what: str, names: Sequence[str]) -> list[int]:
-        """Number of rows of each type, from either dialect or both."""
-        by_type, by_chunk = f"num_{what}_per_type", f"num_{what}_per_chunk"
-        found = {}
-        if by_type in self.content:
-            found[by_type] = self._count_list(by_type, self.content[by_type], len(names))
-        if by_chunk in self.content:
-            chunks = self.content[by_chunk]
-            if not isinstance(chunks, list) or len(chunks) != len(names):
-                self.fault(
-                    "one list of counts for each type is needed",
-                    by_chunk,
-                    expected=f"{len(names)} lists",
-                    found=shown(chunks),
-                )
-            else:
-                lists = [self._count_list(f"{by_chunk}[{i}]", of_type, None) for i, of_type in enumerate(chunks)]
-                found[by_chunk] = None if None in lists else [sum(of_type or []) for of_type in lists]
-        if not found:
-            self.fault(f"the numbers of {what} are missing", by_type, expected=f"{by_type} or {by_chunk}")
-        counts = [value for value in found.values() if value is not None]
-        if len(counts) == 2 and counts[0] != counts[1]:
-            self.fault(f"disagrees with {by_chunk}", by_type, expected=counts[1], found=counts[0])
-        if counts and sum(counts[0]) > MOST_ROWS:
-            self.fault("impossible count", next(iter(found)), expected=f"at most {MOST_ROWS:,}", found=sum(counts[0]))
-        return counts[0] if counts else [0] * len(names)
-
-    def _count_list(self, place: str, counts: Any, length: int | None) -> list[int] | None:
-        if not isinstance(counts, list) or (length is not None and len(counts) != length):
-            expected = "a list of counts" if length is None else f"a list of {length} counts, one for each type"
-            self.fault("not the counts of the types", place, expected=expected, found=shown(counts))
-            return None
-        for i, count in enumerate(counts):
-            if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST_ROWS:
-                self.fault(
-                    "impossible count", f"{place}[{i}]", expected="a whole number, 0 or more", found=shown(count)
-                )
-                return None
-        return counts
-
-    # --------------------------------------------------------------------------------------------------------- files
-
-    def data(self, key: str, names: Sequence[str]) -> dict[str, dict[str, Files]]:
-        """Files of the features of all node types, or of all edge types."""
-        self.unknown_types(key, names)
+    def read_data(self, key: str, data: Any, names: Sequence[str]) -> dict[str, dict[str, Files]]:
+        """Read the files of the features of all node types, or of all edge types."""
         found: dict[str, dict[str, Files]] = {name: {} for name in names}
-        for name in names:
-            features = self._mapping(key).get(name, {})
-            if not isinstance(features, dict):
-                self.fault("not a map of features", f"{key}.{name}", found=shown(features))
-                continue
-            for feature in features:
-                self._guarded(f"{key}.{name}", lambda f=feature: check_name(f, "feature name"))
-                files = found[name][feature] = self.files((key, name, feature), DATA_FORMATS, optional=False)
-                if not files.paths and not self.faults:
-                    self.fault("feature has no files", f"{key}.{name}.{feature}.data", hint="list them, or remove it")
+        for name, features in self._by_type(key, data, names).items():
+            place = f"{key}.{name}"
+            features = self.faults.take(place, features, dict[str, Any], "not a map of features", "{feature: ...}")
+            for feature, entry in (features or {}).items():
+                with self.faults.at(place):
+                    check_name(feature, "feature name")
+                files = found[name][feature] = self._read_files(f"{place}.{feature}", entry, DATA_FORMATS)
+                if not files.paths and not self.faults.found:
+                    self.faults.add("feature has no files", f"{place}.{feature}.data", hint="list them, or remove it")
         return found
 
-    def _mapping(self, key: str) -> dict[str, Any]:
-        value = self.content.get(key, {})
-        return value if isinstance(value, dict) else {}
+    def _by_type(self, key: str, entries: Any, names: Sequence[str]) -> dict[str, Any]:
+        """Entries of the types there are; others are noted."""
+        entries = self.faults.take(key, entries, dict[str, Any], "not a map", "{type: ...}") or {}
+        for name in (name for name in entries if name not in names):
+            known = ", ".join(names[:MAX_FAULTS_SHOWN]) or "none"
+            self.faults.add("unknown type", f"{key}.{name}", expected=f"one of: {known}", hint="check the spelling")
+        return {name: entry for name, entry in entries.items() if name in names}
 
-    def unknown_types(self, key: str, names: Sequence[str]) -> None:
-        """Refuse files of types that do not exist."""
-        value = self.content.get(key, {})
-        if not isinstance(value, dict):
-            self.fault("not a map", key, expected="{type: ...}", found=type(value).__name__)
-            return
-        for name in value:
-            if name not in names:
-                known = ", ".join(names[:MOST_FAULTS]) or "none"
-                self.fault("unknown type", f"{key}.{name}", expected=f"one of: {known}", hint="check the spelling")
-
-    def files(self, keys: tuple[str, ...], formats: Sequence[str], *, optional: bool) -> Files:
-        """Format and paths under a key."""
-        place, entry = ".".join(keys), self._entry(keys)
+    def _read_files(self, place: str, entry: Any, formats: Sequence[str]) -> Files:
         nothing = Files(formats[0], " ", ())
-        if entry is None and optional:
+        found: _Entry | None = self.faults.take(place, entry, _Entry, "not an entry of files")
+        if found is None:
             return nothing
-        if not isinstance(entry, dict):
-            self.fault("files are missing", place, expected='{"format": ..., "data": [...]}', found=shown(entry))
-            return nothing
-        name, delimiter = self._format(f"{place}.format", entry.get("format"), formats)
-        paths = entry.get("data")
-        if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
-            self.fault("not a list of files", f"{place}.data", expected="a list of paths", found=shown(paths))
-            return nothing
-        absolute = tuple(to_key(join_path(self.directory, path)) for path in paths)
+        name, delimiter = found.format.name, found.format.delimiter if found.format.name == "csv" else " "
+        if name not in formats:
+            hint = "DGL's tools read features from numpy and parquet only" if name == "csv" else None
+            expected = " or ".join(formats)
+            self.faults.add("unknown format", f"{place}.format.name", expected=expected, found=shown(name), hint=hint)
+        elif not _is_delimiter(delimiter):
+            expected, key = "one character between numbers", f"{place}.format.delimiter"
+            self.faults.add("bad delimiter", key, expected=expected, found=shown(delimiter))
+        absolute = tuple(to_key(join_path(self.directory, path)) for path in found.data)
         if isinstance(self.directory, UPath) and not all(is_url(path) for path in absolute):
-            self.fault(
+            self.faults.add(
                 "a path of a file system in the metadata of a graph in a store", f"{place}.data",
                 expected=f"paths relative to {self.directory}", found=next(p for p in absolute if not is_url(p)),
             )  # fmt: skip
@@ -277,45 +279,27 @@ class _Checker:
         self.paths += [(f"{place}.data", path) for path in absolute]
         return Files(name, delimiter, absolute)
 
-    def _entry(self, keys: tuple[str, ...]) -> Any:
-        value: Any = self.content
-        for key in keys:
-            value = value.get(key) if isinstance(value, dict) else None
-        return value
-
-    def _format(self, place: str, value: Any, formats: Sequence[str]) -> tuple[str, str]:
-        name = value.get("name") if isinstance(value, dict) else None
-        if not isinstance(value, dict) or not isinstance(name, str) or name not in formats:
-            hint = "DGL's tools read features from numpy and parquet only" if name == "csv" else None
-            self.fault("unknown format", f"{place}.name", expected=" or ".join(formats), found=shown(name), hint=hint)
-            return formats[0], " "
-        if name != "csv":  # GSProcessing of GraphStorm writes an empty delimiter for parquet files
-            return name, " "
-        delimiter = value.get("delimiter", " ")  # DGL's tools ignore it, and read nothing but spaces
-        single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
-        if not single or delimiter.isdigit() or delimiter in "+-.\r\n\0\"'":
-            self.fault(
-                "bad delimiter", f"{place}.delimiter", expected="one character between numbers", found=shown(delimiter)
-            )
-            return name, " "
-        return name, delimiter
-
-    def missing_files(self) -> None:
-        """Report files that are not there, or are directories."""
+    def check_paths(self) -> None:
+        """Note files that are not there, or are no regular files."""
         for place, path in self.paths:
             what = _why_not_a_file(path)
             if what:
-                self.fault(what, place, found=path, hint=f"paths are relative to {self.directory}")
+                self.faults.add(what, place, found=path, hint=f"paths are relative to {self.directory}")
 
-    def outside_files(self, metadata: Location) -> None:
-        """Report files that are not in the directory of the metadata."""
+    def check_confined(self, metadata: Location) -> None:
+        """Note files that are not in the directory of the metadata."""
         for place, path in [("", to_key(metadata)), *self.paths]:
             target = leads_outside(path, self.directory)
             if target is not None:
-                self.fault(
+                self.faults.add(
                     "leads out of the directory of the graph", place, expected=str(self.directory), found=target,
                     hint="the graph was opened as confined",
                 )  # fmt: skip
+
+
+def _is_delimiter(delimiter: Any) -> bool:
+    single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    return single and not delimiter.isdigit() and delimiter not in "+-.\r\n\0\"'"
 
 
 def _why_not_a_file(path: FilePath) -> str | None:

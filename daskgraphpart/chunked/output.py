@@ -48,7 +48,7 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
     finally:
         if is_claimed and not is_whole:
             _discard(out)
-        lock.release(keep_notes=not is_claimed and bool(lock.notes.get("workspace")))
+        lock.release(keep_notes=not is_claimed and lock.notes.workspace is not None)
         if is_new and not is_whole:
             with suppress(OSError):  # somebody put something else there
                 out.rmdir()

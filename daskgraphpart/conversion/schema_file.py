@@ -70,7 +70,13 @@ def _counts(path: str, key: str, ranges: Any) -> dict[str, int]:
         )
     borders = {
         name: convert_json(
-            of_type, tuple[int, int], MetadataError, f"{key}.{name}", file=path, expected="[start, stop]"
+            of_type,
+            tuple[int, int],
+            MetadataError,
+            "not a range",
+            file=path,
+            place=f"{key}.{name}",
+            expected="[start, stop]",
         )
         for name, of_type in ranges.items()
     }

@@ -131,10 +131,16 @@ class Journal:
                 found=first.get("version") if isinstance(first, dict) else repr(first)[:40],
                 hint=RESTART_HINT,
             )
-        entries, machine, is_done = _replay(lines[1:])
+        try:
+            job = first["job"]
+            entries, machine, is_done = _replay(lines[1:])
+        except (KeyError, IndexError, TypeError, ValueError) as fault:
+            raise ResumeError(
+                "the journal of the unfinished run is damaged", file=str(path), hint=RESTART_HINT
+            ) from fault
         if path.stat().st_size > whole:
             os.truncate(path, whole)
-        journal = cls(path, first["job"], entries, machine)
+        journal = cls(path, job, entries, machine)
         journal.is_done = is_done
         return journal
 
@@ -230,6 +236,24 @@ def _line(value: Any) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
+def _parse(body: bytes) -> Any:
+    """Parse the JSON of a line; None if it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def read_header(directory: str | Path) -> Mapping[str, Any] | None:
+    """Read what the job of a workspace is, and change nothing; None if there is no journal, or a damaged one."""
+    path = Path(directory) / JOURNAL_NAME
+    try:
+        lines, _ = _read_lines(path) if path.is_file() else ([], 0)
+        return dict(lines[0]["job"])
+    except (OSError, ResumeError, IndexError, KeyError, TypeError, ValueError):
+        return None
+
+
 def _read_lines(path: Path) -> tuple[list[Any], int]:
     """Values of all whole lines, and the bytes they take."""
     values, whole = [], 0
@@ -237,7 +261,8 @@ def _read_lines(path: Path) -> tuple[list[Any], int]:
     with attach_path_to_error(path), path.open("rb") as file:
         for line in file:
             body = line[9:-1]
-            if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(body):
+            value = _parse(body) if line.endswith(b"\n") and line[:8] == b"%08x" % zlib.crc32(body) else None
+            if value is None:
                 if whole + len(line) < size:
                     raise ResumeError(
                         "the journal of the unfinished run is damaged",
@@ -246,7 +271,7 @@ def _read_lines(path: Path) -> tuple[list[Any], int]:
                         hint=RESTART_HINT,
                     )
                 break
-            values.append(json.loads(body))
+            values.append(value)
             whole += len(line)
     return values, whole
 

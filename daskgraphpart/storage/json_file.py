@@ -7,8 +7,11 @@ and Infinity, which it takes too, are floats, and refused under their keys where
 from __future__ import annotations
 
 import json
+import re
 import reprlib
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import file_size, read_file
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from daskgraphpart.errors import GraphPartError
     from daskgraphpart.storage.paths import Location
 
+_MISSING = re.compile(r"missing required field `([^`]*)`")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 MOST_BYTES = 1 << 28
 MOST_LEVELS = 100
 
@@ -36,77 +41,103 @@ def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, A
     Raises
     ------
     GraphPartError
-        Of the type that is given, if it is not UTF-8, not JSON, repeats a key, nests more than `MOST_LEVELS` levels, or
-        has more than `MOST_BYTES` bytes.
+        Of the type that is given, if it is no regular file, or as `parse_json_object` does.
     """
     size = file_size(path)
     if size > MOST_BYTES:
         raise error(
             "too large to be read as JSON", file=str(path), expected=f"at most {MOST_BYTES:,} bytes", found=f"{size:,}"
         )
+    with attach_path_to_error(path):
+        content = read_file(path)
+    return parse_json_object(content, str(path), error)
+
+
+def parse_json_object(content: bytes, file: str, error: type[GraphPartError]) -> dict[str, Any]:
+    """Parse one JSON object, the content of a file.
+
+    Raises
+    ------
+    GraphPartError
+        Of the type that is given, if it is not UTF-8, not JSON, repeats a key, or nests more than `MOST_LEVELS` levels.
+    """
     try:
-        with attach_path_to_error(path):
-            text = read_file(path).decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as fault:
         hint = "save it as UTF-8 without a byte-order mark"
-        raise error("not UTF-8 text", file=str(path), found=str(fault), hint=hint) from fault
+        raise error("not UTF-8 text", file=file, found=str(fault), hint=hint) from fault
     if text.startswith("\ufeff"):
-        raise error("not valid JSON", file=str(path), found="a byte-order mark", hint="save it as UTF-8 without one")
+        raise error("not valid JSON", file=file, found="a byte-order mark", hint="save it as UTF-8 without one")
     try:
-        content = json.loads(text, object_pairs_hook=_unique_keys)
-        too_deep = _levels(content) > MOST_LEVELS
+        value = json.loads(text, object_pairs_hook=_unique_keys)
+        too_deep = _levels(value) > MOST_LEVELS
     except _RefusedError as fault:
-        raise error(str(fault), file=str(path), hint="keep one") from None
+        raise error(str(fault), file=file, hint="keep one") from None
     except ValueError as fault:
-        raise error("not valid JSON", file=str(path), found=str(fault)) from fault
+        raise error("not valid JSON", file=file, found=str(fault)) from fault
     except RecursionError:
         too_deep = True
     if too_deep:
         raise error(
             "not valid JSON: nested too deeply",
-            file=str(path),
+            file=file,
             expected=f"at most {MOST_LEVELS} levels",
             hint="is it the right file?",
         )
-    if not isinstance(content, dict):
-        raise error("not a JSON object", file=str(path), found=type(content).__name__)
-    return content
+    if not isinstance(value, dict):
+        raise error("not a JSON object", file=file, found=type(value).__name__)
+    return value
 
 
-def convert_json(content: Any, kind: type[T], error: type[GraphPartError], place: str = "", **details: Any) -> T:
-    """Convert a value out of JSON to a type of msgspec's: a struct, a list, a tuple.
+def convert_json(
+    content: Any,
+    kind: type[T],
+    error: type[GraphPartError],
+    what: str,
+    *,
+    file: str | None = None,
+    place: str = "",
+    expected: str | None = None,
+    hint: str | None = None,
+) -> T:
+    """Convert a value out of JSON to a type, such as a `msgspec.Struct` or ``list[int]``.
 
     Parameters
     ----------
     content : object
         As `read_json_object` gives it, or a value in it.
     kind : type
-        What it has to be; integers are not converted from strings or floats.
+        What it has to be; nothing is an integer but an integer.
     error : type of GraphPartError
         What is raised.
+    what, file, expected, hint : str
+        Of the error; without `expected` what msgspec expects is told.
     place : str
         Key of the value in the file.
-    **details
-        For the error, such as ``file``; `expected` and `found` replace msgspec's words.
 
     Raises
     ------
     GraphPartError
-        Of the type that is given, with the key of what is wrong.
+        With the key, below `place`, of what is wrong.
     """
-    import msgspec
-
     try:
         return msgspec.convert(content, kind)
-    except msgspec.ValidationError as fault:
-        what, _, path = str(fault).partition(" - at `$")
-        expected, _, found = what.removeprefix("Expected ").replace("`", "").partition(", got ")
-        found_value = shown(content) if not path else found or None
-        if not what.startswith("Expected "):  # such as: Object missing required field `name`
-            details = {"expected": what.removeprefix("Object ").replace("`", ""), **details}
-        details = {"expected": expected, "found": found_value, **details}
-        where = (place + path.rstrip("`")).removeprefix(".")
-        raise error("not what it should be", place=where or None, **details) from None
+    except (msgspec.ValidationError, UnicodeEncodeError) as fault:
+        text, _, path = str(fault).partition(" - at `$")
+        path = path.rstrip("`")
+        missing = _MISSING.search(text)
+        found = None if missing else shown(_value_at(content, path))
+        path += f".{missing[1]}" if missing else ""
+        wanted = "this key" if missing else text.removeprefix("Expected ").partition(", got ")[0].replace("`", "")
+        place = (place + path).removeprefix(".")
+        raise error(what, file=file, place=place or None, expected=expected or wanted, found=found, hint=hint) from None
+
+
+def _value_at(content: Any, path: str) -> Any:
+    """Follow a path of msgspec's, such as ``.format.name[2]``."""
+    for key, index in _STEP.findall(path):
+        content = content[int(index)] if index else content[key]
+    return content
 
 
 def shown(value: Any) -> str:

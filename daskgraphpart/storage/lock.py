@@ -1,7 +1,8 @@
-"""One writer per directory: a lock file that the system releases when its holder dies, whatever way.
+"""Let one job at a time write to a directory: a lock file that the system releases when its holder dies.
 
-The lock is `flock`'s, on Linux also across machines of a network file system. What is written into the file is for
-messages, and for whoever comes after a holder that was killed; that the file exists locks nothing.
+The lock is `flock`'s, on Linux also across machines of a network file system. Notes in the file are for messages, and
+for whoever comes after a holder that was killed; that the file exists locks nothing. A link in its place is refused.
+(`filelock` is not used: some of its releases empty the file, and with it the notes.)
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ import json
 import logging
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+import stat
+from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import OutputLockedError
+import msgspec
+
+from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, OutputLockedError
 from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.json_file import convert_json, parse_json_object
 from daskgraphpart.storage.region import write_exactly
 
 if TYPE_CHECKING:
@@ -25,43 +30,45 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOCK_NAME = ".daskgraphpart-lock"
+MAX_NBYTES = 1 << 16
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
+class LockNotes(msgspec.Struct, frozen=True):
+    """What a holder leaves: the workspace of an unfinished job, the output it is for, and who the holder was."""
+
+    workspace: str | None = None
+    output: str | None = None
+    host: str = "unknown"
+    pid: int | str = "unknown"
+
+
 class DirectoryLock:
-    """The lock of a directory, held until `release`.
-
-    Parameters
-    ----------
-    directory : Path
-        The directory; must exist.
-
-    Attributes
-    ----------
-    notes : dict
-        What earlier holders that did not come to their end have left; with `host` and `pid` of the last of them.
+    """The lock of an existing directory, held until `release`; `notes` are those of an earlier holder, if any.
 
     Raises
     ------
     OutputLockedError
         If somebody else holds it; says who.
+    OptionError
+        If the lock file is a link, or no regular file.
     """
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / LOCK_NAME
         self._fd = _lock(self.path)
-        self.notes: dict[str, Any] = {}
+        self.notes = LockNotes()
         try:
-            self.notes = _read_notes(self._fd, self.path)
-            self.write({})
+            self.notes = _read_notes(self._fd)
+            self.write(workspace=self.notes.workspace, output=self.notes.output)
         except BaseException:
-            self.release(keep_notes=bool(self.notes))
+            self.release(keep_notes=self.notes.workspace is not None)
             raise
 
-    def write(self, notes: dict[str, Any]) -> None:
-        """Add notes for whoever comes after."""
-        self.notes = {**self.notes, **notes, "host": socket.gethostname(), "pid": os.getpid()}
-        content = json.dumps(self.notes).encode() + b"\n"
+    def write(self, *, workspace: str | None, output: str | None = None) -> None:
+        """Leave notes for whoever comes after."""
+        self.notes = LockNotes(workspace, output, socket.gethostname(), os.getpid())
+        content = json.dumps(msgspec.to_builtins(self.notes)).encode() + b"\n"
         write_exactly(self._fd, memoryview(content), 0, str(self.path))
         with attach_path_to_error(self.path):
             os.ftruncate(self._fd, len(content))
@@ -79,47 +86,64 @@ class DirectoryLock:
 
 def is_unfinished(directory: Path) -> bool:
     """Tell whether a job that did not come to its end has left something in a directory."""
-    path = directory / LOCK_NAME
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+        fd = _open(directory / LOCK_NAME, os.O_RDONLY)
+    except (OSError, OptionError):
         return False
     try:
-        return bool(_read_notes(fd, path).get("workspace"))
+        return bool(_read_notes(fd).workspace)
     finally:
         os.close(fd)
+
+
+def _open(path: Path, flags: int) -> int:
+    """Open a regular file that is no link; without waiting, should it be a pipe."""
+    fd = -1
+    try:
+        fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+        is_file = stat.S_ISREG(os.fstat(fd).st_mode)
+    except OSError as fault:
+        if fault.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+            raise
+        is_file = False
+    if not is_file:
+        if fd >= 0:
+            os.close(fd)
+        raise OptionError("the lock file is a link, or no file", file=str(path), hint="see what it is, and remove it")
+    return fd
 
 
 def _lock(path: Path) -> int:
     """Open and lock the file that has this name when the lock is there: its last holder may have just removed it."""
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = _open(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(fd), path.stat()):
+                if os.path.samestat(os.fstat(fd), os.lstat(path)):
                     return fd
         except OSError as fault:
             if fault.errno in _UNSUPPORTED:
                 logger.warning("%s: no locks on this file system; nothing keeps two runs apart", path.parent)
                 return fd
-            holder = _read_notes(fd, path)
+            holder = _read_notes(fd)
             os.close(fd)
             if fault.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise
             raise OutputLockedError(
-                f"another run (pid {holder.get('pid', 'unknown')} on host {holder.get('host', 'unknown')}) "
-                "is writing here",
+                f"another run (pid {holder.pid} on host {holder.host}) is writing here",
                 file=str(path.parent),
                 hint="wait until it has ended, or give another output directory",
             ) from fault
         os.close(fd)
 
 
-def _read_notes(fd: int, path: Path) -> dict[str, Any]:
+def _read_notes(fd: int) -> LockNotes:
+    """Read notes; none if the file is empty, cut short by a kill, or of another form."""
+    content = os.pread(fd, MAX_NBYTES, 0).split(b"\n")[0]
     try:
-        with attach_path_to_error(path):
-            notes = json.loads(os.pread(fd, 1 << 16, 0).split(b"\n")[0])
-    except ValueError:  # empty, or cut short by a kill
-        return {}
-    return notes if isinstance(notes, dict) else {}
+        return convert_json(
+            parse_json_object(content, LOCK_NAME, InputFileError), LockNotes, InputFileError, "no notes"
+        )
+    except GraphPartError:
+        return LockNotes()

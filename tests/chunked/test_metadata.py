@@ -124,7 +124,7 @@ FAULTS = [
     (put("edges", E, "data", []), f"edges.{E}"),
     (put("edges", E, "data", ["missing.csv"]), "missing.csv"),
     (put("edges", E, "data", ["."]), "is a directory"),
-    (put("edges", E, "format", "csv"), f"edges.{E}.format.name"),
+    (put("edges", E, "format", "csv"), f"edges.{E}.format"),
     (put("edges", E, "format", {"name": "orc"}), "csv or numpy or parquet"),
     (put("edges", E, "format", "delimiter", "::"), f"edges.{E}.format.delimiter"),
     (put("edges", E, "format", "delimiter", "7"), "delimiter"),
@@ -137,7 +137,7 @@ FAULTS = [
     (put("node_data", "a", "x/y", {}), "x/y"),
     (put("node_data", "a", "x", "data", []), "no files"),
     (put("edge_data", "z:z:z", {}), "edge_data.z:z:z"),
-    (drop("edge_data", E, "w", "format"), f"edge_data.{E}.w.format.name"),
+    (drop("edge_data", E, "w", "format"), f"edge_data.{E}.w.format"),
 ]
 
 

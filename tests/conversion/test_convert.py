@@ -210,7 +210,7 @@ EDGES = "p000-xxx_edges.txt"
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": 5}, "eid": {}}'),
             MetadataError,
-            r"nid.a: not what it should be; expected \[start, stop\], found 5",
+            r"nid.a: not a range; expected \[start, stop\], found 5",
         ),
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": [0, 6], "b": [7, 11]}, "eid": {}}'),

@@ -1,0 +1,91 @@
+"""One writer per directory; a lock file of others is never followed, and never makes us delete what is not ours."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from bad_input.judge import write_graph
+from commands import call
+
+from daskgraphpart.errors import OptionError, OutputLockedError
+from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock, LockNotes, is_unfinished
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB = ("--num-parts", "2", "--quiet", "--method", "random", "--memory", "64MB")
+
+
+def test_a_second_holder_is_told_of_the_first(tmp_path: Path) -> None:
+    lock = DirectoryLock(tmp_path)
+    with pytest.raises(OutputLockedError, match=f"pid {os.getpid()} "):
+        DirectoryLock(tmp_path)
+    lock.release()
+    assert not (tmp_path / LOCK_NAME).exists()
+
+
+def test_notes_are_there_for_whoever_comes_after(tmp_path: Path) -> None:
+    lock = DirectoryLock(tmp_path)
+    lock.write(workspace="/work", output="/out")
+    lock.release(keep_notes=True)
+    assert is_unfinished(tmp_path)
+    found = DirectoryLock(tmp_path).notes
+    assert (found.workspace, found.output, found.pid) == ("/work", "/out", os.getpid())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        '{"workspace": 5}',
+        '{"pid": []}',
+        "[" * 100_000,
+        '{"workspace": "a", "workspace": "b"}',
+        "\xff",
+    ],
+    ids=lambda content: content[:20],
+)
+def test_what_are_no_notes_is_passed_over(content: str, tmp_path: Path) -> None:
+    (tmp_path / LOCK_NAME).write_text(content, encoding="latin-1")
+    assert not is_unfinished(tmp_path)
+    assert DirectoryLock(tmp_path).notes == LockNotes(host=os.uname().nodename, pid=os.getpid())
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "directory", "pipe"])
+def test_a_lock_that_is_no_file_is_refused(kind: str, tmp_path: Path) -> None:
+    target, path = tmp_path / "theirs", tmp_path / "out" / LOCK_NAME
+    path.parent.mkdir()
+    if kind == "link":
+        target.write_text("precious")
+    if "link" in kind:
+        path.symlink_to(target)
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    with pytest.raises(OptionError, match="the lock file is a link, or no file"):
+        DirectoryLock(path.parent)
+    assert not is_unfinished(path.parent)
+    assert target.read_text() == "precious" if kind == "link" else not target.exists()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("name", ["precious", ".daskgraphpart-work-0123456789ab"])
+def test_a_workspace_that_a_lock_names_is_not_deleted_unless_it_is_of_this_output(
+    name: str, restart: bool, tmp_path: Path
+) -> None:
+    graph, out, theirs = write_graph(tmp_path / "in"), tmp_path / "out", tmp_path / name
+    theirs.mkdir()
+    np.save(theirs / "data.npy", np.arange(3))
+    (theirs / "journal").write_text("00000000 {}\n")
+    out.mkdir()
+    (out / LOCK_NAME).write_text(json.dumps({"workspace": str(theirs), "output": str(out.resolve())}))
+    assert call("partition", graph, out, *JOB, *(("--restart",) if restart else ())) == 0
+    assert sorted(path.name for path in theirs.iterdir()) == ["data.npy", "journal"]
