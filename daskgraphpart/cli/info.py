@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
 from daskgraphpart.cli.options import CONFINED_OPTION, Command, with_options
 from daskgraphpart.cli.session import LOG_OPTIONS
-from daskgraphpart.errors import EnvironmentFaultError
-from daskgraphpart.storage.files import is_directory, list_names, read_file
+from daskgraphpart.errors import EnvironmentFaultError, LayoutError
+from daskgraphpart.storage.files import is_directory, list_names
+from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import resolve_path
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def _is_partitioned(path: Location) -> bool:
     candidates = [path / name for name in list_names(path) if name.endswith(".json")] if is_directory(path) else [path]
     for candidate in candidates:
         try:
-            content = json.loads(read_file(candidate).decode("utf-8"))
+            content = read_json_object(candidate, LayoutError)
         except EnvironmentFaultError:
             raise
-        except (OSError, ValueError):
+        except (OSError, LayoutError):
             continue
-        if isinstance(content, dict) and "part-0" in content:
+        if "part-0" in content:
             return True
     return False

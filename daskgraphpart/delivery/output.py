@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
-from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.errors import LayoutError, OutputExistsError
 from daskgraphpart.layouts.dgl import EDGE_MAP, NODE_MAP, PART_FILES
 from daskgraphpart.layouts.manifest import FORMAT as MANIFEST_FORMAT
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
+from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ def discard_output(out: Path) -> None:
 def is_config(path: Path) -> bool:
     """Whether a file is a partition config, or a manifest of ours."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError):
+        content = read_json_object(path, LayoutError)
+    except (OSError, LayoutError):
         return False
-    return isinstance(content, dict) and ("part-0" in content or content.get("format") == MANIFEST_FORMAT)
+    return "part-0" in content or content.get("format") == MANIFEST_FORMAT
 
 
 # the same for outputs of all kinds: directories here, on other machines, in stores

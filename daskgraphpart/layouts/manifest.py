@@ -5,7 +5,6 @@ Version 1 had no checksums. Partitions that DGL wrote have no manifest at all.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import GraphPartError, LayoutError
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
-from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import is_file, list_names, read_file
+from daskgraphpart.storage.files import is_file, list_names
+from daskgraphpart.storage.json_file import read_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,13 +87,12 @@ def read_manifest(path: Location) -> Manifest:
         If it is not one of ours, damaged, or of a later version.
     """
     try:
-        with attach_path_to_error(path):
-            content = json.loads(read_file(path).decode("utf-8"))
+        content = read_json_object(path, LayoutError)
     except GraphPartError:
-        raise  # of a store that fails: that tells nothing of the manifest
-    except (OSError, ValueError) as fault:
-        raise LayoutError("manifest is not readable as JSON", file=str(path), found=str(fault)) from fault
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise  # of a store that fails, too: that tells nothing of the manifest
+    except OSError as fault:
+        raise LayoutError("manifest is not readable", file=str(path), found=str(fault)) from fault
+    if content.get("format") != FORMAT:
         raise LayoutError("not a manifest of daskgraphpart", file=str(path), expected=f'"format": "{FORMAT}"')
     version = content.get("version")
     if version not in range(1, VERSION + 1):
