@@ -23,7 +23,7 @@ class IdOutOfRangeError(GraphPartError, IndexError):
     """An ID is not one of the graph's."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PartitionBook:
     """Ranges of new IDs of every part and type.
 
@@ -59,6 +59,10 @@ class PartitionBook:
     def num_parts(self) -> int:
         """Number of parts."""
         return int(self.node_ranges.shape[0])
+
+    def __repr__(self) -> str:
+        nodes, edges = (int(ranges.max(initial=0)) for ranges in (self.node_ranges, self.edge_ranges))
+        return f"<PartitionBook: {self.num_parts} parts, {nodes:,} nodes, {edges:,} edges>"
 
     def canonical_etype(self, etype: str | tuple[str, str, str]) -> str:
         """Canonical name of an edge type.

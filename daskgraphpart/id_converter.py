@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class IdConverter:
     """Converts original IDs between the heterogeneous graph and its homogeneous form.
 
@@ -38,6 +38,10 @@ class IdConverter:
     """
 
     schema: GraphSchema
+
+    def __repr__(self) -> str:
+        types = f"{len(self.schema.ntypes)} node types, {len(self.schema.etypes)} edge types"
+        return f"<IdConverter {self.schema.name}: {types}>"
 
     def ntype2id(self, ntype: str) -> int:
         """Number of a node type."""

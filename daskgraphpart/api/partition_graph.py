@@ -20,7 +20,7 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.graph import open_partitions
-from daskgraphpart.partitioned.mappings import load_mappings
+from daskgraphpart.partitioned.load import load_mappings
 from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.describe import describe

@@ -14,6 +14,8 @@ import numpy as np
 from daskgraphpart.book import IdOutOfRangeError, PartitionBook, as_ids, canonical_tuple, check_ids, like
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.part import Part
+from daskgraphpart.partitioned.range_book import part_metadata
+from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BasicPartitionBook:
     """Owners of nodes and edges that kept their IDs, seen from one part, as DGL 0.9's `BasicPartitionBook`.
 
@@ -65,14 +67,8 @@ class BasicPartitionBook:
 
     def metadata(self) -> list[dict[str, int]]:
         """For each part `machine_id`, `num_nodes` and `num_edges`, the numbers of what it owns."""
-        counts = [
-            np.bincount(region.memmap(), minlength=self.num_parts).tolist()
-            for region in (self.node_owners, self.edge_owners)
-        ]
-        return [
-            {"machine_id": part, "num_nodes": nodes, "num_edges": edges}
-            for part, (nodes, edges) in enumerate(zip(*counts, strict=True))
-        ]
+        owners = (self.node_owners, self.edge_owners)
+        return part_metadata(*(np.bincount(region.memmap(), minlength=self.num_parts) for region in owners))
 
     @property
     def ntypes(self) -> list[str]:
@@ -108,6 +104,10 @@ class BasicPartitionBook:
         """Local IDs of edges that this part holds."""
         return self._local(self._local_edges, eids, partid, "edge")
 
+    def __repr__(self) -> str:
+        nodes, edges = self.node_owners.num_rows, self.edge_owners.num_rows
+        return f"<BasicPartitionBook of part {self.partid}: {self.num_parts} parts, {nodes:,} nodes, {edges:,} edges>"
+
     @cached_property
     def _local_nodes(self) -> tuple[np.ndarray, np.ndarray]:
         return _sorted(self.graph.node_arrays["_ID"])
@@ -117,8 +117,6 @@ class BasicPartitionBook:
         return _sorted(self.graph.edge_arrays["_ID"])
 
     def _owned(self, region: Region, partid: int) -> Any:
-        from daskgraphpart.partitioned.torch_arrays import torch_module
-
         if not 0 <= partid < self.num_parts:
             raise IdOutOfRangeError("no such part", expected=f"0 to {self.num_parts - 1}", found=partid)
         return torch_module().from_numpy(np.flatnonzero(np.asarray(region.memmap()) == partid))
@@ -135,20 +133,7 @@ class BasicPartitionBook:
 
 
 def open_kept_ids(config: KeptIdsConfig, directory: Location, part_id: int) -> tuple[Part, BasicPartitionBook, str]:
-    """Open one part of a layout in which IDs were kept.
-
-    Returns
-    -------
-    tuple
-        The part, the partition book, the name of the graph.
-
-    Raises
-    ------
-    LayoutError
-        If the maps do not hold owners.
-    IdOutOfRangeError
-        If there is no such part.
-    """
+    """Open one part of a layout in which IDs were kept: the part, its book, and the name of the graph."""
     if not 0 <= part_id < config.num_parts:
         raise IdOutOfRangeError("no such part", expected=f"0 to {config.num_parts - 1}", found=part_id)
     owners = [open_npy(path) for path in (config.node_map, config.edge_map)]
@@ -159,17 +144,10 @@ def open_kept_ids(config: KeptIdsConfig, directory: Location, part_id: int) -> t
     etype = config.etype if config.etype.count(":") == 2 else f"{config.ntype}:{config.etype}:{config.ntype}"
     nothing = np.zeros((config.num_parts, 1, 2), np.int64)
     files = config.parts[part_id]
-    part = Part(
-        part_id,
-        PartitionBook((config.ntype,), (etype,), nothing, nothing),
-        directory / files.part_graph,
-        directory / files.node_feats,
-        directory / files.edge_feats,
-        tuple,
-    )
-    book = BasicPartitionBook(
-        part_id, config.num_parts, config.ntype, etype, node_owners=owners[0], edge_owners=owners[1], graph=part.graph
-    )
+    ranges = PartitionBook((config.ntype,), (etype,), nothing, nothing)
+    graph, node_feats, edge_feats = (directory / n for n in (files.part_graph, files.node_feats, files.edge_feats))
+    part = Part(part_id, ranges, graph, node_feats, edge_feats, tuple)
+    book = BasicPartitionBook(part_id, config.num_parts, config.ntype, etype, owners[0], owners[1], part.graph)
     return part, book, config.graph_name
 
 

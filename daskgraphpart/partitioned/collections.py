@@ -1,4 +1,4 @@
-"""Lazy dask views of partitions: arrays over memory-mapped regions, frames of edges."""
+"""Show partitions as lazy dask collections: arrays over regions of files, frames of edges."""
 
 from __future__ import annotations
 
@@ -32,30 +32,32 @@ EDGES_PER_PARTITION = 2 << 20
 
 def joined_array(regions: Sequence[Region]) -> da.Array:
     """Dask array over the rows of several regions, one after another, in chunks of at most 64 MiB (remote: 16)."""
-    if all(isinstance(region.path, UPath) for region in regions) and any(region.nbytes for region in regions):
-        return _remote_array([region for region in regions if region.nbytes])
-    pieces = []
-    for region in regions:
-        at_once = max(1, BYTES_PER_CHUNK // max(1, region.row_nbytes))
-        for start in range(0, region.num_rows, at_once):
-            stop = min(start + at_once, region.num_rows)
-            # the rows stay a memory map: taking a few of them reads no others
-            read = dask.delayed(_map_rows, pure=True)(region, start, stop)
-            pieces.append(da.from_delayed(read, shape=(stop - start, *region.shape[1:]), dtype=region.dtype))
-    if not pieces:
-        return da.zeros((0, *regions[0].shape[1:]), dtype=regions[0].dtype)
-    return da.concatenate(pieces, axis=0)
-
-
-def _remote_array(regions: Sequence[Region]) -> da.Array:
-    """Dask array over remote rows, of which dask lets the rows themselves take slices; other indices read chunks."""
-    at_once = max(1, BYTES_PER_REMOTE_CHUNK // regions[0].row_nbytes)
+    rows = _JoinedRows(regions)
     counts: list[int] = []
     for region in regions:
-        whole, rest = divmod(region.num_rows, at_once)
-        counts += [at_once] * whole + [rest] * bool(rest)
-    rows = _Opaque(StoredRows("rows", regions))
-    return da.from_array(rows, chunks=(tuple(counts), *regions[0].shape[1:]), inline_array=True)
+        chunk_nbytes = BYTES_PER_REMOTE_CHUNK if isinstance(region.path, UPath) else BYTES_PER_CHUNK
+        whole, rest = divmod(region.num_rows, max(1, chunk_nbytes // max(1, region.row_nbytes)))
+        counts += [max(1, chunk_nbytes // max(1, region.row_nbytes))] * whole + [rest] * bool(rest)
+    return da.from_array(rows, chunks=(tuple(counts) or (0,), *rows.shape[1:]), inline_array=True)
+
+
+class _JoinedRows:
+    """Rows of several regions, of which dask takes slices; those of local files are memory maps."""
+
+    def __init__(self, regions: Sequence[Region]) -> None:
+        self.stored = StoredRows("rows", regions)
+        self.shape, self.dtype, self.ndim = self.stored.shape, self.stored.dtype, len(self.stored.shape)
+
+    def __dask_tokenize__(self) -> list[tuple[str, int, str, tuple[int, ...]]]:
+        return [(str(of.path), of.offset, of.dtype.str, of.shape) for of in self.stored.regions]
+
+    def __getitem__(self, where: Any) -> np.ndarray:
+        """Index the first axis, and what comes of it the others."""
+        first, *rest = where if isinstance(where, tuple) else (where,)
+        if not isinstance(first, slice):
+            rows: np.ndarray = self.stored[first]
+            return rows[(slice(None),) * np.ndim(first) + tuple(rest)]
+        return self.stored.view(first)[(slice(None), *rest)]
 
 
 def in_original_order(rows: Any, order: OriginalOrder) -> da.Array:
@@ -100,23 +102,16 @@ class _Opaque:
     """Rows that dask neither copies nor looks into."""
 
     def __init__(self, rows: Any) -> None:
-        self.rows, self.shape, self.dtype, self.ndim = rows, rows.shape, rows.dtype, len(rows.shape)
+        self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
 
     def __getitem__(self, where: Any) -> np.ndarray:
-        """Index the first axis, and what comes of it the others."""
-        first, *rest = where if isinstance(where, tuple) else (where,)
-        taken: np.ndarray = self.rows[first]
-        return taken[(slice(None),) * (1 if isinstance(first, slice) else np.ndim(first)) + tuple(rest)]
+        taken: np.ndarray = self.rows[where]
+        return taken
 
 
 def _take(rows: Any, region: Region, where: tuple[int, int], low: int) -> np.ndarray:
     taken: np.ndarray = rows[region.read(*where) - low]
     return taken
-
-
-def _map_rows(region: Region, start: int, stop: int) -> np.ndarray:
-    rows: np.ndarray = region.memmap()[start:stop]
-    return rows
 
 
 def part_edge_frame(graph: GraphFile, book: PartitionBook, maps: Maps | None = None) -> Any:
@@ -138,11 +133,10 @@ def typed_edge_frame(
     maps: tuple[StoredRows, StoredRows, StoredRows] | None = None,
 ) -> Any:
     """Dask DataFrame of all edges of a type, in the order of new edge IDs; see `EdgeView.frame`."""
-    type_id = book.etypes.index(etype)
-    reads = []
+    ranges, reads, before = book.edge_ranges[:, book.etypes.index(etype)], [], 0
     for part_id, graph in enumerate(graphs):
-        low, high = (book.edge_ranges[part_id, type_id] - book.edge_ranges[part_id, 0, 0]).tolist()
-        eids = book.part_range(part_id, etype)[0] - low
+        low, high = (ranges[part_id] - book.edge_ranges[part_id, 0, 0]).tolist()
+        eids, before = before - low, before + high - low
         reads += [
             partial(_typed_edges, graph, book, maps, (start, min(start + EDGES_PER_PARTITION, high)), eids)
             for start in range(low, high, EDGES_PER_PARTITION)

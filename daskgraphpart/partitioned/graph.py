@@ -1,4 +1,4 @@
-"""The noun `PartitionedGraph`: partitions on disk, opened without reading data."""
+"""Open partitions on disk without reading data."""
 
 from __future__ import annotations
 
@@ -220,7 +220,8 @@ class PartitionedGraph:
         OptionError
             If the number of rows is not that of the type.
         """
-        return self._reorder(kind, rows, out, resources, (overwrite, progress), to_original=True)
+        how: Any = {"resources": resources, "overwrite": overwrite, "progress": progress}
+        return self._reorder(kind, rows, out, to_original=True, **how)
 
     def from_original(
         self,
@@ -233,7 +234,8 @@ class PartitionedGraph:
         progress: Progress | None = None,
     ) -> Any:
         """Bring rows from the order of the input graph into that of new IDs; parameters as in `to_original`."""
-        return self._reorder(kind, rows, out, resources, (overwrite, progress), to_original=False)
+        how: Any = {"resources": resources, "overwrite": overwrite, "progress": progress}
+        return self._reorder(kind, rows, out, to_original=False, **how)
 
     def report(
         self,
@@ -270,23 +272,11 @@ class PartitionedGraph:
 
         return report_parts(self.config, self.parts, labels=labels, resources=resources, progress=progress)
 
-    def _reorder(
-        self,
-        kind: str | tuple[str, str, str],
-        rows: Any,
-        out: str | os.PathLike[str] | None,
-        resources: Resources | None,
-        how: tuple[bool, Progress | None],
-        *,
-        to_original: bool,
-    ) -> Any:
+    def _reorder(self, kind: str | tuple[str, str, str], rows: Any, out: AnyPath | None, **how: Any) -> Any:
         from daskgraphpart.partitioned.reorder import reorder
 
-        if kind not in self.ntypes:
-            kind = self.book.canonical_etype(kind)
-        view: NodeView | EdgeView = self.nodes[kind] if kind in self.ntypes else self.edges[kind]
-        target = None if out is None else require_local(out, "the output")
-        return reorder(rows, view.original_ids, target, resources, how, to_original=to_original)
+        view = self.nodes[kind] if kind in self.ntypes else self.edges[kind]  # type: ignore[index]
+        return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
 
     def _arrays(self, what: str, types: tuple[str, ...], regions_of: Callable[[Part], Regions]) -> Data:
         from daskgraphpart.partitioned.collections import joined_array

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl_config import find_config, read_kept_ids_config
 from daskgraphpart.partitioned.basic_book import BasicPartitionBook, open_kept_ids
@@ -22,6 +23,7 @@ from daskgraphpart.partitioned.torch_arrays import read_tensor, torch_module
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+    from pathlib import Path
 
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.partitioned.part import Part
@@ -222,6 +224,20 @@ def load_partition_book(
     _, book, name = _opened(part_config, part_id, storage_options)
     ntypes, etypes = enumerate(book.ntypes), enumerate(book.canonical_etypes)
     return book, name, {ntype: i for i, ntype in ntypes}, {etype: i for i, etype in etypes}
+
+
+def load_mappings(config_path: Path) -> tuple[Any, Any]:
+    """Load the original IDs of all nodes and edges by new ID, as DGL's `return_mapping` has them.
+
+    Of a homogeneous graph these are two int64 tensors, otherwise two dictionaries, by node type and by canonical edge
+    type (a tuple).
+    """
+    torch, graph = torch_module(), open_partitions(config_path)
+    nids = {ntype: torch.from_numpy(graph.nodes[ntype].original_ids[:]) for ntype in graph.ntypes}
+    eids = {canonical_tuple(etype): torch.from_numpy(graph.edges[etype].original_ids[:]) for etype in graph.etypes}
+    if len(nids) == len(eids) == 1:
+        return next(iter(nids.values())), next(iter(eids.values()))
+    return nids, eids
 
 
 def _opened(

@@ -1,4 +1,4 @@
-"""The map between new and original IDs of one type, block by block of original IDs.
+"""Map new to original IDs of one type, block by block of original IDs.
 
 Inside a part original IDs usually ascend (we write them so): then the rows of a block of original IDs are one run of
 every part. Where they do not (DGL's own tools leave them in any order) the inverse of the map is written to a file.
@@ -17,30 +17,22 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.storage.region import create_mapped_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
-IDS_AT_ONCE = 1 << 20
+IDS_PER_READ = 1 << 20
 BLOCK_NBYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OriginalOrder:
-    """The map of one type.
+    """The map of one type, whose original IDs by new ID are `originals`, part by part.
 
-    Parameters
-    ----------
-    originals : tuple of Region
-        Original IDs of each part, by new ID.
-    block_rows : int
-        Original IDs in a block.
-    bounds : int64 array (parts, blocks + 1)
-        Rows of each part whose original IDs are below each block's first; of no use if there is an inverse.
-    inverse : Region or None
-        New IDs by original ID; None if original IDs ascend within every part.
+    `bounds`, int64 (parts, blocks + 1), are the rows of each part whose original IDs are below each block's first; of
+    no use if there is an `inverse`, the new IDs by original ID, which there is unless original IDs ascend in all parts.
     """
 
     originals: tuple[Region, ...]
@@ -58,22 +50,14 @@ class OriginalOrder:
         """Number of blocks."""
         return -(-self.num_rows // self.block_rows)
 
-    @property
-    def firsts(self) -> list[int]:
-        """First new ID of each part."""
-        return list(accumulate((region.num_rows for region in self.originals[:-1]), initial=0))
-
     def block(self, number: int) -> tuple[int, int]:
         """Original IDs of a block, half-open."""
         return number * self.block_rows, min((number + 1) * self.block_rows, self.num_rows)
 
     def runs(self, number: int) -> list[tuple[int, int]]:
         """New IDs of a block as half-open runs, one of each part that has any; only if parts ascend."""
-        found = []
-        for first, (low, high) in zip(self.firsts, self.bounds[:, number : number + 2].tolist(), strict=True):
-            if low < high:
-                found.append((first + low, first + high))
-        return found
+        firsts, rows = self._first_ids(), self.bounds[:, number : number + 2].tolist()
+        return [(first + low, first + high) for first, (low, high) in zip(firsts, rows, strict=True) if low < high]
 
     def new_ids(self, number: int) -> np.ndarray:
         """New IDs of a block, ascending."""
@@ -83,13 +67,11 @@ class OriginalOrder:
 
     def slots(self, number: int) -> np.ndarray:
         """Place in the block of each of its new IDs, in the order of the new IDs."""
-        start, _ = self.block(number)
+        start, stop = self.block(number)
         if self.inverse is not None:
-            return np.argsort(self.inverse.read(*self.block(number)))
-        pieces = [
-            region.read(low, high)
-            for region, (low, high) in zip(self.originals, self.bounds[:, number : number + 2].tolist(), strict=True)
-        ]
+            return np.argsort(self.inverse.read(start, stop))
+        rows = self.bounds[:, number : number + 2].tolist()
+        pieces = [region.read(*low_high) for region, low_high in zip(self.originals, rows, strict=True)]
         slots: np.ndarray = np.concatenate(pieces) - start
         return slots
 
@@ -109,28 +91,20 @@ class OriginalOrder:
         """Write the rows of a block, in original order, where they belong in new order."""
         rows = rows[self.slots(number)]
         if self.inverse is not None:
-            target = np.memmap(out.path, out.dtype, "r+", out.offset, out.shape)
-            target[self.new_ids(number)] = rows
+            _mapped(out)[self.new_ids(number)] = rows
             return
         done = 0
         for low, high in self.runs(number):
             out.write(rows[done : done + high - low], low)
             done += high - low
 
+    def _first_ids(self) -> Iterator[int]:
+        """First new ID of each part."""
+        return accumulate((region.num_rows for region in self.originals[:-1]), initial=0)
+
 
 def open_order(originals: Sequence[Region], row_nbytes: int, scratch: Path, runner: Runner) -> OriginalOrder:
-    """Look at a map; if a part does not ascend, write the inverse to `scratch`.
-
-    Parameters
-    ----------
-    originals : sequence of Region
-        Original IDs of each part, by new ID.
-    row_nbytes : int
-        Bytes of a row, which determine how many make a block.
-    scratch : Path
-        Directory for the inverse.
-    runner : Runner
-        Runs the passes.
+    """Look at a map; if a part does not ascend, write the inverse to the directory `scratch`.
 
     Raises
     ------
@@ -139,23 +113,23 @@ def open_order(originals: Sequence[Region], row_nbytes: int, scratch: Path, runn
     """
     num_rows = sum(region.num_rows for region in originals)
     block_rows = max(1, BLOCK_NBYTES // max(8, row_nbytes))
+    starts = np.minimum(np.arange(-(-num_rows // block_rows) + 1) * block_rows, num_rows)
     sizes = [region.nbytes for region in originals]
-    scanned = runner.run(Pass("find-runs", _find_runs, originals, (num_rows, block_rows), sizes))
+    scanned = runner.run(Pass("find-runs", _find_runs, originals, starts, sizes))
     bounds = np.stack(scanned) if scanned else np.zeros((0, 1), np.int64)
     ascending = (bounds[:, -1] == [region.num_rows for region in originals]).all()
     # ascending within the parts and every block full: then each ID is there once
-    full = (np.diff(bounds.sum(axis=0)) == np.diff(_starts(num_rows, block_rows))).all()
-    if ascending and full:
+    if ascending and (np.diff(bounds.sum(axis=0)) == np.diff(starts)).all():
         return OriginalOrder(tuple(originals), block_rows, bounds, None)
     inverse = create_mapped_npy(scratch / "inverse.npy", np.int64, (num_rows,))
-    inverse_map = np.memmap(inverse.path, inverse.dtype, "r+", inverse.offset, inverse.shape)
-    for start in range(0, num_rows, IDS_AT_ONCE):
-        inverse_map[start : start + IDS_AT_ONCE] = -1
-    firsts = accumulate((region.num_rows for region in originals[:-1]), initial=0)
-    units = list(zip(originals, firsts, strict=True))
+    order = OriginalOrder(tuple(originals), block_rows, bounds, inverse)
+    inverse_map = _mapped(inverse)
+    for start in range(0, num_rows, IDS_PER_READ):
+        inverse_map[start : start + IDS_PER_READ] = -1
+    units = list(zip(originals, order._first_ids(), strict=True))
     runner.run(Pass("invert-map", _invert, units, inverse, sizes))
-    for start in range(0, num_rows, IDS_AT_ONCE):
-        missing = np.flatnonzero(inverse_map[start : start + IDS_AT_ONCE] < 0)
+    for start in range(0, num_rows, IDS_PER_READ):
+        missing = np.flatnonzero(inverse_map[start : start + IDS_PER_READ] < 0)
         if missing.size:
             raise LayoutError(
                 "the original IDs are not those of the graph, each once",
@@ -163,21 +137,14 @@ def open_order(originals: Sequence[Region], row_nbytes: int, scratch: Path, runn
                 found=f"no node or edge {start + int(missing[0]):,}",
                 hint="make the partitions again",
             )
-    return OriginalOrder(tuple(originals), block_rows, bounds, inverse)
+    return order
 
 
-def _starts(num_rows: int, block_rows: int) -> np.ndarray:
-    """First IDs of all blocks, then the end."""
-    return np.minimum(np.arange(-(-num_rows // block_rows) + 1) * block_rows, num_rows)
-
-
-def _find_runs(region: Region, sizes: tuple[int, int]) -> np.ndarray:
+def _find_runs(region: Region, starts: np.ndarray) -> np.ndarray:
     """Rows below the start of each block; fewer than there are at the end, if IDs do not ascend."""
-    num_rows, block_rows = sizes
-    starts = _starts(num_rows, block_rows)
     bounds, last = np.zeros(len(starts), np.int64), -1
-    for start in range(0, region.num_rows, IDS_AT_ONCE):
-        ids = region.read(start, min(start + IDS_AT_ONCE, region.num_rows))
+    for start in range(0, region.num_rows, IDS_PER_READ):
+        ids = region.read(start, min(start + IDS_PER_READ, region.num_rows))
         if ids[0] <= last or (ids[1:] <= ids[:-1]).any():
             return np.full(len(starts), -1)
         bounds += np.searchsorted(ids, starts)
@@ -187,16 +154,21 @@ def _find_runs(region: Region, sizes: tuple[int, int]) -> np.ndarray:
 
 def _invert(unit: tuple[Region, int], inverse: Region) -> None:
     region, first = unit
-    target = np.memmap(inverse.path, inverse.dtype, "r+", inverse.offset, inverse.shape)
-    for start in range(0, region.num_rows, IDS_AT_ONCE):
-        ids = region.read(start, min(start + IDS_AT_ONCE, region.num_rows))
+    target = _mapped(inverse)
+    for start in range(0, region.num_rows, IDS_PER_READ):
+        ids = region.read(start, min(start + IDS_PER_READ, region.num_rows))
         if ids.min() < 0 or ids.max() >= inverse.num_rows:
-            bad = start + int(np.flatnonzero((ids < 0) | (ids >= inverse.num_rows))[0])
+            bad = int(np.flatnonzero((ids < 0) | (ids >= inverse.num_rows))[0])
             raise LayoutError(
                 "original ID out of range",
                 file=region.path,
-                place=f"row {bad:,}",
+                place=f"row {start + bad:,}",
                 expected=f"[0, {inverse.num_rows:,})",
-                found=int(ids[bad - start]),
+                found=int(ids[bad]),
             )
         target[ids] = np.arange(first + start, first + start + len(ids))
+
+
+def _mapped(region: Region) -> np.ndarray:
+    """Map a region of a local file for writing."""
+    return np.memmap(str(region.path), region.dtype, "r+", region.offset, region.shape)

@@ -1,24 +1,23 @@
-"""The noun `Part`: one part of a partitioned graph, opened without reading data."""
+"""Open one part of a partitioned graph without reading its data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from upath import UPath
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
-from daskgraphpart.partitioned.stored_rows import StoredRows, original_ids
+from daskgraphpart.partitioned.stored_rows import original_ids
 from daskgraphpart.storage.files import file_sizes_in, is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import numpy as np
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 Data = Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """One part of a partitioned graph.
 
-    Parameters
+    Attributes
     ----------
     part_id : int
         Its number.
@@ -49,7 +48,15 @@ class Part:
     graph_path: Location
     node_feats_path: Location
     edge_feats_path: Location
-    siblings: Callable[[], Sequence[Part]] = field(repr=False)
+    siblings: Callable[[], Sequence[Part]]
+
+    def __repr__(self) -> str:
+        return f"<Part {self.part_id} of {self.book.num_parts}: {self.directory}>"
+
+    @property
+    def directory(self) -> Location:
+        """Directory of its files."""
+        return self.graph_path.parent
 
     @cached_property
     def graph(self) -> GraphFile:
@@ -62,30 +69,24 @@ class Part:
     @cached_property
     def node_regions(self) -> Mapping[str, Mapping[str, Region]]:
         """Regions of node features, by type and name."""
-        regions = _by_type(read_tensor_file(self.node_feats_path), self.book.ntypes)
-        self._check_rows(regions, self.book.ntypes, self.book.node_ranges)
-        return regions
+        return self._features(self.node_feats_path, self.book.ntypes, self.book.node_ranges)
 
     @cached_property
     def edge_regions(self) -> Mapping[str, Mapping[str, Region]]:
         """Regions of edge features, by type and name."""
-        regions = _by_type(read_tensor_file(self.edge_feats_path), self.book.etypes)
-        self._check_rows(regions, self.book.etypes, self.book.edge_ranges)
-        return regions
+        return self._features(self.edge_feats_path, self.book.etypes, self.book.edge_ranges)
 
     @cached_property
     def orig_nid_regions(self) -> Mapping[str, Region]:
         """Regions of original node IDs, by type; empty where they were not saved."""
-        regions = self._beside("orig_nids.dgl")
-        self._check_rows({kind: {"": ids} for kind, ids in regions.items()}, self.book.ntypes, self.book.node_ranges)
-        return regions or self._inside(self.graph.node_arrays, self.book.node_ranges, self.book.ntypes)
+        found = self._original_ids("orig_nids.dgl", self.book.ntypes, self.book.node_ranges)
+        return found or self._inside(self.graph.node_arrays, self.book.ntypes, self.book.node_ranges)
 
     @cached_property
     def orig_eid_regions(self) -> Mapping[str, Region]:
         """Regions of original edge IDs, by type; empty where they were not saved."""
-        regions = self._beside("orig_eids.dgl")
-        self._check_rows({kind: {"": ids} for kind, ids in regions.items()}, self.book.etypes, self.book.edge_ranges)
-        return regions or self._inside(self.graph.edge_arrays, self.book.edge_ranges, self.book.etypes)
+        found = self._original_ids("orig_eids.dgl", self.book.etypes, self.book.edge_ranges)
+        return found or self._inside(self.graph.edge_arrays, self.book.etypes, self.book.edge_ranges)
 
     @cached_property
     def split_nids(self) -> Mapping[str, np.ndarray]:
@@ -96,8 +97,7 @@ class Part:
     @property
     def num_inner_nodes(self) -> int:
         """Nodes the part owns."""
-        ranges = self.book.node_ranges[self.part_id]
-        return int((ranges[:, 1] - ranges[:, 0]).sum())
+        return int(np.diff(self.book.node_ranges[self.part_id]).sum())
 
     @property
     def num_halo_nodes(self) -> int:
@@ -107,13 +107,12 @@ class Part:
     @property
     def num_inner_edges(self) -> int:
         """Edges the part owns."""
-        ranges = self.book.edge_ranges[self.part_id]
-        return int((ranges[:, 1] - ranges[:, 0]).sum())
+        return int(np.diff(self.book.edge_ranges[self.part_id]).sum())
 
     @property
     def nbytes(self) -> int:
         """Size of the part's files."""
-        return sum(file_sizes_in(self.graph_path.parent).values())
+        return sum(file_sizes_in(self.directory).values())
 
     @property
     def node_data(self) -> Data:
@@ -141,66 +140,69 @@ class Part:
         """
         from daskgraphpart.partitioned.collections import part_edge_frame
 
-        return part_edge_frame(self.graph, self.book, self._maps() if original else None)
-
-    def _maps(self) -> tuple[list[StoredRows], list[StoredRows]]:
-        """Maps from new to original IDs of all node types, and of all edge types."""
-        nids = [part.orig_nid_regions for part in self.siblings()]
-        eids = [part.orig_eid_regions for part in self.siblings()]
-        where = self.graph_path.parent
-        return (
-            [original_ids(nids, ntype, where) for ntype in self.book.ntypes],
-            [original_ids(eids, etype, where) for etype in self.book.etypes],
-        )
+        maps = None
+        if original:
+            nids = [part.orig_nid_regions for part in self.siblings()]
+            eids = [part.orig_eid_regions for part in self.siblings()]
+            maps = (
+                [original_ids(nids, ntype, self.directory) for ntype in self.book.ntypes],
+                [original_ids(eids, etype, self.directory) for etype in self.book.etypes],
+            )
+        return part_edge_frame(self.graph, self.book, maps)
 
     @property
     def _has_ranges(self) -> bool:
         """Whether the ranges of the book mean something; not where IDs were kept."""
-        return bool(self.book.node_ranges.any())
+        return bool(self.book.node_ranges[-1].any())
 
-    def _check_rows(
-        self, regions: Mapping[str, Mapping[str, Region]], types: tuple[str, ...], ranges: np.ndarray
-    ) -> None:
-        """Refuse arrays of a type that have not as many rows as the part owns of it; without a name they are IDs."""
-        if not self._has_ranges:
-            return
-        for kind, (start, stop) in zip(types, ranges[self.part_id].tolist(), strict=True):
-            for name, region in regions.get(kind, {}).items():
-                is_wrong = len(region.shape) != 1 or region.dtype.kind not in "iu" if not name else not region.shape
-                if is_wrong or region.num_rows != stop - start:
-                    raise LayoutError(
-                        "an array has not the rows that the part owns",
-                        file=region.path,
-                        place=f"{kind}/{name}" if name else kind,
-                        expected=f"{stop - start:,} {'rows' if name else 'integers'}",
-                        found=f"{region.dtype} of shape {region.shape}",
-                        hint="copy the part again, or make the partitions again",
-                    )
+    def _features(self, path: Location, types: tuple[str, ...], ranges: np.ndarray) -> dict[str, dict[str, Region]]:
+        regions = _by_type(read_tensor_file(path), types)
+        for kind, of_type in regions.items():
+            for name, region in of_type.items():
+                if kind in types:
+                    owned = ranges[self.part_id, types.index(kind)]
+                    self._check_rows(f"{kind}/{name}", region, owned, "rows", is_right=bool(region.shape))
+        return regions
+
+    def _original_ids(self, file: str, types: tuple[str, ...], ranges: np.ndarray) -> dict[str, Region]:
+        regions = self._beside(file)
+        for kind, region in regions.items():
+            if kind in types:
+                is_list = len(region.shape) == 1 and region.dtype.kind in "iu"
+                owned = ranges[self.part_id, types.index(kind)]
+                self._check_rows(kind, region, owned, "integers", is_right=is_list)
+        return regions
+
+    def _check_rows(self, place: str, region: Region, owned: np.ndarray, what: str, *, is_right: bool) -> None:
+        """Refuse an array of a type that has not as many rows as the part owns of it; `owned` is a range."""
+        start, stop = owned.tolist()
+        if self._has_ranges and not (is_right and region.num_rows == stop - start):
+            raise LayoutError(
+                "an array has not the rows that the part owns",
+                file=region.path,
+                place=place,
+                expected=f"{stop - start:,} {what}",
+                found=f"{region.dtype} of shape {region.shape}",
+                hint="copy the part again, or make the partitions again",
+            )
 
     def _beside(self, name: str) -> dict[str, Region]:
-        path = self.graph_path.parent / name
+        path = self.directory / name
         return read_tensor_file(path) if is_file(path) else {}
 
-    def _inside(self, arrays: Mapping[str, Region], ranges: np.ndarray, types: tuple[str, ...]) -> dict[str, Region]:
+    def _inside(self, arrays: Mapping[str, Region], types: tuple[str, ...], ranges: np.ndarray) -> dict[str, Region]:
         """Original IDs where DGL 0.9 kept them, in the graph: what the part owns comes first, type by type."""
         if "orig_id" not in arrays:
             return {}
-        region, first = arrays["orig_id"], int(ranges[self.part_id, 0, 0])
-        found = {}
-        for name, (start, stop) in zip(types, (ranges[self.part_id] - first).tolist(), strict=True):
-            offset = region.offset + start * region.row_nbytes
-            found[name] = replace(region, offset=offset, shape=(stop - start,))
-        return found
+        region, rows = arrays["orig_id"], ranges[self.part_id] - ranges[self.part_id, 0, 0]
+        return {
+            name: replace(region, offset=region.offset + start * region.row_nbytes, shape=(stop - start,))
+            for name, (start, stop) in zip(types, rows.tolist(), strict=True)
+        }
 
 
 def check_graph(graph: GraphFile, file: str, num_inner_nodes: int, num_inner_edges: int) -> None:
-    """Refuse a local graph without the arrays of a partition, or with fewer nodes or edges than the part owns.
-
-    Raises
-    ------
-    LayoutError
-        With what is wrong.
-    """
+    """Refuse a local graph without the arrays of a partition, or with fewer nodes or edges than the part owns."""
     for what, arrays, found, owned in (
         ("node", graph.node_arrays, graph.num_nodes, num_inner_nodes),
         ("edge", graph.edge_arrays, graph.num_edges, num_inner_edges),
@@ -221,10 +223,7 @@ def check_graph(graph: GraphFile, file: str, num_inner_nodes: int, num_inner_edg
 
 
 def _by_type(regions: Mapping[str, Region], types: tuple[str, ...]) -> dict[str, dict[str, Region]]:
-    """Split keys ``<type>/<name>``.
-
-    Names alone are of the first type, as in DGL; DGL 0.9 has relations instead of canonical edge types.
-    """
+    """Split keys ``<type>/<name>``; DGL takes names alone for the first type's, and DGL 0.9 has relations for types."""
     relations = {etype.split(":")[1]: etype for etype in types if etype.count(":") == 2}
     found: dict[str, dict[str, Region]] = {}
     for key, region in regions.items():

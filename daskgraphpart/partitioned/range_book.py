@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from daskgraphpart.book import IdOutOfRangeError, canonical_tuple
 from daskgraphpart.partitioned.torch_arrays import torch_module
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from daskgraphpart.book import PartitionBook
 
 DEFAULT_NTYPE = "_N"
@@ -24,7 +24,7 @@ EdgeTypeName: TypeAlias = str | tuple[str, str, str]
 """An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RangePartitionBook:
     """New IDs of all parts, seen from one of them.
 
@@ -58,12 +58,7 @@ class RangePartitionBook:
 
     def metadata(self) -> list[dict[str, int]]:
         """For each part `machine_id`, `num_nodes` and `num_edges`, the numbers of what it owns."""
-        rows = []
-        for part in range(self.book.num_parts):
-            nodes, edges = self.book.node_ranges[part], self.book.edge_ranges[part]
-            counts = [int((ranges[:, 1] - ranges[:, 0]).sum()) for ranges in (nodes, edges)]
-            rows.append({"machine_id": part, "num_nodes": counts[0], "num_edges": counts[1]})
-        return rows
+        return part_metadata(*(_owned(ranges).sum(axis=1) for ranges in (self.book.node_ranges, self.book.edge_ranges)))
 
     @property
     def ntypes(self) -> list[str]:
@@ -83,12 +78,12 @@ class RangePartitionBook:
     @property
     def local_ntype_offset(self) -> list[int]:
         """First local ID of the nodes of each type in this part, then their number."""
-        return _offsets(self.book.node_ranges[self.partid])
+        return [0, *np.cumsum(_owned(self.book.node_ranges[self.partid])).tolist()]
 
     @property
     def local_etype_offset(self) -> list[int]:
         """First local ID of the edges of each type in this part, then their number."""
-        return _offsets(self.book.edge_ranges[self.partid])
+        return [0, *np.cumsum(_owned(self.book.edge_ranges[self.partid])).tolist()]
 
     def to_canonical_etype(self, etype: EdgeTypeName) -> tuple[str, str, str]:
         """Canonical edge type of a relation, or of a canonical edge type itself."""
@@ -134,6 +129,9 @@ class RangePartitionBook:
         """Homogeneous IDs of type-wise edge IDs."""
         return self.book.map_to_homo_eid(ids, self.book.canonical_etype(etype))
 
+    def __repr__(self) -> str:
+        return f"<RangePartitionBook of part {self.partid}: {self.book!r}>"
+
     def _ntype(self, ntype: str) -> str | None:
         return None if ntype == DEFAULT_NTYPE else ntype
 
@@ -154,19 +152,27 @@ class _PartitionPolicy:
 
     def get_part_size(self) -> int:
         """Rows of this part."""
-        return _total(self._ranges[self.part_id])
+        return int(_owned(self._ranges[self.part_id]).sum())
 
     def get_size(self) -> int:
         """Rows of all parts."""
-        return _total(self._ranges)
+        return int(_owned(self._ranges).sum())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.policy_str}: {self.get_part_size():,} of {self.get_size():,} rows>"
+
+    @property
+    def policy_str(self) -> str:
+        """Name of the policy, as DGL's key-value store knows it."""
+        raise NotImplementedError
 
     @property
     def _ranges(self) -> np.ndarray:
-        """Ranges of IDs: parts, types if they are all meant, start and end."""
+        """Ranges of IDs of all parts: of the type, or of all types."""
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NodePartitionPolicy(_PartitionPolicy):
     """How rows of the nodes of a type are spread over the parts.
 
@@ -213,7 +219,7 @@ class NodePartitionPolicy(_PartitionPolicy):
         return book.node_ranges[:, slice(None) if ntype is None else book.ntypes.index(ntype)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EdgePartitionPolicy(_PartitionPolicy):
     """How rows of the edges of a type are spread over the parts.
 
@@ -262,12 +268,13 @@ class EdgePartitionPolicy(_PartitionPolicy):
         return book.edge_ranges[:, slice(None) if etype is None else book.etypes.index(etype)]
 
 
-def _offsets(ranges: np.ndarray) -> list[int]:
-    offsets = [0]
-    for start, stop in ranges.tolist():
-        offsets.append(offsets[-1] + stop - start)
-    return offsets
+def part_metadata(num_nodes: np.ndarray, num_edges: np.ndarray) -> list[dict[str, int]]:
+    """Describe parts as the books of DGL do, given what each owns."""
+    rows = enumerate(zip(num_nodes.tolist(), num_edges.tolist(), strict=True))
+    return [{"machine_id": part, "num_nodes": nodes, "num_edges": edges} for part, (nodes, edges) in rows]
 
 
-def _total(ranges: np.ndarray) -> int:
-    return int((ranges[..., 1] - ranges[..., 0]).sum())
+def _owned(ranges: np.ndarray) -> np.ndarray:
+    """Lengths of ranges."""
+    lengths: np.ndarray = ranges[..., 1] - ranges[..., 0]
+    return lengths

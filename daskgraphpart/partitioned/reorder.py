@@ -27,6 +27,8 @@ from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, 
 from daskgraphpart.storage.zarr_arrays import create_rows_array, open_rows_array
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
@@ -37,53 +39,30 @@ def reorder(
     rows: Any,
     originals: StoredRows,
     out: Path | None,
-    resources: Resources | None,
-    how: tuple[bool, Progress | None],
     *,
     to_original: bool,
+    resources: Resources | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
 ) -> Any:
     """Bring rows into the other order; see `PartitionedGraph.to_original`."""
-    overwrite, progress = how
-    rows = open_rows(rows, len(originals), originals.name)
-    row_nbytes = int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize
+    rows = _open_rows(rows, len(originals), originals.name)
     resources = (resources or detect_resources()).limited(2 * BLOCK_NBYTES)
     with environment_faults(), open_runner(resources, progress) as runner:
         if out is None:
-            order = open_order(originals.regions, row_nbytes, Path(lasting_directory()), runner)
+            order = open_order(originals.regions, _row_nbytes(rows), Path(lasting_directory()), runner)
             from daskgraphpart.partitioned.collections import in_new_order, in_original_order
 
             return in_original_order(rows, order) if to_original else in_new_order(rows, order)
-        check_output(out, overwrite)
+        _check_output(out, overwrite)
         with scratch_directory(resources.workspace or out.parent) as scratch:
-            order = open_order(originals.regions, row_nbytes, scratch, runner)
-            reorder_to_file(rows, order, out, scratch, runner, to_original=to_original)
+            order = open_order(originals.regions, _row_nbytes(rows), scratch, runner)
+            _write_reordered(_as_stored(rows, scratch, runner), order, out, scratch, runner, to_original=to_original)
         return out
 
 
-def open_rows(rows: Any, num_rows: int, what: str) -> Any:
-    """Open what a user gave as rows.
-
-    Parameters
-    ----------
-    rows : array, tensor, dask array or path
-        Path of an npy file, or of a zarr array.
-    num_rows : int
-        Rows there have to be.
-    what : str
-        The type, for messages.
-
-    Returns
-    -------
-    array-like
-        With `shape`, `dtype` and slices of rows: ndarray, `zarr.Array`, or dask array.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file.
-    OptionError
-        If there is another number of rows.
-    """
+def _open_rows(rows: Any, num_rows: int, what: str) -> Any:
+    """Open what a user gave as rows: something with `shape`, `dtype` and slices of rows."""
     found, source = rows, None
     if isinstance(rows, (str, os.PathLike)):
         source = os.fspath(rows)
@@ -107,68 +86,12 @@ def open_rows(rows: Any, num_rows: int, what: str) -> Any:
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reorder:
-    order: OriginalOrder
-    rows: Any
-    out: Any
+def _row_nbytes(rows: Any) -> int:
+    return int(np.prod(rows.shape[1:], dtype=np.int64)) * int(rows.dtype.itemsize)
 
 
-def reorder_to_file(
-    rows: Any, order: OriginalOrder, out: Path, scratch: Path, runner: Runner, *, to_original: bool
-) -> None:
-    """Write all rows in the other order.
-
-    Parameters
-    ----------
-    rows : array-like
-        What `open_rows` returned.
-    order : OriginalOrder
-        The map.
-    out : Path
-        File ``*.npy`` or array ``*.zarr``; appears when it is whole.
-    scratch : Path
-        Directory for rows on their way.
-    runner : Runner
-        Runs the passes.
-    to_original : bool
-        Whether rows are in new order and wanted in original order; otherwise the reverse.
-    """
-    if hasattr(rows, "dask"):
-        rows = _store(rows, scratch / "rows.npy", runner)
-    elif isinstance(rows, np.ndarray) and runner.resources.cluster not in ("threads", "sync"):
-        region = create_npy(scratch / "rows.npy", rows.dtype, rows.shape)  # other processes cannot see our memory
-        region.write(rows, 0)
-        rows = StoredRows(region.path, [region])
-    numbers = list(range(order.num_blocks))
-    nbytes = [int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize * order.block_rows] * len(numbers)
-    is_zarr = out.suffix == ".zarr"
-    if is_zarr and to_original:
-        target = create_rows_array(temporary_path(out), rows.shape, rows.dtype, order.block_rows)
-        runner.run(Pass("to-original", _gather_to_zarr, numbers, _Reorder(order, rows, target), nbytes))
-    else:
-        create = create_npy if to_original or order.inverse is None else create_mapped_npy
-        region = create(scratch / "new.npy" if is_zarr else temporary_path(out), rows.dtype, rows.shape)
-        task = _gather if to_original else _scatter
-        runner.run(
-            Pass("to-original" if to_original else "to-new", task, numbers, _Reorder(order, rows, region), nbytes)
-        )
-        if is_zarr:
-            target = create_rows_array(temporary_path(out), rows.shape, rows.dtype, order.block_rows)
-            runner.run(Pass("write-zarr", _copy_to_zarr, numbers, _Reorder(order, region, target), nbytes))
-    publish(out)
-
-
-def check_output(out: Path, overwrite: bool) -> None:
-    """Refuse an output that is there, or of no format.
-
-    Raises
-    ------
-    OptionError
-        If it is neither ``*.npy`` nor ``*.zarr``.
-    OutputExistsError
-        If it exists and may not be replaced.
-    """
+def _check_output(out: Path, overwrite: bool) -> None:
+    """Refuse an output that is there and may not be replaced, or that is neither ``*.npy`` nor ``*.zarr``."""
     if out.suffix not in (".npy", ".zarr"):
         raise OptionError("unknown format of the output", file=str(out), expected="a name that ends in .npy or .zarr")
     if out.exists():
@@ -181,14 +104,68 @@ def check_output(out: Path, overwrite: bool) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
 
 
+def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
+    """Store what tasks cannot read from anywhere: dask arrays, whose chunks are computed once, and our own memory."""
+    if hasattr(rows, "dask"):
+        if rows.ndim > 1:
+            rows = rows.rechunk(dict.fromkeys(range(1, rows.ndim), -1))
+        if np.isnan(np.array(rows.chunks[0], float)).any():
+            raise OptionError("a dask array of unknown chunks", hint="call compute_chunk_sizes() first")
+        region = create_npy(scratch / "rows.npy", rows.dtype, rows.shape)
+        firsts = np.cumsum([0, *rows.chunks[0][:-1]]).tolist()
+        units = [(rows.blocks[i], first) for i, first in enumerate(firsts)]
+        runner.run(Pass("store-rows", _store_chunk, units, region, [int(block.nbytes) for block, _ in units]))
+    elif isinstance(rows, np.ndarray) and runner.resources.cluster not in ("threads", "sync"):
+        region = create_npy(scratch / "rows.npy", rows.dtype, rows.shape)
+        region.write(rows, 0)
+    else:
+        return rows
+    return StoredRows("rows", [region])
+
+
+def _store_chunk(unit: tuple[Any, int], region: Region) -> None:
+    block, first = unit
+    region.write(block.compute(scheduler="synchronous"), first)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reorder:
+    """What tasks share: the map, rows in one order, and the region or zarr array for the other."""
+
+    order: OriginalOrder
+    rows: Any
+    out: Any
+
+
+def _write_reordered(
+    rows: Any, order: OriginalOrder, out: Path, scratch: Path, runner: Runner, *, to_original: bool
+) -> None:
+    """Write all rows in the other order to ``*.npy`` or ``*.zarr``, which appears when it is whole."""
+
+    def run(name: str, task: Callable[[int, _Reorder], None], rows: Any, target: Any) -> None:
+        numbers = list(range(order.num_blocks))
+        nbytes = [_row_nbytes(rows) * order.block_rows] * len(numbers)
+        runner.run(Pass(name, task, numbers, _Reorder(order, rows, target), nbytes))
+
+    target: Any = None
+    if out.suffix == ".zarr":
+        target = create_rows_array(temporary_path(out), rows.shape, rows.dtype, order.block_rows)
+    if to_original:
+        if target is None:
+            target = create_npy(temporary_path(out), rows.dtype, rows.shape)
+        run("to-original", _gather, rows, target)
+    else:
+        create = create_npy if order.inverse is None else create_mapped_npy
+        # rows of a block go all over the output: into a file, and from there into chunks
+        region = create(temporary_path(out) if target is None else scratch / "new.npy", rows.dtype, rows.shape)
+        run("to-new", _scatter, rows, region)
+        if target is not None:
+            run("write-zarr", _copy, StoredRows("rows", [region]), target)
+    publish(out)
+
+
 def _gather(number: int, how: _Reorder) -> None:
-    how.out.write(how.order.gather(how.rows, number), how.order.block(number)[0])
-
-
-def _gather_to_zarr(number: int, how: _Reorder) -> None:
-    start, stop = how.order.block(number)
-    with attach_path_to_error(str(how.out.store_path)):
-        how.out[start:stop] = how.order.gather(how.rows, number)
+    _write(how.order.gather(how.rows, number), how, number)
 
 
 def _scatter(number: int, how: _Reorder) -> None:
@@ -196,25 +173,16 @@ def _scatter(number: int, how: _Reorder) -> None:
     how.order.scatter(how.rows[start:stop], number, how.out)
 
 
-def _copy_to_zarr(number: int, how: _Reorder) -> None:
+def _copy(number: int, how: _Reorder) -> None:
     start, stop = how.order.block(number)
+    _write(how.rows[start:stop], how, number)
+
+
+def _write(rows: np.ndarray, how: _Reorder, number: int) -> None:
+    """Write one block to a file or a zarr array."""
+    start, stop = how.order.block(number)
+    if isinstance(how.out, Region):
+        how.out.write(rows, start)
+        return
     with attach_path_to_error(str(how.out.store_path)):
-        how.out[start:stop] = how.rows.read(start, stop)
-
-
-def _store(array: Any, path: Path, runner: Runner) -> StoredRows:
-    """Write a dask array to a file, each of its chunks computed once."""
-    if array.ndim > 1:
-        array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
-    if np.isnan(np.array(array.chunks[0], float)).any():
-        raise OptionError("a dask array of unknown chunks", hint="call compute_chunk_sizes() first")
-    region = create_npy(path, array.dtype, array.shape)
-    firsts = np.cumsum([0, *array.chunks[0][:-1]]).tolist()
-    units = [(array.blocks[i], first) for i, first in enumerate(firsts)]
-    runner.run(Pass("store-rows", _store_chunk, units, region, [int(block.nbytes) for block, _ in units]))
-    return StoredRows(str(path), [region])
-
-
-def _store_chunk(unit: tuple[Any, int], region: Region) -> None:
-    block, first = unit
-    region.write(block.compute(scheduler="synchronous"), first)
+        how.out[start:stop] = rows

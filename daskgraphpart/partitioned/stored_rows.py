@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from upath import UPath
 
 from daskgraphpart.book import as_ids, check_ids, is_tensor, like
 from daskgraphpart.errors import LayoutError
@@ -83,6 +84,16 @@ class StoredRows:
         rows = self._gather(as_ids(ids))
         return like(rows, ids)
 
+    def view(self, rows: slice) -> np.ndarray:
+        """Rows of a slice without a step, as a memory map where they lie in one local file."""
+        start, stop, _ = rows.indices(len(self))
+        number = min(int(np.searchsorted(self._ends, start, side="right")), len(self.regions) - 1)
+        region, end = self.regions[number], int(self._ends[number])
+        if isinstance(region.path, UPath) or not start < stop <= end:
+            return self._range(start, max(start, stop))
+        mapped = region.memmap()[start - end + region.num_rows : stop - end + region.num_rows]
+        return np.asarray(mapped)
+
     def __repr__(self) -> str:
         return f"<StoredRows {self.name}: {self.dtype.name}{list(self.shape)}>"
 
@@ -113,22 +124,7 @@ def _is_mask(ids: Any) -> bool:
 
 
 def original_ids(of_parts: Sequence[Mapping[str, Region]], kind: str, where: object) -> StoredRows:
-    """Original IDs of a type, by new type-wise ID.
-
-    Parameters
-    ----------
-    of_parts : sequence of mapping of str to Region
-        For each part the IDs of each type.
-    kind : str
-        Node type or canonical edge type.
-    where : path
-        The partitions, for messages.
-
-    Raises
-    ------
-    LayoutError
-        If they were not saved.
-    """
+    """Original IDs of a type by new type-wise ID, given those of each part; `where` they should be is for messages."""
     regions = [of_part[kind] for of_part in of_parts if kind in of_part]
     if not regions:
         raise LayoutError(

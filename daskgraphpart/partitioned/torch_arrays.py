@@ -1,4 +1,4 @@
-"""The one place that imports torch, and what to say when it is not there."""
+"""Import torch, in this one place, or say what to do when it is not there."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 def torch_module() -> Any:
-    """Import torch.
-
-    Raises
-    ------
-    MissingPackageError
-        If it is not installed.
-    """
+    """Import torch; a `MissingPackageError` if it is not installed."""
     try:
         return importlib.import_module("torch")
     except ImportError as fault:

@@ -15,19 +15,9 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NodeView:
-    """Nodes of one type.
-
-    Parameters
-    ----------
-    ntype : str
-        The type.
-    parts : sequence of Part
-        All parts.
-    num_nodes : int
-        Their number.
-    """
+    """Nodes of one type, `num_nodes` in all parts."""
 
     ntype: str
     parts: Sequence[Part]
@@ -40,32 +30,16 @@ class NodeView:
 
     @property
     def original_ids(self) -> StoredRows:
-        """Original type-wise IDs by new type-wise ID.
-
-        Raises
-        ------
-        LayoutError
-            If they were not saved.
-        """
-        return _original_nids(self.parts, self.ntype)
+        """Original type-wise IDs by new type-wise ID; a `LayoutError` if they were not saved."""
+        return original_ids([part.orig_nid_regions for part in self.parts], self.ntype, self.parts[0].directory)
 
     def __repr__(self) -> str:
         return f"<NodeView {self.ntype}: {self.num_nodes:,} nodes, data {list(self.data)}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EdgeView:
-    """Edges of one type.
-
-    Parameters
-    ----------
-    etype : str
-        The canonical type.
-    parts : sequence of Part
-        All parts.
-    num_edges : int
-        Their number.
-    """
+    """Edges of one canonical type, `num_edges` in all parts."""
 
     etype: str
     parts: Sequence[Part]
@@ -78,15 +52,8 @@ class EdgeView:
 
     @property
     def original_ids(self) -> StoredRows:
-        """Original type-wise IDs by new type-wise ID.
-
-        Raises
-        ------
-        LayoutError
-            If they were not saved.
-        """
-        regions = [part.orig_eid_regions for part in self.parts]
-        return original_ids(regions, self.etype, self.parts[0].graph_path.parent)
+        """Original type-wise IDs by new type-wise ID; a `LayoutError` if they were not saved."""
+        return original_ids([part.orig_eid_regions for part in self.parts], self.etype, self.parts[0].directory)
 
     def frame(self, *, original: bool = False) -> Any:
         """All edges of the type as a dask DataFrame.
@@ -106,7 +73,9 @@ class EdgeView:
         maps = None
         if original:
             src, _, dst = self.etype.split(":")
-            maps = _original_nids(self.parts, src), _original_nids(self.parts, dst), self.original_ids
+            nids = [part.orig_nid_regions for part in self.parts]
+            src_ids, dst_ids = (original_ids(nids, ntype, self.parts[0].directory) for ntype in (src, dst))
+            maps = src_ids, dst_ids, self.original_ids
         return typed_edge_frame([part.graph for part in self.parts], self.parts[0].book, self.etype, maps)
 
     def __repr__(self) -> str:
@@ -121,7 +90,3 @@ def stored_data(of_parts: Sequence[Mapping[str, Mapping[str, Region]]], kind: st
         return StoredRows(f"{kind}/{name}", [of[kind][name] for of in of_parts if name in of.get(kind, {})])
 
     return LazyMapping(f"feature of {kind}", names, rows)
-
-
-def _original_nids(parts: Sequence[Part], ntype: str) -> StoredRows:
-    return original_ids([part.orig_nid_regions for part in parts], ntype, parts[0].graph_path.parent)
