@@ -71,18 +71,17 @@ class Case:
         """Run it in this process; writes to `root / "out"`."""
         resources = dgp.Resources(self.memory, self.cluster, self.workers, self.staging)
         graph, out = root.parent / self.graph, root / "out"
+        method = dgp.AssignOptions(self.method, num_trainers_per_machine=self.trainers)
         sizes = replace(TINY, map_bytes=0) if self.by_range else TINY
         before, prepared.choose_sizes = prepared.choose_sizes, lambda _: sizes
         try:
             if self.command == "assign":
-                how["num_trainers_per_machine"] = self.trainers
-                dgp.assign(graph, 3, out_dir=out, method=self.method, resources=resources, **how)
+                dgp.assign(graph, 3, out_dir=out, method=method, resources=resources, **how)
             elif self.command == "dispatch":
                 owners = root.parent / f"owners-{self.graph}"
                 dgp.dispatch(graph, owners, out, options=self.options, resources=resources, **how)
             else:
-                how["num_trainers_per_machine"] = self.trainers
-                dgp.partition(graph, out, 3, method=self.method, options=self.options, resources=resources, **how)
+                dgp.partition(graph, out, 3, method=method, options=self.options, resources=resources, **how)
         finally:
             prepared.choose_sizes = before
 
