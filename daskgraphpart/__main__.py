@@ -1,5 +1,45 @@
-"""``python -m daskgraphpart``."""
+"""``python -m daskgraphpart`` and the command `daskgraphpart`: prepare the process, then import the command line."""
 
-from daskgraphpart.cli.main import main
+from __future__ import annotations
 
-main()
+import os
+import signal
+from typing import NoReturn
+
+_INTERRUPTED, _ENVIRONMENT = 130, 3
+
+
+def main() -> None:
+    """Run the command line; what can go wrong before it is imported is one line, too."""
+    _open_standard_streams()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda *_: _stop("interrupted", _INTERRUPTED))
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        _stop("the working directory is gone; change to another", _ENVIRONMENT)
+
+    from daskgraphpart.cli.main import main as run
+
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    run()
+
+
+def _open_standard_streams() -> None:
+    """Open the null device where a standard stream is closed, so that no file of a job gets its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number
+
+
+def _stop(text: str, exit_code: int) -> NoReturn:
+    """End at once; nothing has begun."""
+    os.write(2, f"error: {text}\n".encode())
+    os._exit(exit_code)
+
+
+if __name__ == "__main__":
+    main()

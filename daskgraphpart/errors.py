@@ -6,12 +6,16 @@ environment (disk full, a worker lost) that a rerun can survive.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 LONGEST_VALUE = 600
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+_SWITCHES = ("fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart")
+_KEYWORDS = {"dispatch": "dispatch_to"}
 
 
 class GraphPartError(Exception):
@@ -24,11 +28,11 @@ class GraphPartError(Exception):
     file : path or URL, optional
         File (or directory) it was found in.
     place : str, optional
-        Key, row, line or byte inside the file.
+        Key, row, line or byte inside the file; or an option, as the command line spells it.
     expected, found : object, optional
         What should be there, and what is.
     hint : str, optional
-        What the user can do.
+        What the user can do; options likewise. To others than the command line, messages name keywords.
     """
 
     exit_code = 2
@@ -46,29 +50,43 @@ class GraphPartError(Exception):
         self.what, self.place = what, place
         self.file = None if file is None else str(file)
         self.expected, self.found, self.hint = expected, found, hint
-        super().__init__(self._message())
+        super().__init__(self._message(_keywords(place), _keywords(hint)))
 
-    def _message(self) -> str:
-        where = ", ".join(part for part in (self.file, self.place) if part)
+    def for_command_line(self) -> str:
+        """Message that names the options of the command line."""
+        return self._message(self.place, self.hint)
+
+    def _message(self, place: str | None, hint: str | None) -> str:
+        where = ", ".join(part for part in (self.file, place) if part)
         text = f"{where}: {self.what}" if where else self.what
         if self.expected is not None:
             text += f"; expected {_shortened(self.expected)}"
         if self.found is not None:
             text += f"{',' if self.expected is not None else ';'} found {_shortened(self.found)}"
-        if self.hint:
-            text += f"; {self.hint}"
+        if hint:
+            text += f"; {hint}"
         # parts of damaged files are quoted in messages; a terminal must not obey them
         return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
     def add_hint(self, hint: str) -> None:
         """Add something that the user can do."""
         self.hint = f"{self.hint}; {hint}" if self.hint else hint
-        self.args = (self._message(),)
+        self.args = (self._message(_keywords(self.place), _keywords(self.hint)),)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # keyword-only arguments do not survive the default pickling of exceptions
         keywords = {name: getattr(self, name) for name in ("file", "place", "expected", "found", "hint")}
         return _rebuild, (type(self), self.what, keywords)
+
+
+def _keywords(text: str | None) -> str | None:
+    """Name keywords of Python where a text names options of the command line."""
+
+    def keyword(option: re.Match[str]) -> str:
+        name = _KEYWORDS.get(option[1], option[1].replace("-", "_"))
+        return f"{name}=True" if option[1] in _SWITCHES else name
+
+    return _OPTION.sub(keyword, text) if text else text
 
 
 def _shortened(value: object) -> str:

@@ -28,3 +28,12 @@ def test_an_error_pickles_with_all_it_says(kind: type[GraphPartError]) -> None:
 def test_what_is_not_known_is_not_said() -> None:
     assert str(GraphPartError("is wrong")) == "is wrong"
     assert str(GraphPartError("is wrong", found=0)) == "is wrong; found 0"
+
+
+def test_python_is_told_of_keywords_and_the_command_line_of_options() -> None:
+    error = GraphPartError("too small", place="--memory", found="--odd", hint="give more --num-parts, or --overwrite")
+    assert str(error) == "memory: too small; found --odd; give more num_parts, or overwrite=True"
+    expected = "--memory: too small; found --odd; give more --num-parts, or --overwrite"
+    assert error.for_command_line() == pickle.loads(pickle.dumps(error)).for_command_line() == expected
+    error.add_hint("add --restart")
+    assert str(error).endswith("; add restart=True")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import logging
+import os
 import sys
 from difflib import get_close_matches
 from itertools import pairwise
@@ -112,6 +113,9 @@ def main(arguments: list[str] | None = None) -> Any:
     if arguments is None:  # a process of our own
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
         _do_without_blas()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who called us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     session = Session()
     session.open_log()
     try:
@@ -138,7 +142,7 @@ def _run(arguments: list[str] | None, session: Session) -> int:
             click.echo(err=True)  # after the ^C that the terminal shows
         return session.tell_error(f"interrupted{'; ' if str(stop) else ''}{stop}", INTERRUPTED_EXIT_CODE)
     except GraphPartError as error:
-        return session.tell_error(str(error), error.exit_code)
+        return session.tell_error(error.for_command_line(), error.exit_code)
     except MemoryError:
         return session.tell_error("out of memory; give a smaller --memory or fewer --workers", ENVIRONMENT_EXIT_CODE)
     except Exception:

@@ -166,7 +166,7 @@ def test_processes_write_the_same_bytes_in_a_workspace_elsewhere(tmp_path: Path)
 def test_files_are_replaced_on_request_only(tmp_path: Path) -> None:
     graph = toy(tmp_path / "in")
     write_parmetis(graph, tmp_path / "out")
-    with pytest.raises(OutputExistsError, match="--overwrite"):
+    with pytest.raises(OutputExistsError, match="overwrite=True"):
         write_parmetis(graph, tmp_path / "out")
     expected = file_hashes(tmp_path / "out")
     write_parmetis(graph, tmp_path / "out", overwrite=True)
@@ -322,7 +322,7 @@ def test_files_that_are_missing_or_too_many_are_one_error(
 
 def test_a_file_of_any_name_needs_the_number_of_parts(written: Path) -> None:
     (written / "parts.txt").write_text("".join(f"{node} {part}\n" for node, part in GOOD))
-    with pytest.raises(OptionError, match=r"does not tell the number of parts.*--num-parts"):
+    with pytest.raises(OptionError, match=r"does not tell the number of parts.*num_parts"):
         read_parmetis(written / "in", written / "parts.txt", written / "owners")
     read_parmetis(written / "in", written / "parts.txt", written / "owners", num_parts=3)
     with pytest.raises(InputFileNotFoundError, match="no such file or directory"):

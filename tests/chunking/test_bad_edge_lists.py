@@ -30,7 +30,7 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
     for way in (SMALL, Way(Sizes(1 << 20, 1 << 20, 1 << 20), "threads", 2)):
         with pytest.raises(GraphPartError) as caught:
             chunk(tmp_path / "out", edges, way, **options)
-        messages.add(str(caught.value).replace(f"{tmp_path}/", ""))
+        messages.add(caught.value.for_command_line().replace(f"{tmp_path}/", ""))
     assert len(messages) == 1, messages
     return messages.pop()
 
@@ -260,7 +260,7 @@ def test_the_output_must_be_empty_or_a_graph_to_replace(tmp_path: Path) -> None:
     with pytest.raises(OutputExistsError, match="not a directory"):
         chunk(tmp_path / "e.csv", tmp_path / "e.csv")
     out = chunk(tmp_path / "out", tmp_path / "e.csv")
-    with pytest.raises(OutputExistsError, match="--overwrite"):
+    with pytest.raises(OutputExistsError, match="overwrite=True"):
         chunk(out, tmp_path / "e.csv")
     inside = next((out / "edges").iterdir())
     with pytest.raises(OutputExistsError, match="holds the input"):
@@ -273,7 +273,7 @@ def test_too_little_memory_is_said_before_work_starts(tmp_path: Path) -> None:
     from daskgraphpart import chunk_edge_lists, detect_resources
 
     (tmp_path / "e.csv").write_text("0,1\n")
-    with pytest.raises(ValueError, match="--memory 17MB"):
+    with pytest.raises(ValueError, match="memory 17MB"):
         chunk_edge_lists(tmp_path / "out", tmp_path / "e.csv", resources=detect_resources("1MB"))
     assert not (tmp_path / "out").exists()
 

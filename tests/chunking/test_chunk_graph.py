@@ -166,7 +166,7 @@ def test_pyg_graphs_come_with_their_tensors(pyg_data: Any, tmp_path: Path) -> No
         ({ETYPE: 7}, {}, ("user:likes:item", "int")),
         ({ETYPE: ([0, 1], [0])}, {}, ("as many sources",)),
         ({ETYPE: ([0.5, 1], [0, 1])}, {}, ("sources", "whole numbers", "float64")),
-        ({ETYPE: (["ann"], ["bob"])}, {}, ("whole numbers", "--map-ids")),
+        ({ETYPE: (["ann"], ["bob"])}, {}, ("whole numbers", "map_ids=True")),
         ({ETYPE: (pd.array([1, None], dtype="Int64"), [0, 1])}, {}, ("sources", "missing")),
         ({ETYPE: ([0, -3], [0, 1])}, {}, ("source of edge 1", "-3", "out of range")),
         ({ETYPE: ([0, 5], [0, 1])}, {"num_nodes": {"user": 3}}, ("source of edge 1", "[0, 3)", "5")),

@@ -269,3 +269,30 @@ def test_an_interruption_is_one_line_and_the_same_command_continues(cluster: str
     assert shown[0]["text"].endswith("run the same command again to continue, or add --restart to start over")
     assert call(*arguments, "--quiet") == 0
     assert call("verify", "large", "out", "--quiet") == 0
+
+
+def test_an_interruption_while_python_imports_is_one_line(graph: Path) -> None:
+    program = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "sys.argv[1:] = ['info', 'x']; "
+        "sys.meta_path.insert(0, type('Finder', (), {'find_spec': lambda self, name, *_: "
+        "os.kill(os.getpid(), signal.SIGINT) if name == 'click' else None})()); "
+        "from daskgraphpart.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_closed_streams_and_a_directory_that_is_gone_give_no_traceback(graph: Path, directory: Path) -> None:
+    command = f"{sys.executable} -m daskgraphpart info"
+    script = f"""
+        {command} {graph} >&- && {command} {graph} 2>&- >shown && {command} gone 2>&- >&-
+        [ $? = 2 ] && mkdir gone && cd gone && rmdir ../gone && {command} {graph}
+    """
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert "ChunkedGraph 'rmat'" in (directory / "shown").read_text()
+    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1:]) == (
+        3,
+        "",
+        ["error: the working directory is gone; change to another"],
+    )

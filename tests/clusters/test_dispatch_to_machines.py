@@ -163,7 +163,7 @@ def test_without_a_cluster_there_are_no_machines(cluster: str, graph: Path, tmp_
     ips, out, shared = tmp_path / "ips.txt", tmp_path / "out", tmp_path / "shared"
     ips.write_text("127.0.0.1\n")
     resources = dgp.detect_resources("256MB", cluster, 2, workspace=shared)
-    with pytest.raises(OptionError, match=rf"--cluster: parts go to other machines .*found {cluster}"):
+    with pytest.raises(OptionError, match=rf"cluster: parts go to other machines .*found {cluster}"):
         dgp.partition(graph, out, 4, method="random", resources=resources, dispatch_to=ips)
     assert not out.exists() and not shared.exists()
     flags = ("--num-parts", "4", "--method", "random", "--cluster", cluster, "--memory", "256MB", "--dispatch", ips)
@@ -180,7 +180,7 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
         assert begun.done == 0
         assert list(machines.shared.iterdir()) == []
 
-    refused(OptionError, "--workspace: partitions for the disks of machines are made in a workspace", workspace=None)
+    refused(OptionError, "workspace: partitions for the disks of machines are made in a workspace", workspace=None)
     refused(
         EnvironmentFaultError,
         "does not see the workspace of the client; keep",
@@ -241,7 +241,7 @@ def test_a_full_disk_leaves_no_config_and_the_same_command_continues(
         )
     ips = machines.root / "others.txt"
     ips.write_text("127.0.0.2\n127.0.0.1\n")
-    with pytest.raises(ResumeError, match="--dispatch"):
+    with pytest.raises(ResumeError, match="dispatch_to"):
         partition(machines, graph, out, ips=ips)
     again = Disturber(0, lambda: None)
     partition(machines, graph, out, progress=again)

@@ -163,7 +163,7 @@ def test_a_scheduler_file_that_is_none_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"no such scheduler file"):
         dgp.detect_resources(cluster=str(tmp_path / "none.json"))
     (tmp_path / "x.json").write_text(json.dumps({"id": 3}))
-    with pytest.raises(OptionError, match=r"x\.json, --cluster: not a scheduler file"):
+    with pytest.raises(OptionError, match=r"x\.json, cluster: not a scheduler file"):
         dgp.detect_resources(cluster=str(tmp_path / "x.json"))
 
 

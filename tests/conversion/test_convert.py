@@ -262,7 +262,7 @@ def test_a_relation_without_edges_needs_its_ends(tmp_path: Path) -> None:
 
 def test_options_are_checked_before_work_starts(pm: Path, tmp_path: Path) -> None:
     for dtype in ("bool", "complex64", "nonsense"):
-        with pytest.raises(OptionError, match="--node-attr-dtype: unknown dtype of attributes"):
+        with pytest.raises(OptionError, match="node_attr_dtype: unknown dtype of attributes"):
             convert(pm, tmp_path / "out", graph_name="xxx", node_attr_dtype=dtype)
     with pytest.raises(OutputExistsError, match="holds the input"):
         convert(pm, pm, graph_name="xxx", overwrite=True)

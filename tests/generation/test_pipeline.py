@@ -140,7 +140,7 @@ def test_a_wrong_option_is_refused_before_anything_is_replaced(
     before = file_hashes(make(tmp_path / "graph"))
     with pytest.raises(OptionError) as caught:
         make(tmp_path / "graph", overwrite=True, **options)
-    assert str(caught.value) == message
+    assert caught.value.for_command_line() == message
     assert file_hashes(tmp_path / "graph") == before
 
 

@@ -217,7 +217,7 @@ def test_ids_can_be_kept_as_dgl_once_did(num_parts: int, tmp_path: Path) -> None
         ({"part_method": {}}, ("no owners for node type '_N'",)),
         ({"part_method": {"_N": OWNERS / 2}}, ("integers", "float64")),
         ({"part_method": OWNERS, "num_trainers_per_machine": 2}, ("num_trainers_per_machine",)),
-        ({"num_hops": 0}, ("--num-hops", "0")),
+        ({"num_hops": 0}, ("num_hops", "0")),
         ({"graph_formats": "coco"}, ("formats", "coco")),
         ({"objtype": "size"}, ("size",)),
         ({"balance_ntypes": OWNERS[:3]}, ("balance_ntypes", "120", "(3,)")),

@@ -215,7 +215,7 @@ def test_a_workspace_in_a_store_is_one_error() -> None:
 
 
 def test_an_output_in_a_store_without_a_workspace_is_one_error(local: Path, memory: Any) -> None:
-    with pytest.raises(OptionError, match=r"--workspace.*made in a workspace first"):
+    with pytest.raises(OptionError, match=r"workspace.*made in a workspace first"):
         partition(local / "graph", "memory://out", 2, method="random")
 
 

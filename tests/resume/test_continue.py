@@ -136,7 +136,7 @@ def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monk
 
 def test_a_failure_says_how_to_go_on_and_leaves_the_workspace(root: Path, calls: Calls) -> None:
     fault = fail(BY_NAME["random"], root, calls)
-    assert str(fault).endswith("free some; run the same command again to continue, or add --restart to start over")
+    assert str(fault).endswith("free some; run the same command again to continue, or add restart=True to start over")
     assert (root / "out" / WORKSPACE / "journal").is_file()
     assert not list((root / "out").glob("*.json"))
     BY_NAME["random"].run(root)
@@ -167,14 +167,14 @@ def test_the_workspace_is_kept_if_that_is_wanted(root: Path) -> None:
 
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [
-    ("--num-hops", {"options": dgp.DispatchOptions(num_hops=2)}),
-    ("--graph-formats", {"options": dgp.DispatchOptions(graph_formats=("csc",))}),
-    ("--out-edges", {"options": dgp.DispatchOptions(out_edges=True)}),
-    ("--seed", {"method": dgp.AssignOptions("random", seed=1)}),
-    ("--method", {"method": "ldg"}),
-    ("--balance", {"method": dgp.AssignOptions("random", balance=["nodes"])}),
-    ("--num-parts", {"num_parts": 4}),
-    ("--num-trainers-per-machine", {"method": dgp.AssignOptions("random", num_trainers_per_machine=2)}),
+    ("num_hops", {"options": dgp.DispatchOptions(num_hops=2)}),
+    ("graph_formats", {"options": dgp.DispatchOptions(graph_formats=("csc",))}),
+    ("out_edges", {"options": dgp.DispatchOptions(out_edges=True)}),
+    ("seed", {"method": dgp.AssignOptions("random", seed=1)}),
+    ("method", {"method": "ldg"}),
+    ("balance", {"method": dgp.AssignOptions("random", balance=["nodes"])}),
+    ("num_parts", {"num_parts": 4}),
+    ("num_trainers_per_machine", {"method": dgp.AssignOptions("random", num_trainers_per_machine=2)}),
 ]
 
 
@@ -188,7 +188,7 @@ def unfinished(root: Path, calls: Calls) -> Iterator[Path]:
 @pytest.mark.parametrize(("flag", "changed"), CHANGES, ids=[flag for flag, _ in CHANGES])
 def test_another_option_is_refused_by_name(flag: str, changed: dict[str, Any], unfinished: Path) -> None:
     how: dict[str, Any] = {"num_parts": 3, "method": "random", "resources": dgp.Resources(MEMORY, "threads", 2)}
-    with pytest.raises(ResumeError, match=rf"{flag}.*begun with has changed.*--restart") as caught:
+    with pytest.raises(ResumeError, match=rf"{flag}.*begun with has changed.*restart=True") as caught:
         dgp.partition(unfinished.parent.parent / "homogeneous", unfinished, **{**how, **changed})
     assert caught.value.exit_code == 2
     BY_NAME["random"].run(unfinished.parent)  # nothing was touched
@@ -265,7 +265,7 @@ def test_a_workspace_that_is_gone_means_starting_over(unfinished: Path) -> None:
 def test_a_file_that_is_gone_is_said(root: Path, calls: Calls) -> None:
     fail(BY_NAME["random"], root, calls, "build_graph", 1)
     (root / "out" / WORKSPACE / "runs" / "0.npy").unlink()
-    with pytest.raises(ResumeError, match=r"0\.npy: a file of the unfinished run is gone; add --restart"):
+    with pytest.raises(ResumeError, match=r"0\.npy: a file of the unfinished run is gone; add restart=True"):
         BY_NAME["random"].run(root)
 
 
@@ -293,7 +293,7 @@ def test_other_resources_continue_as_the_work_was_cut(how: Any, root: Path, call
 
 
 def test_less_memory_than_the_work_is_cut_for_is_refused(unfinished: Path) -> None:
-    with pytest.raises(ResumeError, match=r"--memory.*give --memory 68MB, or add --restart"):
+    with pytest.raises(ResumeError, match=r"memory.*give memory 68MB, or add restart=True"):
         run("homogeneous", unfinished.parent, resources=dgp.Resources(MEMORY // 2, "sync"))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 BY_NAME = {case.name: case for case in CASES}
-CONTINUE = "run the same command again to continue, or add --restart to start over"
+CONTINUE = "run the same command again to continue, or add restart=True to start over"
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,7 @@ def test_damage_in_the_middle_is_refused(tmp_path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2].replace(b"first", b"worst")
     path.write_bytes(b"".join(lines))
-    with pytest.raises(ResumeError, match=r"damaged.*--restart"):
+    with pytest.raises(ResumeError, match=r"damaged.*restart=True"):
         Journal.open(tmp_path)
 
 

@@ -144,7 +144,7 @@ def test_jobs_that_do_not_start_in_time_are_one_error(slurm: Path, graph: Path, 
     patient = {**job(slurm, **{"job-extra-directives": ["--begin=now+1hour"]}), "daskgraphpart.worker-timeout": "2s"}
     with (
         dask.config.set(patient),
-        pytest.raises(EnvironmentFaultError, match=r"--cluster: the cluster has no workers; found none after 2 s"),
+        pytest.raises(EnvironmentFaultError, match=r"cluster: the cluster has no workers; found none after 2 s"),
     ):
         partition_on_slurm(graph, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []

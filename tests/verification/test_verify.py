@@ -210,7 +210,7 @@ def test_verify_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sample", [0, -1, 1.5])
 def test_a_sample_is_a_share(sample: float, made: Path) -> None:
-    with pytest.raises(OptionError, match="--sample"):
+    with pytest.raises(OptionError, match="sample: not a share"):
         verify(made / "in", made / "out", sample=sample)
 
 
