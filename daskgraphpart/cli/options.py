@@ -93,7 +93,8 @@ RESOURCE_OPTIONS = (
         type=click.Choice(["auto", "bar", "log", "json", "none"]),
         default="auto",
         show_default=True,
-        help="On standard error: bars, log lines, or JSON lines for programs; auto shows bars in a terminal.",
+        help="On standard error: a bar and a line per pass, log lines, or JSON lines for programs. auto: a bar in a "
+        "terminal, and lines for passes of ten seconds and more.",
     ),
     _shown("--quiet", is_flag=True, help="No progress, no plan, no summary."),
     _shown("--verbose", "-v", is_flag=True, help="Show every pass, and a table of the parts."),
@@ -240,7 +241,8 @@ def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
     from daskgraphpart.engine.progress import open_progress
 
     click.get_current_context().ensure_object(Session).use_json(values["progress"] == "json")
-    with open_progress("none" if values["quiet"] else values["progress"]) as listener:
+    kind = "bar" if values["verbose"] and values["progress"] == "auto" else values["progress"]
+    with open_progress("none" if values["quiet"] else kind) as listener:
         yield listener
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+LONG_PASS_S = 10.0
 JSON_VERSION = 1
 """Of the events that `json_event` writes. Keys may be added without a new version."""
 
@@ -106,13 +107,14 @@ class _CountingProgress(SilentProgress):
 
 
 class LogProgress(_CountingProgress):
-    """One line per pass, and one every few seconds inside a long one; for batch jobs and files.
+    """One line per pass, or per long one if it is brief, and one every few seconds inside; for batch jobs and files.
 
-    Lines go to the log, or to standard error where nobody has set up a log.
+    Lines go to the log, or to standard error if logging is not set up.
     """
 
-    def __init__(self, seconds_between_lines: float = 10.0) -> None:
+    def __init__(self, seconds_between_lines: float = LONG_PASS_S, is_brief: bool = False) -> None:
         self._pause = seconds_between_lines
+        self._shortest = seconds_between_lines if is_brief else 0.0
 
     def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """Write a line when the last one is old enough."""
@@ -122,7 +124,8 @@ class LogProgress(_CountingProgress):
 
     def end(self) -> None:
         """Write what the pass took."""
-        self.note(f"{self.stage}: {self.amount()}")
+        if self.seconds >= self._shortest:
+            self.note(f"{self.stage}: {self.amount()}")
 
     def note(self, text: str) -> None:
         """Write it."""
@@ -173,9 +176,10 @@ class JsonProgress(_CountingProgress):
 
 
 class BarProgress(_CountingProgress):
-    """A bar of rich for the stage that runs, in a terminal or a notebook, and a line for each that is over."""
+    """A bar of rich for the pass that runs, in a terminal or a notebook; a line for each that is over, or was long."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_brief: bool = False) -> None:
+        self._shortest = LONG_PASS_S if is_brief else 0.0
         from rich.console import Console  # a tenth of a second
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
@@ -200,7 +204,8 @@ class BarProgress(_CountingProgress):
     def end(self) -> None:
         """Replace the bar by a line."""
         self.bars.remove_task(self._bar)
-        self.note(f"{self.stage}: {self.amount()}")
+        if self.seconds >= self._shortest:
+            self.note(f"{self.stage}: {self.amount()}")
 
     def note(self, text: str) -> None:
         """Print it above the bar."""
@@ -218,9 +223,10 @@ def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
     Parameters
     ----------
     progress : ProgressListener or str, optional
-        ``"none"``, as by default: nothing is shown. ``"auto"`` and ``"bar"``: bars in a terminal, or in a notebook that
-        has ipywidgets, log lines elsewhere. ``"log"``: log lines. ``"json"``: one JSON object per line and event on
-        standard error.
+        ``"none"``, as by default: nothing is shown. ``"bar"``: a bar, and a line for each pass that is over, in a
+        terminal or in a notebook that has ipywidgets; log lines elsewhere. ``"auto"``: the same, with lines for passes
+        of ten seconds and more alone. ``"log"``: log lines. ``"json"``: one JSON object per line and event on standard
+        error.
 
     Raises
     ------
@@ -233,7 +239,7 @@ def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
     kind = progress or "none"
     check_choice("display", "progress", kind, PROGRESS_KINDS)
     if kind in ("auto", "bar") and _has_bars():
-        bars = BarProgress()
+        bars = BarProgress(kind == "auto")
         try:
             yield bars
         finally:
@@ -241,7 +247,7 @@ def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
     elif kind == "none":
         yield SilentProgress()
     else:
-        yield JsonProgress() if kind == "json" else LogProgress()
+        yield JsonProgress() if kind == "json" else LogProgress(is_brief=kind == "auto")
 
 
 def json_event(event: str, **content: Any) -> str:

@@ -217,7 +217,7 @@ def test_in_a_terminal_there_are_bars(graph: Path) -> None:
     import pty
 
     screen, terminal = pty.openpty()
-    command = [sys.executable, "-m", "daskgraphpart", "partition", str(graph), "out", *RANDOM]
+    command = [sys.executable, "-m", "daskgraphpart", "partition", str(graph), "out", *RANDOM, "-v"]
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen(command, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, env=env)
     os.close(terminal)

@@ -37,7 +37,7 @@ def run(listener: Any, stages: int = 2) -> None:
     listener.note("a <note> [bold]")
 
 
-@pytest.mark.parametrize("kind", ["log", "auto", "bar"])
+@pytest.mark.parametrize("kind", ["log", "bar"])
 def test_without_a_terminal_progress_is_plain_lines(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     import logging
 
@@ -52,6 +52,16 @@ def test_without_a_terminal_progress_is_plain_lines(kind: str, capsys: pytest.Ca
     assert [line.split(":")[0] for line in lines] == ["stage-0", "stage-1", "a <note> [bold]"]
     assert "2.0 kB in" in lines[0] and "B/s" in lines[0] and "rows/s" in lines[0]
     assert all(line.isprintable() and "?" not in line for line in lines)
+
+
+def test_auto_has_lines_for_long_passes_alone(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="daskgraphpart"), open_progress("auto") as listener:
+        run(listener)
+        listener.begin("long", 1, 1000)
+        listener.started -= 11  # type: ignore[attr-defined]
+        listener.advance(1000)
+        listener.end()
+    assert [record.message.split(":")[0] for record in caplog.records] == ["a <note> [bold]", "long"]
 
 
 def test_lines_go_to_the_log_where_there_is_one(
@@ -102,7 +112,7 @@ def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setitem(os.environ, "TERM", "xterm-256color")
     monkeypatch.setitem(os.environ, "COLUMNS", "100")
-    with open_progress("auto") as listener:
+    with open_progress("bar") as listener:
         run(listener)
         listener.begin("unfinished", 2, 2000, 0)
         listener.advance(1000, 0)
@@ -128,7 +138,7 @@ def test_in_a_notebook_without_widgets_progress_is_plain_lines(
     monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with caplog.at_level("INFO", logger="daskgraphpart"), open_progress("auto") as listener:
+    with caplog.at_level("INFO", logger="daskgraphpart"), open_progress("bar") as listener:
         run(listener, 1)
     assert [record.message.split(":")[0] for record in caplog.records] == ["stage-0", "a <note> [bold]"]
 
