@@ -16,50 +16,33 @@ if TYPE_CHECKING:
     from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
     from daskgraphpart.api.partition_graph import partition_graph
     from daskgraphpart.api.pipeline import assign, dispatch, partition
-    from daskgraphpart.api.plan import Plan, plan
+    from daskgraphpart.api.plan import plan
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.assignment.options import AssignOptions
-    from daskgraphpart.assignment.report import AssignReport
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
     from daskgraphpart.chunked.write import write_chunked
-    from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.resources import Resources, detect_resources
     from daskgraphpart.errors import GraphPartError
     from daskgraphpart.id_converter import IdConverter
-    from daskgraphpart.partitioned.basic_book import BasicPartitionBook
     from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
-    from daskgraphpart.partitioned.load import LocalGraph, load_partition, load_partition_book, load_partition_feats
-    from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
-    from daskgraphpart.reporting.report import Report
-    from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+    from daskgraphpart.partitioned.load import load_partition, load_partition_book, load_partition_feats
+    from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
     from daskgraphpart.verification.pipeline import verify, verify_checksums
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AssignOptions": "assignment.options",
-    "AssignReport": "assignment.report",
     "Assignment": "assignment.assignment",
-    "BasicPartitionBook": "partitioned.basic_book",
     "ChunkedGraph": "chunked.graph",
-    "DataSpec": "schema",
     "DispatchOptions": "dispatching.options",
-    "EdgePartitionPolicy": "partitioned.range_book",
     "EdgeType": "schema",
     "GraphPartError": "errors",
     "GraphSchema": "schema",
     "IdConverter": "id_converter",
-    "LocalGraph": "partitioned.load",
-    "NodePartitionPolicy": "partitioned.range_book",
     "NodeType": "schema",
-    "Outcome": "dispatching.finish",
-    "PartitionBook": "book",
     "PartitionedGraph": "partitioned.graph",
-    "Plan": "api.plan",
-    "RangePartitionBook": "partitioned.range_book",
-    "Report": "reporting.report",
     "Resources": "engine.resources",
     "assign": "api.pipeline",
     "chunk_edge_lists": "api.edge_lists",
@@ -86,26 +69,15 @@ _HOMES = {
 
 __all__ = [
     "AssignOptions",
-    "AssignReport",
     "Assignment",
-    "BasicPartitionBook",
     "ChunkedGraph",
-    "DataSpec",
     "DispatchOptions",
-    "EdgePartitionPolicy",
     "EdgeType",
     "GraphPartError",
     "GraphSchema",
     "IdConverter",
-    "LocalGraph",
-    "NodePartitionPolicy",
     "NodeType",
-    "Outcome",
-    "PartitionBook",
     "PartitionedGraph",
-    "Plan",
-    "RangePartitionBook",
-    "Report",
     "Resources",
     "assign",
     "chunk_edge_lists",

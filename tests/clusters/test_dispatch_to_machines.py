@@ -27,6 +27,8 @@ from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionEr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from daskgraphpart.dispatching.finish import Outcome
+
 pytestmark = pytest.mark.timeout(240)
 HOSTS = ("127.0.0.1", "127.0.0.2")
 SMALL_NBYTES = 256 << 10
@@ -97,7 +99,7 @@ def impatient() -> Iterator[None]:
         yield
 
 
-def partition(machines: Machines, graph: Path, out: Path, **how: Any) -> dgp.Outcome:
+def partition(machines: Machines, graph: Path, out: Path, **how: Any) -> Outcome:
     resources = dgp.detect_resources(
         "256MB", how.pop("cluster", machines.scheduler), 2, workspace=how.pop("workspace", machines.shared)
     )

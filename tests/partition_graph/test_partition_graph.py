@@ -23,6 +23,7 @@ from strategies import graphs
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
+from daskgraphpart.partitioned.basic_book import BasicPartitionBook
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 RNG = np.random.default_rng(1)
@@ -183,7 +184,7 @@ def test_ids_can_be_kept_as_dgl_once_did(num_parts: int, tmp_path: Path) -> None
         inner_nodes, inner_edges = local.ndata["inner_node"].numpy() == 1, local.edata["inner_edge"].numpy() == 1
         assert np.array_equal(node_feats["_N/x"].numpy(), X[nids[inner_nodes]])
         assert np.array_equal(edge_feats["_N:_E:_N/w"].numpy(), W[eids[inner_edges]])
-        assert isinstance(book, dgp.BasicPartitionBook)
+        assert isinstance(book, BasicPartitionBook)
         assert book.nid2partid(nids).tolist() == owners[nids].tolist()
         assert book.eid2partid(local.edata["_ID"]).tolist() == owners[DST[eids]].tolist()
         assert book.partid2nids(part).tolist() == np.flatnonzero(owners == part).tolist()

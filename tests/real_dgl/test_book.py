@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judges import DGL_VERSIONS, run_in_dgl
 
-from daskgraphpart import EdgePartitionPolicy, IdConverter, NodePartitionPolicy, PartitionBook, RangePartitionBook
-from daskgraphpart.book import IdOutOfRangeError
+from daskgraphpart.book import IdOutOfRangeError, PartitionBook
+from daskgraphpart.id_converter import IdConverter
+from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 torch = pytest.importorskip("torch")
