@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from daskgraphpart.cli.options import RESOURCE_OPTIONS, Command, run_of, with_options
+from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
     from daskgraphpart.reporting.report import Report
+
+
+ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
 
 
 @click.command("report", cls=Command)
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 )
 @with_options(*RESOURCE_OPTIONS)
 def command(**values: Any) -> None:
-    """Show what the partitions in OUT_DIR, ours or DGL's, are worth. Everything is computed from their files.
+    """Show the quality of the partitions in OUT_DIR, ours or DGL's. Everything is computed from their files.
 
     Cut, communication volume, replication, HALO nodes, balance of nodes, edges, types, classes, masks and bytes, edges
     between parts, in-degrees, sizes on disk. An HTML report is one page that needs no network.
@@ -45,11 +49,12 @@ def command(**values: Any) -> None:
     from daskgraphpart.reporting.report import check_directory_of, write_report
 
     output = values["output"]
+    form = values["form"] or _form_of(output)
     if output is not None:
         check_directory_of(output)
     with run_of(values) as run:
         report = open_partitions(values["out_dir"]).report(labels=values["labels"] or None, **run)
-    content = _formatted(report, values["form"] or _form_of(output))
+    content = _formatted(report, form)
     if output is None:
         click.echo(content.rstrip("\n"))
     else:
@@ -57,8 +62,18 @@ def command(**values: Any) -> None:
 
 
 def _form_of(output: str | None) -> str:
-    endings = {".json": "json", ".html": "html", ".htm": "html"}
-    return endings.get(Path(output).suffix.lower(), "text") if output else "text"
+    if output is None:
+        return "text"
+    ending = Path(output).suffix.lower()
+    if ending not in ENDINGS:
+        raise OptionError(
+            "unknown ending of a report",
+            place="--output",
+            expected=", ".join(ENDINGS),
+            found=output,
+            hint="or say what is to be written: --format text, json or html",
+        )
+    return ENDINGS[ending]
 
 
 def _formatted(report: Report, form: str) -> str:

@@ -244,7 +244,7 @@ class PartitionedGraph:
         resources: Resources | None = None,
         progress: Progress | None = None,
     ) -> Report:
-        """Compute what the partitions are worth, from their files, out of core.
+        """Compute the figures of the partitions from their files, out of core.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class PartitionedGraph:
         """
         from daskgraphpart.reporting.pipeline import report_parts
 
-        return report_parts(self.config, self.parts, labels=labels, resources=resources, progress=progress)
+        return report_parts(self.path, self.config, self.parts, labels=labels, resources=resources, progress=progress)
 
     def _reorder(self, kind: str | tuple[str, str, str], rows: Any, out: AnyPath | None, **how: Any) -> Any:
         from daskgraphpart.partitioned.reorder import reorder

@@ -1,1 +1,1 @@
-"""What partitions are worth: figures computed from their files, as text, JSON and a page."""
+"""Quality of partitions: figures computed from their files, as text, JSON and a page."""

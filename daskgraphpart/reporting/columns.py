@@ -1,6 +1,6 @@
 """Pass `report-columns`: labels and masks of the nodes of a part.
 
-Which node data are labels is told by their name, or by the user; masks go by DGL's names for them.
+Labels are found by their names, or given by the user; masks go by DGL's names for them.
 """
 
 from __future__ import annotations
@@ -23,21 +23,13 @@ if TYPE_CHECKING:
     NodeRegions: TypeAlias = Sequence[Mapping[str, Mapping[str, Region]]]
 
 LABEL_NAMES = ("label", "labels", "y")
-MOST_CLASSES = 4096
+MAX_CLASSES = 4096
 _MASK = re.compile(r"(train|val|valid|validation|test)_?mask")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Labels or a mask.
-
-    Parameters
-    ----------
-    ntype, name : str
-        Node type and feature.
-    is_mask : bool
-        Whether marked nodes are counted, or classes.
-    """
+    """Labels or a mask."""
 
     ntype: str
     name: str
@@ -67,29 +59,20 @@ class ColumnCounts:
     counts: Mapping[int, int] | None
 
 
-def report_columns(unit: ColumnUnit, most_classes: int) -> ColumnCounts:
+def report_columns(unit: ColumnUnit, _: None) -> ColumnCounts:
     """Count the values of one unit, which holds `ROWS_PER_READ` rows and a counter per class."""
     counts: dict[int, int] = {}
     for rows in pieces(unit.region):
         values, times = (1, np.count_nonzero(rows)) if unit.column.is_mask else np.unique(rows, return_counts=True)
         for value, count in zip(np.atleast_1d(values).tolist(), np.atleast_1d(times).tolist(), strict=True):
             counts[value] = counts.get(value, 0) + count
-        if len(counts) > most_classes:
+        if len(counts) > MAX_CLASSES:
             return ColumnCounts(unit.column, unit.part, None)
     return ColumnCounts(unit.column, unit.part, counts)
 
 
 def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[Column]:
     """List labels and masks that the parts hold.
-
-    Parameters
-    ----------
-    regions : sequence of mapping
-        For each part its node data, by type and name.
-    book : PartitionBook
-        Node types.
-    labels : iterable of str, optional
-        Labels as ``ntype:name`` or ``ntype/name``; by default whole numbers named as in `LABEL_NAMES`.
 
     Raises
     ------

@@ -22,6 +22,7 @@ def report_content(figures: Figures) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
+        "about": dict(figures.about),
         "graph_name": figures.graph_name,
         "num_parts": figures.num_parts,
         "num_nodes": figures.num_nodes,

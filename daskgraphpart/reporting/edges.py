@@ -15,7 +15,6 @@ import numpy as np
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.kernels.count_ends import count_ends
-from daskgraphpart.reporting.edge_pieces import local_type_ends, owned_edges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 ROWS_PER_READ = 1 << 16
+EDGES_PER_PIECE = 1 << 16
 DEGREE_BINS = 65
 """Bin 0 is for degree 0, bin b for the degrees from 2 ** (b - 1) to 2 ** b - 1."""
 
@@ -44,23 +44,7 @@ class EdgeUnit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeCounts:
-    """What a unit has counted.
-
-    Parameters
-    ----------
-    part : int
-        The part.
-    cut : int64 array (edge types,)
-        Owned edges that begin in HALO nodes of the range.
-    owners : int64 array (parts,)
-        The same edges by the owner of their source.
-    halo, stored_halo : int64 array (node types,)
-        HALO nodes that owned edges begin in, and all.
-    in_degrees : int64 array (DEGREE_BINS,)
-        Inner nodes by in-degree.
-    max_in_degree : int
-        The largest of them.
-    """
+    """What a unit has counted."""
 
     part: int
     cut: np.ndarray
@@ -88,7 +72,10 @@ def report_edges(unit: EdgeUnit, book: PartitionBook) -> EdgeCounts:
     counts = np.zeros(unit.stop_node - unit.first_node, np.uint32 if num_owned < 1 << 32 else np.int64)
     cut = np.zeros(len(book.etypes), np.int64)
     sizes, seen = (num_inner, unit.graph.num_nodes), 0
-    for src, dst, eids, types in owned_edges(unit.graph, local_type_ends(book, unit.part)):
+    ranges = book.edge_ranges[unit.part]
+    type_ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
+    for src, dst, eids in unit.graph.edge_pieces(0, num_owned, rows=EDGES_PER_PIECE):
+        types = np.searchsorted(type_ends, eids, side="right")
         bad = count_ends(src, dst, types, sizes, unit.first_node, counts, cut)
         if bad >= 0:
             raise LayoutError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,18 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """Classes of the nodes of one type.
+    """Classes of the nodes of one type; `key` is ``<ntype>/<name>``.
 
-    Parameters
-    ----------
-    key : str
-        ``<ntype>/<name>``.
-    classes : tuple of int
-        Values that occur and are not negative, ascending.
-    counts : int64 array (parts, classes)
-        Nodes of each class.
-    unlabelled : int64 array (parts,)
-        Nodes with a negative value.
+    `counts` is int64 (parts, classes), by the values that occur and are not negative, ascending; `unlabelled`, int64
+    (parts,), counts negative ones.
     """
 
     key: str
@@ -78,6 +70,8 @@ class Figures:
         Bytes on disk by name of the file.
     notes : tuple of str
         What could not be counted, and why.
+    about : mapping of str to str
+        Path, method, options, version and date, where they are known.
     """
 
     graph_name: str
@@ -96,6 +90,7 @@ class Figures:
     masks: Mapping[str, np.ndarray]
     file_sizes: Mapping[str, np.ndarray]
     notes: tuple[str, ...] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def num_parts(self) -> int:

@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 def file_sizes(parts: Sequence[PartOnDisk]) -> Mapping[str, np.ndarray]:
     """Measure the files of all parts.
 
-    Parameters
-    ----------
-    parts : sequence
-        Paths of each part. Where a part has a directory of its own, all files in it are its files.
-
     Returns
     -------
     mapping of str to int64 array (parts,)

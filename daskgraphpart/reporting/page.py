@@ -1,29 +1,54 @@
-"""Figures as one HTML page: no script, no other file, no network; the same bytes for the same figures."""
+"""Figures as one HTML page of tables whose cells are drawn upon: no script, no other file, no network."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
 
-from daskgraphpart.reporting.charts import degree_chart, halo_chart, label_chart, matrix_chart, measure_strips
-from daskgraphpart.reporting.figures import share
-from daskgraphpart.reporting.style import style
-from daskgraphpart.reporting.text import key_figures, title_of
-from daskgraphpart.units import format_count, format_size
+from daskgraphpart.reporting.sections import all_sections, key_figures, title_of
+from daskgraphpart.tables import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import numpy as np
+    from collections.abc import Iterator
 
     from daskgraphpart.reporting.figures import Figures
+    from daskgraphpart.reporting.sections import Cell, Section
 
-SCOPE = "dgp-report"
+MAX_MATRIX = 64
+STYLE = """
+.dgp-report{--ink:#1d2733;--soft:#5c6b7a;--line:#dfe4ea;--back:#fff;--high:#f3b27a;--low:#8fbbe8;--bar:#a9cfc0;
+ --shade:233,120,60;color:var(--ink);background:var(--back);font:14px/1.45 system-ui,sans-serif}
+@media (prefers-color-scheme:dark){.dgp-report{--ink:#e3e8ee;--soft:#98a6b5;--line:#333d49;--back:#171c22;
+ --high:#8a5426;--low:#2d5a87;--bar:#2f6a55;--shade:200,100,50}}
+.dgp-report main{max-width:1180px;margin:0 auto;padding:20px;display:flex;flex-wrap:wrap;gap:0 36px}
+.dgp-report main>*{max-width:100%;min-width:0}
+.dgp-report header{width:100%}
+.dgp-report h1{font-size:24px;margin:0;overflow-wrap:anywhere}
+.dgp-report h2{font-size:16px;margin:28px 0 2px;overflow-wrap:anywhere}
+.dgp-report p{color:var(--soft);margin:2px 0 8px}
+.dgp-report dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:12px 0}
+.dgp-report dt{color:var(--soft)}
+.dgp-report dd{margin:0;overflow-wrap:anywhere}
+.dgp-report .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:10px}
+.dgp-report .cards div{border:1px solid var(--line);border-radius:6px;padding:8px 12px}
+.dgp-report .cards b{display:block;font-size:22px}
+.dgp-report .cards span{color:var(--soft);font-size:12px}
+.dgp-report .table{max-height:640px;overflow:auto;border:1px solid var(--line)}
+.dgp-report table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+.dgp-report th,.dgp-report td{padding:3px 12px;text-align:right;white-space:nowrap;background-color:var(--back)}
+.dgp-report th{position:sticky;top:0;z-index:1;color:var(--soft);border-bottom:1px solid var(--line)}
+.dgp-report th:first-child,.dgp-report td:first-child{position:sticky;left:0;z-index:1;text-align:left}
+.dgp-report td{border-top:1px solid var(--line)}
+.dgp-report td i{display:inline-block;width:72px;height:9px;margin-left:8px;border-radius:2px}
+@media (max-width:800px){.dgp-report{font-size:13px}.dgp-report main{padding:12px}
+.dgp-report th,.dgp-report td{padding:3px 7px}.dgp-report td i{width:40px}}
+.dgp-report small{color:var(--soft);display:inline-block;width:46px}
+"""
 
 
 def report_page(figures: Figures) -> str:
     """Return a whole page."""
-    title = escape(f"Partitions of {figures.graph_name}")
+    title = _text(f"Partitions of {figures.graph_name}")
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width,initial-scale=1'>"
@@ -33,104 +58,49 @@ def report_page(figures: Figures) -> str:
 
 def report_fragment(figures: Figures) -> str:
     """Return what a notebook shows: the page without its frame, whose style touches nothing else."""
-    return f"<style>{style(SCOPE)}</style><div class='{SCOPE}'><main>{''.join(_content(figures))}</main></div>"
+    return f"<style>{STYLE}</style><div class='dgp-report'><main>{''.join(_content(figures))}</main></div>"
 
 
 def _content(figures: Figures) -> Iterator[str]:
-    yield f"<h1>Partitions of {escape(figures.graph_name)}</h1><p>{escape(title_of(figures))}</p>"
-    yield f"<div class='cards'>{''.join(_card(*key) for key in key_figures(figures))}</div>"
-    about = "One bar per part; the dashed line is the average. The number is the largest over the average: 1 is even."
-    yield _section("Balance", about, measure_strips(figures))
-    yield _structure(figures)
-    for labels in figures.labels:
-        about = f"Share of each class among the {format_count(int(labels.counts.sum()))} labelled nodes."
-        yield _section(f"Classes of {labels.key}", about, label_chart(labels))
-    yield from _types(figures)
-    yield _section("On disk", "Bytes by kind of file.", _files(figures))
-    yield _section("Parts", "", _parts(figures))
+    yield f"<header><h1>Partitions of {_text(figures.graph_name)}</h1><p>{_text(title_of(figures))}</p>"
+    if figures.about:
+        yield "<dl>" + "".join(f"<dt>{_text(k)}</dt><dd>{_text(v)}</dd>" for k, v in figures.about.items()) + "</dl>"
+    cards = (f"<div>{_text(k)}<b>{_text(v)}</b><span>{_text(more)}</span></div>" for k, v, more in key_figures(figures))
+    yield f"<div class='cards'>{''.join(cards)}</div></header>"
+    for section in all_sections(figures, MAX_MATRIX):
+        yield _section(section)
     if figures.notes:
-        yield _section("Notes", " ".join(figures.notes), "")
-    yield "<footer>Computed from the files of the partitions by daskgraphpart.</footer>"
+        yield f"<section><h2>Notes</h2>{''.join(f'<p>{_text(note)}</p>' for note in figures.notes)}</section>"
 
 
-def _structure(figures: Figures) -> str:
-    """Edges between parts on the left, in-degrees and HALO nodes on the right; of one part in-degrees alone."""
-    about = "Number of nodes by in-degree, both axes logarithmic; bins are powers of two."
-    degrees = _section("In-degrees", about, degree_chart(figures))
-    if figures.num_parts == 1:
-        return degrees
-    about = "From the owner of the source to the owner of the destination; on the diagonal they are the same."
-    matrix = _section("Edges between parts", about, matrix_chart(figures))
-    halo = _section("HALO nodes", "Nodes of other parts that each part holds.", halo_chart(figures))
-    return f"<div class='two'><div>{matrix}</div><div>{degrees}{halo}</div></div>"
+def _text(text: str) -> str:
+    return escape(printable(text))
 
 
-def _card(name: str, value: str, more: str) -> str:
-    texts = f"<span class='name'>{escape(name)}</span><b>{escape(value)}</b><span>{escape(more)}</span>"
-    return f"<div class='card'>{texts}</div>"
+def _section(section: Section) -> str:
+    scale = max((abs(end) for row in section.rows for cell in row for end in (cell.low, cell.high)), default=0.0) or 1.0
+    head = "".join(f"<th>{_text(name)}</th>" for name in section.heads)
+    body = "".join("<tr>" + "".join(_cell(cell, scale) for cell in row) + "</tr>" for row in section.rows)
+    return (
+        f"<section><h2>{_text(section.title)}</h2>{f'<p>{_text(section.about)}</p>' if section.about else ''}"
+        f"<div class='table'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
+    )
 
 
-def _section(title: str, about: str, content: str) -> str:
-    below = f"<p>{escape(about)}</p>" if about else ""
-    return f"<section><h2>{escape(title)}</h2>{below}{content}</section>"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; cells that begin with a bar are markup of ours."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<div class='table'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
-def _share(count: int, total: int) -> str:
-    """A share as text with a small bar."""
-    part = share(count, total)
-    return f"{part:.2%}<span class='share'><i style='width:{part:.1%}'></i></span>"
-
-
-def _types(figures: Figures) -> Iterator[str]:
-    if len(figures.ntypes) > 1:
-        inner, halo = figures.inner_nodes.sum(axis=0).tolist(), figures.halo_nodes.sum(axis=0).tolist()
-        rows = [
-            [escape(ntype), format_count(nodes), format_count(far), f"{1 + share(far, nodes):.3f}"]
-            for ntype, nodes, far in zip(figures.ntypes, inner, halo, strict=True)
-        ]
-        yield _section("Node types", "", _table(["node type", "nodes", "HALO nodes", "replication"], rows))
-    if figures.etypes:
-        edges, cut = figures.owned_edges.sum(axis=0).tolist(), figures.cut_edges.sum(axis=0).tolist()
-        rows = [
-            [escape(etype), format_count(count), format_count(of), _share(of, count)]
-            for etype, count, of in zip(figures.etypes, edges, cut, strict=True)
-        ]
-        yield _section("Edge types", "", _table(["edge type", "edges", "cut edges", "cut"], rows))
-
-
-def _files(figures: Figures) -> str:
-    total = int(figures.nbytes.sum())
-    rows = []
-    for name, sizes in [*figures.file_sizes.items(), ("all", figures.nbytes)]:
-        mine = int(sizes.sum())
-        shown = (mine, mine / len(sizes), int(sizes.max()))
-        rows.append([escape(name), *(format_size(nbytes) for nbytes in shown), _share(mine, total)])
-    return _table(["file", "all parts", "average part", "largest part", "share"], rows)
-
-
-def _parts(figures: Figures) -> str:
-    columns: list[np.ndarray] = [
-        figures.inner_nodes.sum(axis=1),
-        figures.halo_nodes.sum(axis=1),
-        figures.owned_edges.sum(axis=1),
-        figures.cut_edges.sum(axis=1),
-        figures.max_in_degrees,
-        *figures.masks.values(),
-    ]
-    heads = ["part", "inner nodes", "HALO nodes", "owned edges", "cut edges", "largest in-degree", *figures.masks]
-    if figures.has_more_halo:
-        columns.insert(2, figures.stored_halo_nodes.sum(axis=1))
-        heads.insert(3, "HALO stored")
-    rows = []
-    for part, counts in enumerate(zip(*columns, strict=True)):
-        rows.append(
-            [str(part), *(format_count(int(count)) for count in counts), format_size(int(figures.nbytes[part]))]
+def _cell(cell: Cell, scale: float) -> str:
+    """Draw a cell; the largest value of the section fills a bar, or half of an interval."""
+    low, high = cell.low / scale, cell.high / scale
+    if cell.drawn == "shade":
+        return f"<td style='background:rgba(var(--shade),{0.75 * high:.2f})'>{_text(cell.text)}</td>"
+    drawn = note = ""
+    if cell.drawn == "bar":
+        drawn = f"<i style='background:linear-gradient(90deg,var(--bar) {high:.1%},var(--line) {high:.1%})'></i>"
+    if cell.drawn == "deviation":
+        start, stop = 0.5 + low / 2, 0.5 + high / 2
+        drawn = (
+            f"<i style='background:linear-gradient(90deg,var(--line) {start:.1%},var(--low) {start:.1%},var(--low) 50%,"
+            f"var(--high) 50%,var(--high) {stop:.1%},var(--line) {stop:.1%})'></i>"
         )
-    return _table([*heads, "on disk"], rows)
+    if cell.note:
+        note = f"<small>{_text(cell.note)}</small>"
+    return f"<td>{_text(cell.text)}{drawn}{note}</td>"

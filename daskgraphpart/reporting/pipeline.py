@@ -5,6 +5,8 @@ What the client holds grows with the square of the number of parts (the edge mat
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +14,9 @@ import numpy as np
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.reporting import columns as columns_pass
 from daskgraphpart.reporting.columns import (
-    MOST_CLASSES,
     Column,
     ColumnCounts,
     column_units,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.reporting.file_sizes import PartOnDisk
+    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
     class OpenedPart(PartOnDisk, Protocol):
@@ -54,30 +58,17 @@ BYTES_OF_BLOCKS = 12 << 20
 
 
 def report_parts(
+    path: Location,
     config: PartitionConfig,
     parts: Sequence[OpenedPart],
     *,
     labels: Iterable[str] | None = None,
     resources: Resources | None = None,
     progress: Progress | None = None,
-    most_classes: int = MOST_CLASSES,
 ) -> Report:
-    """Compute the report of partitions; see `PartitionedGraph.report`.
+    """Compute the report of partitions, in their order; see `PartitionedGraph.report`.
 
-    Parameters
-    ----------
-    config : PartitionConfig
-        Types and ranges; no other figure is taken from it.
-    parts : sequence of OpenedPart
-        The parts, in order.
-    labels : iterable of str, optional
-        Labels as ``ntype:name``.
-    resources : Resources, optional
-        Default: all processors, half of the memory.
-    progress : Progress, optional
-        Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
-    most_classes : int
-        Labels with more classes are left out, with a note.
+    Labels with more classes than `MAX_CLASSES` are left out, with a note.
     """
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     units = _edge_units(parts, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
@@ -87,14 +78,30 @@ def report_parts(
     sizes = file_sizes(parts)
     with open_runner(resources, progress) as runner:
         found = _count_edges(units, config.book, runner)
-        counted = runner.run(
-            Pass("report-columns", report_columns, rows, most_classes, [unit.region.nbytes for unit in rows])
-        )
-    of_labels, masks, notes = _gather_columns(columns, counted, config.num_parts, most_classes)
+        counted = runner.run(Pass("report-columns", report_columns, rows, None, [unit.region.nbytes for unit in rows]))
+    of_labels, masks, notes = _gather_columns(columns, counted, config.num_parts)
     return Report(
         config.graph_name, config.halo_hops, config.book.ntypes, config.book.etypes,
-        labels=of_labels, masks=masks, file_sizes=sizes, notes=notes, **found,
+        labels=of_labels, masks=masks, file_sizes=sizes, notes=notes, about=describe_partitions(path, config), **found,
     )  # fmt: skip
+
+
+def describe_partitions(path: Location, config: PartitionConfig) -> dict[str, str]:
+    """Describe where partitions are, and how and by what they were made, as far as their files say it."""
+    about = {"path": str(path), "method": config.part_method}
+    manifest_path = find_manifest(path.parent, config.graph_name)
+    if manifest_path is not None:
+        content = read_manifest(manifest_path).content
+        formats = content.get("graph_formats")
+        about["method"] = str(content.get("method", config.part_method))
+        about["options"] = "; ".join(
+            (
+                f"formats {', '.join(map(str, formats)) if isinstance(formats, list) else formats}",
+                f"{config.halo_hops} hop{'s' if config.halo_hops != 1 else ''} of HALO nodes",
+                "out edges" if content.get("out_edges") else "no out edges",
+            )
+        )
+    return {**about, "report": f"{datetime.now(tz=UTC).date()}, daskgraphpart {version('daskgraphpart')}"}
 
 
 def _edge_units(parts: Sequence[OpenedPart], range_nodes: int) -> list[EdgeUnit]:
@@ -139,15 +146,15 @@ def _count_edges(units: Sequence[EdgeUnit], book: PartitionBook, runner: Runner)
 
 
 def _gather_columns(
-    columns: Sequence[Column], counted: Sequence[ColumnCounts], num_parts: int, most_classes: int
+    columns: Sequence[Column], counted: Sequence[ColumnCounts], num_parts: int
 ) -> tuple[tuple[Labels, ...], dict[str, np.ndarray], tuple[str, ...]]:
     labels, masks, notes = [], {}, []
     for column in columns:
         mine = {counts.part: counts.counts for counts in counted if counts.column == column}
         whole = {part: counts for part, counts in mine.items() if counts is not None}
         values = sorted({value for counts in whole.values() for value in counts})
-        if len(whole) < len(mine) or len(values) > most_classes:
-            notes.append(f"{column.key} has more than {most_classes:,} classes and is left out")
+        if len(whole) < len(mine) or len(values) > columns_pass.MAX_CLASSES:
+            notes.append(f"{column.key} has more than {columns_pass.MAX_CLASSES:,} classes and is left out")
             continue
         table = np.zeros((num_parts, len(values)), np.int64)
         for part, counts in whole.items():

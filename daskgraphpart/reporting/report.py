@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.reporting.content import report_content
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Report(Figures):
-    """What partitions are worth: cut, volume, HALO, balance, edges between parts, degrees, labels, sizes on disk.
+    """Quality of partitions: cut, volume, HALO, balance, edges between parts, degrees, labels, sizes on disk.
 
     All of it is computed from the files of the parts. Attributes are those of `Figures`.
 
@@ -34,13 +34,24 @@ class Report(Figures):
         """Return all figures as lists, numbers and text, as ``daskgraphpart report --format json`` writes them."""
         return report_content(self)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the report as one HTML page, which needs no other file and no network.
+    @overload
+    def to_html(self) -> str: ...
+
+    @overload
+    def to_html(self, path: str | os.PathLike[str]) -> Path: ...
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str | Path:
+        """Lay out the report as one HTML page, which needs no other file, no script and no network.
 
         Parameters
         ----------
         path : path, optional
-            File to write it to as well.
+            File to write it to.
+
+        Returns
+        -------
+        str or Path
+            The page, or the path of the file.
 
         Raises
         ------
@@ -48,10 +59,10 @@ class Report(Figures):
             If the file cannot be written.
         """
         page = report_page(self)
-        if path is not None:
-            check_directory_of(path)
-            write_report(page, path)
-        return page
+        if path is None:
+            return page
+        check_directory_of(path)
+        return write_report(page, path)
 
     def __str__(self) -> str:
         return report_text(self)
@@ -76,7 +87,7 @@ def check_directory_of(path: str | os.PathLike[str]) -> None:
         raise OptionError("no such directory", file=str(directory), hint="make it, or give another file")
 
 
-def write_report(content: str, path: str | os.PathLike[str]) -> None:
+def write_report(content: str, path: str | os.PathLike[str]) -> Path:
     """Write text atomically, with a newline at its end.
 
     Raises
@@ -86,3 +97,4 @@ def write_report(content: str, path: str | os.PathLike[str]) -> None:
     """
     with environment_faults():
         write_bytes(Path(path), (content.rstrip("\n") + "\n").encode())
+    return Path(path)

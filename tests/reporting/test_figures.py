@@ -19,8 +19,8 @@ from strategies import graphs
 import daskgraphpart as dgp
 from daskgraphpart.assignment.assignment import create_owner_files
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.reporting import edge_pieces, edges
-from daskgraphpart.reporting.pipeline import BYTES_OF_BLOCKS, _count_edges, _edge_units, report_parts
+from daskgraphpart.reporting import columns, edges
+from daskgraphpart.reporting.pipeline import BYTES_OF_BLOCKS, _count_edges, _edge_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +112,7 @@ def test_figures_do_not_depend_on_how_the_work_is_cut(graph, num_parts, bite, fo
         partitioned = dispatched(graph, owners, num_parts, Path(root), dgp.DispatchOptions(2, formats))
         expected = partitioned.report(resources=dgp.Resources(1 << 30, "sync"))
         patch.setattr(edges, "ROWS_PER_READ", bite)
-        patch.setattr(edge_pieces, "EDGES_PER_PIECE", bite)
+        patch.setattr(edges, "EDGES_PER_PIECE", bite)
         with open_runner(dgp.Resources(1 << 30, "sync")) as runner:
             units = _edge_units(partitioned.parts, 2 * bite)
             found = _count_edges(units, partitioned.book, runner)
@@ -204,9 +204,9 @@ def test_floats_and_vectors_are_not_labels(tmp_path: Path) -> None:
         partitioned.report(["n:label"])
 
 
-def test_labels_of_too_many_classes_are_left_out_with_a_note(tmp_path: Path) -> None:
-    partitioned = two_parts(np.arange(20), tmp_path)
-    report = report_parts(partitioned.config, partitioned.parts, most_classes=15)
+def test_labels_of_too_many_classes_are_left_out_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "MAX_CLASSES", 15)
+    report = two_parts(np.arange(20), tmp_path).report(resources=dgp.Resources(1 << 30, "sync"))
     assert report.labels == ()
     assert report.notes == ("n/label has more than 15 classes and is left out",)
     assert "left out" in str(report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ import pytest
 
 from daskgraphpart.reporting.figures import Labels
 from daskgraphpart.reporting.report import Report
-from daskgraphpart.reporting.svg import compact, nice_steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,14 +54,14 @@ class Checker(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.seen: set[str] = set()
-        self.numbers: list[str] = []
+        self.styles: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.add(tag)
         names = [name for name, _ in attrs]
         assert len(names) == len(set(names)), attrs
         assert not {"src", "href", "srcset", "onload", "xlink:href"} & set(names)
-        self.numbers += [value or "" for name, value in attrs if name in ("x", "y", "width", "height", "points")]
+        self.styles += [value or "" for name, value in attrs if name == "style"]
         if tag not in VOID:
             self.open.append(tag)
 
@@ -81,13 +81,12 @@ def test_the_page_is_well_formed_and_needs_nothing_else(num_parts: int, scale: i
     checker.feed(page)
     checker.close()
     assert checker.open == []
-    assert {"svg", "rect", "table"} <= checker.seen
+    assert "table" in checker.seen
     assert not {"script", "link", "img", "iframe", "object"} & checker.seen
     assert not re.search(r"https?:|//|@import|url\(", page)
     assert "<graph>" not in page
     assert "&lt;graph&gt;" in page
-    assert not [text for text in checker.numbers if "nan" in text or "inf" in text]
-    assert not [text for text in checker.numbers if text.startswith("-")]
+    assert not [style for style in checker.styles if "nan" in style or "inf" in style]
     assert len(page) < 2_000_000
 
 
@@ -100,32 +99,53 @@ def test_any_number_of_types_and_classes_is_drawn(num_types: int, num_classes: i
     assert "train_mask" in str(report)
 
 
-def test_many_parts_share_the_cells_of_the_matrix() -> None:
-    report = report_of(256)
-    page = report.to_html()
-    count = int(report.edge_matrix[0:4, 8:12].sum())
-    assert f"<title>0-3 to 8-11: {count / report.num_edges:.1%}, {count:,} edges</title>" in page
-    assert "inside each group of 4 parts" in page
-
-
-def test_values_are_told_when_pointed_at() -> None:
+def test_cells_have_the_figures_and_their_deviations() -> None:
     report = report_of(3)
     page = report.to_html()
-    for part, value in enumerate(report.measures["nodes"].tolist()):
-        assert f"<title>{part}: {value:,}</title>" in page
-    assert f"{int(report.edge_matrix[0, 1]):,} edges</title>" in page
+    nodes = report.inner_nodes.sum(axis=1)
+    for count in nodes.tolist():
+        assert re.search(
+            rf"<td>{count:,}<i [^>]*></i><small>{re.escape(f'{count / nodes.mean() - 1:+.1%}')}</small>", page
+        )
+    share = int(report.edge_matrix[0, 1]) / report.num_edges
+    assert re.search(rf"<td style='background:rgba\(var\(--shade\),0\.\d+\)'>{share:.1%}</td>", page)
+
+
+def test_of_many_parts_the_pairs_with_most_edges_are_listed() -> None:
+    report = report_of(80)
+    between = report.edge_matrix - np.diag(np.diag(report.edge_matrix))
+    a, b = divmod(int(between.argmax()), 80)
+    assert f"<td>{a} to {b}</td><td>{int(between.max()):,}</td>" in report.to_html()
+
+
+def test_the_head_says_where_the_partitions_are_and_how_they_were_made() -> None:
+    report = replace(report_of(2), about={"path": "s3://b/<p>", "method": "metis", "options": "formats coo"})
+    page = report.to_html()
+    assert "<dt>path</dt><dd>s3://b/&lt;p&gt;</dd><dt>method</dt><dd>metis</dd>" in page
+    assert "method: metis" in str(report)
+    assert report.to_dict()["about"]["options"] == "formats coo"
+
+
+def test_names_cannot_reach_a_terminal_or_a_page_as_commands() -> None:
+    report = replace(report_of(2, 2), graph_name="a\x1b[2J\udc80<script>", ntypes=("t\x1b]0;x\x07", "<img src=x>"))
+    for shown in (report.to_html(), str(report)):
+        assert "\x1b" not in shown
+        assert "\x07" not in shown
+        shown.encode()
+    assert "<script" not in report.to_html()
+    assert "<img" not in report.to_html()
 
 
 def test_the_same_figures_give_the_same_bytes(tmp_path: Path) -> None:
-    pages = [report_of(9).to_html(tmp_path / name) for name in ("a.html", "b.html")]
-    assert pages[0] == pages[1]
-    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes() == pages[0].encode()
+    paths = [report_of(9).to_html(tmp_path / name) for name in ("a.html", "b.html")]
+    assert paths == [tmp_path / "a.html", tmp_path / "b.html"]
+    assert paths[0].read_bytes() == paths[1].read_bytes() == report_of(9).to_html().encode()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
 
 
 def test_a_notebook_gets_the_page_without_its_frame() -> None:
     shown = report_of(2)._repr_html_()
-    assert shown.startswith("<style>.dgp-report{")
+    assert shown.startswith("<style>\n.dgp-report{")
     assert "<html" not in shown
     rules = re.search(r"<style>(.*?)</style>", shown, re.DOTALL)
     assert rules is not None
@@ -136,7 +156,8 @@ def test_a_notebook_gets_the_page_without_its_frame() -> None:
 def test_json_has_plain_numbers_and_stable_keys() -> None:
     content = json.loads(json.dumps(report_of(3).to_dict(), allow_nan=False))
     assert list(content) == [
-        "format", "version", "graph_name", "num_parts", "num_nodes", "num_edges", "halo_hops", "num_nodes_per_type",
+        "format", "version", "about", "graph_name", "num_parts", "num_nodes", "num_edges", "halo_hops",
+        "num_nodes_per_type",
         "num_edges_per_type", "edge_cut", "communication_volume", "replication_factor", "stored_replication_factor",
         "halo", "balance", "edge_matrix", "in_degrees", "labels", "masks", "files", "notes",
     ]  # fmt: skip
@@ -148,15 +169,4 @@ def test_json_has_plain_numbers_and_stable_keys() -> None:
 def test_text_is_as_long_as_a_terminal_can_bear(num_parts: int) -> None:
     lines = str(report_of(num_parts)).splitlines()
     assert len(lines) < 150
-    assert max(map(len, lines)) < 200
-
-
-def test_numbers_on_axes_are_short() -> None:
-    assert [compact(n) for n in (0, 950, 1000, 1250, 35_000_000, 2_000_000_000)] == [
-        "0", "950", "1k", "1.2k", "35M", "2B",
-    ]  # fmt: skip
-    assert nice_steps(0.0) == (1.0, 1.0)
-    for highest in (1, 3, 7, 99, 101, 2_500_000):
-        top, step = nice_steps(highest)
-        assert highest <= top <= 2 * highest
-        assert 2 <= round(top / step) <= 6
+    assert max(map(len, lines)) < 220
