@@ -95,7 +95,7 @@ CASES = (
     Case("hetero-fennel", "heterogeneous", "partition", "fennel", "threads", "in-place", ALL, trainers=2),
     Case("by-range", "heterogeneous", "partition", "random", "threads", "in-place", by_range=True),
     Case("dispatch", "heterogeneous", "dispatch", "", "threads", "zarr", TWO),
-    Case("assign", "homogeneous", "assign", "ldg", "threads", "in-place", trainers=2),
+    Case("assign", "homogeneous", "assign", "fennel", "threads", "in-place", trainers=2),
     Case("multilevel", "heterogeneous", "assign", "multilevel", "threads", "in-place"),
     Case("processes", "heterogeneous", "partition", "random", "processes", "in-place", ALL),
     Case("processes-zarr", "homogeneous", "partition", "fennel", "processes", "zarr"),

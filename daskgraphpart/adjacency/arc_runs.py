@@ -32,32 +32,15 @@ def num_slabs(num_nodes: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArcRuns:
-    """All runs of one adjacency.
+    """All runs of one adjacency: `arcs-<run>.npy` of shape (arcs, 2), and how many arcs each has in each slab.
 
-    Parameters
-    ----------
-    directory : str
-        Where the files are: `arcs-<run>.npy` of shape (arcs, 2), or (arcs, 3) if arcs have weights.
-    num_nodes : int
-        Number of nodes.
-    dtype : numpy.dtype
-        Of nodes and neighbours: int32 or int64.
-    weight_dtype : numpy.dtype or None
-        Of the arcs' weights: int32 or int64; None if they have none.
-    counts : int64 array (runs, slabs)
-        Arcs of each run in each slab.
+    `dtype` is that of nodes and neighbours, `counts` an int64 array (runs, slabs).
     """
 
     directory: str
     num_nodes: int
     dtype: np.dtype
-    weight_dtype: np.dtype | None
     counts: np.ndarray
-
-    @property
-    def arc_nbytes(self) -> int:
-        """Bytes of an arc."""
-        return empty_arcs(1, self.dtype, self.weight_dtype).nbytes
 
     def slices(self, first_slab: int, last_slab: int) -> Iterator[tuple[int, int, int]]:
         """Go through the runs that have arcs in slabs ``[first, last)``: run, first row, last row; bounded pieces."""
@@ -71,15 +54,7 @@ class ArcRuns:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Consecutive arcs of one run.
-
-    Parameters
-    ----------
-    path : str
-        File of the run.
-    start, stop : int
-        Rows.
-    """
+    """Consecutive arcs of one run: its file, and rows."""
 
     path: str
     start: int
@@ -99,13 +74,6 @@ def slices_of(runs: ArcRuns, first_slab: int, last_slab: int) -> list[Slice]:
     """Slices of all runs in slabs ``[first, last)``, with their files."""
     found = runs.slices(first_slab, last_slab)
     return [Slice(_run_path(runs.directory, run), start, stop) for run, start, stop in found]
-
-
-def empty_arcs(num_arcs: int, dtype: np.dtype, weight_dtype: np.dtype | None) -> np.ndarray:
-    """Return arcs that are not filled, one row each: node, neighbour and, if arcs have weights, the weight."""
-    if weight_dtype is None:
-        return np.empty((num_arcs, 2), dtype)
-    return np.empty((num_arcs, 3), np.promote_types(dtype, weight_dtype))
 
 
 def write_run(directory: str, index: int, arcs: np.ndarray) -> None:

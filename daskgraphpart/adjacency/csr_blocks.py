@@ -18,27 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-HUB_FACTOR = 500  # times the average degree: a hub
-EVEN_FACTOR = 8  # times the average degree: what nodes of a mesh may have
-
-
 @dataclass(frozen=True, slots=True)
 class CsrBlock:
-    """Rows of consecutive nodes, in one file: row starts, neighbours, weights.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    start, stop : int
-        Range of nodes.
-    num_arcs : int
-        Neighbours in all rows.
-    dtype : numpy.dtype
-        Of the neighbours: int32 or int64.
-    weight_dtype : numpy.dtype or None
-        Of the weights; None if all are 1 and not stored.
-    """
+    """Rows of the nodes ``start, ..., stop - 1``, in one file: row starts, neighbours, weights unless all are 1."""
 
     path: str
     start: int
@@ -84,37 +66,15 @@ class CsrBlock:
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """A weighted undirected graph on disk.
+    """A weighted undirected graph on disk: its blocks in the order of nodes, and how many nodes have no neighbours.
 
-    Parameters
-    ----------
-    num_nodes : int
-        Number of nodes.
-    num_isolated : int
-        Nodes without neighbours.
-    total_weight : int
-        Sum of the weights of all arcs: twice that of the edges.
-    max_degree : int
-        Most neighbours of a node.
-    blocks : tuple of CsrBlock
-        All rows, in the order of nodes.
+    `total_weight` is the sum of the weights of all arcs, twice that of the edges.
     """
 
     num_nodes: int
     num_isolated: int
     total_weight: int
-    max_degree: int
     blocks: tuple[CsrBlock, ...]
-
-    @property
-    def is_skewed(self) -> bool:
-        """Whether some nodes have far more neighbours than the average."""
-        return self.max_degree * max(1, self.num_nodes - self.num_isolated) > HUB_FACTOR * max(1, self.num_arcs)
-
-    @property
-    def is_even(self) -> bool:
-        """Whether no node has many more neighbours than the average, as in a mesh."""
-        return self.max_degree * max(1, self.num_nodes - self.num_isolated) <= EVEN_FACTOR * max(1, self.num_arcs)
 
     @property
     def num_arcs(self) -> int:

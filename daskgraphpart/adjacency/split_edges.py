@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import ArcRuns, empty_arcs, num_slabs, slab_shift, write_run
+from daskgraphpart.adjacency.arc_runs import ArcRuns, num_slabs, slab_shift, write_run
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.engine.plan import Pass
@@ -77,7 +77,7 @@ def split_edges_of(graph: ChunkedGraph, directory: Path, runner: Runner) -> ArcR
     counts = runner.run(Pass("split-edges", split_edges, units, config, sizes, unit_types=types))
     dtype = id_dtype(config.num_nodes)
     table = np.array(counts, np.int64).reshape(len(units), num_slabs(config.num_nodes))
-    return ArcRuns(str(directory), config.num_nodes, dtype, None, table)
+    return ArcRuns(str(directory), config.num_nodes, dtype, table)
 
 
 def split_edges(unit: SplitUnit, config: SplitConfig) -> np.ndarray:
@@ -90,7 +90,7 @@ def split_edges(unit: SplitUnit, config: SplitConfig) -> np.ndarray:
     counts = np.zeros(num_slabs(config.num_nodes), np.int64)
     count_edge_arcs(src, dst, firsts, shift, counts)
     starts = group_starts(counts)
-    arcs = empty_arcs(starts[-1], id_dtype(config.num_nodes), None)
+    arcs = np.empty((starts[-1], 2), id_dtype(config.num_nodes))
     scatter_edge_arcs(src, dst, firsts, shift, starts[:-1].copy(), arcs)
     write_run(config.directory, unit.index, arcs)
     return counts

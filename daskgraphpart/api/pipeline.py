@@ -68,7 +68,7 @@ def assign(
         Where the owners are written as DGL's step 1 does (`<ntype>.txt`, `partition_meta.json`); made if need be.
         Without it they are kept in a temporary directory until the interpreter ends.
     method : str or AssignOptions
-        ``"auto"``, ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"ldg"``, ``"random"``, or a directory
+        ``"auto"``, ``"kaminpar"``, ``"metis"``, ``"multilevel"``, ``"fennel"``, ``"random"``, or a directory
         of owners; with further options (what is balanced, the seed, ...) an `AssignOptions`. ``"auto"`` takes the best
         cut that fits into the memory.
     form : str

@@ -204,7 +204,7 @@ def _estimate(
             assigning = assign_estimate.workspace_nbytes(schema, owners)
     limited = resources.limited(smallest)
     if isinstance(owners, AssignOptions) and owners.needs_adjacency and method in METHODS and num_parts > 1:
-        choice = assign_estimate.expected_choice(schema, num_parts * owners.num_trainers_per_machine, owners, limited)
+        choice = assign_estimate.expected_choice(schema, owners, limited)
         method, why, need = choice.method, choice.why, choice.need
     expected = expect(schema, num_parts, options, method == "random", known)
     files = workspace_files(schema, num_parts, options, expected, limited)

@@ -13,9 +13,9 @@ from daskgraphpart.api.fingerprint import balance_files, fingerprint, owner_file
 from daskgraphpart.api.inputs import data_files
 from daskgraphpart.api.jobs import Manner, Place, open_job
 from daskgraphpart.assignment.assignment import Assignment
-from daskgraphpart.assignment.hierarchy import with_trainers
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.read_files import read_num_parts
+from daskgraphpart.assignment.trainers import with_trainers
 from daskgraphpart.delivery.deliver_parts import deliver_parts
 from daskgraphpart.delivery.machine_output import MachineOutput, check_machines
 from daskgraphpart.delivery.machines import MachineDirectory

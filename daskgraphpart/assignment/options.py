@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.schema import GraphSchema
 
-METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "ldg", "random")
+METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "random")
 """Partitioners by name; anything else is the directory of an assignment."""
 
 
@@ -38,8 +38,7 @@ class AssignOptions:
         Of KaMinPar on large graphs. With several its result varies from run to run; 1 makes it repeatable. Default:
         one on graphs of up to ten million edges, else one per worker.
     passes : int, optional
-        How often the streaming methods read the graph. Default: once for LDG, which restreaming unbalances, three
-        times for Fennel.
+        How often Fennel reads the graph. Default: three times.
     objtype : str
         Of METIS: ``"cut"`` or ``"vol"``, the communication volume.
     recursive : bool

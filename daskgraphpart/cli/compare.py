@@ -23,7 +23,7 @@ from daskgraphpart.cli.options import (
 @click.option("--parts", default="4,8,64", show_default=True, metavar="N,...", help="Numbers of parts.")
 @click.option(
     "--methods",
-    default="auto,kaminpar,metis,multilevel,fennel,ldg,random",
+    default="auto,kaminpar,metis,multilevel,fennel,random",
     show_default=True,
     metavar="METHOD,...",
     help="Methods, or directories of owners.",

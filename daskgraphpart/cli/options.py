@@ -142,7 +142,7 @@ METHOD_OPTIONS = (
         "--method",
         default="auto",
         show_default=True,
-        metavar="auto|kaminpar|metis|multilevel|fennel|ldg|random|DIR",
+        metavar="auto|kaminpar|metis|multilevel|fennel|random|DIR",
         help="Partitioner, or a directory of owners; auto takes the best that fits into the memory.",
     ),
     _method(
@@ -161,7 +161,7 @@ METHOD_OPTIONS = (
         type=int,
         help="Threads of KaMinPar on large graphs; 1 makes its result repeatable. Default: all workers.",
     ),
-    _method("--passes", type=int, help="Passes over the graph; default 1 for ldg, 3 for fennel."),
+    _method("--passes", type=int, help="Passes of fennel over the graph; default 3."),
     _method(
         "--objtype",
         type=click.Choice(["cut", "vol"]),

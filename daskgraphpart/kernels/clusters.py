@@ -211,34 +211,31 @@ def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type
 
 
 @njit(cache=True, nogil=True)
-def join_leftovers(first, favorites, node_weights, most, sizes, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
-    """Join nodes that are alone and whose favourite cluster is full, with others of the same favourite.
+def match_two_hops(first, favorites, node_weights, most, sizes, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
+    """Join nodes that are alone, because the cluster they are bound to is full, with others bound to the same one.
+
+    Nodes without neighbours are joined with one another.
 
     Parameters
     ----------
     first : int
         First node.
     favorites : array like labels (nodes of the round,)
-    node_weights, most, labels, loads
-        As in `apply_clusters`.
-    sizes : int32 array (all nodes,)
-        Nodes of each cluster, by label; changed.
-    waiting : array like labels (all nodes,)
-        For each favourite the cluster that waits for company, or -1; changed.
-    parts : int32 array (all nodes,) or (0,)
-        If given, clusters stay inside parts.
-
-    Returns
-    -------
-    int
-        How many nodes moved.
+        From `propose_clusters`.
+    node_weights, most, parts, labels, loads
+        As in `propose_clusters` and `apply_clusters`.
+    sizes : int32 array (all nodes,), changed
+        Nodes of each cluster, by label.
+    waiting : array like labels (all nodes and parts, or all nodes and 1), changed
+        For each favourite, and then for the isolated nodes of each part, the cluster that waits for company, or -1.
     """
-    moved = 0
     for row in range(favorites.size):
         node, favorite = first + row, favorites[row]
         own = labels[node]
-        if favorite < 0 or own != node or sizes[own] != 1 or favorite == own:
+        if own != node or sizes[own] != 1 or favorite == own:
             continue
+        if favorite < 0:
+            favorite = labels.size + (parts[node] if parts.size else 0)
         host = waiting[favorite]
         fits = host >= 0 and host != own and (parts.size == 0 or parts[host] == parts[node])
         for c in range(most.size):
@@ -247,38 +244,21 @@ def join_leftovers(first, favorites, node_weights, most, sizes, waiting, parts, 
             waiting[favorite] = own
             continue
         labels[node] = host
-        moved += 1
         sizes[own] -= 1
         sizes[host] += 1
         for c in range(most.size):
             loads[own, c] -= node_weights[row, c]
             loads[host, c] += node_weights[row, c]
-    return moved
 
 
 @njit(cache=True, nogil=True)
-def number_clusters(labels, isolated, numbers):  # type: ignore[no-untyped-def]
-    """Number the clusters in the order of their first nodes.
+def number_clusters(labels, numbers):  # type: ignore[no-untyped-def]
+    """Number the clusters in the order of their first nodes, in place; return how many there are.
 
-    Parameters
-    ----------
-    labels : int32 or int64 array (all nodes,)
-        Cluster of each node; replaced by its number, or -1 for isolated nodes.
-    isolated : bool array (all nodes,) or (0,)
-        Nodes that are left out.
-    numbers : array like labels (all nodes,)
-        Work space, filled with -1.
-
-    Returns
-    -------
-    int
-        How many clusters there are.
+    `numbers`, like labels, is work space filled with -1.
     """
     count = 0
     for node in range(labels.size):
-        if isolated.size and isolated[node]:
-            labels[node] = -1
-            continue
         label = labels[node]
         if numbers[label] < 0:
             numbers[label] = count

@@ -1,4 +1,4 @@
-"""Streaming partitioners: nodes get their parts one after another, each by what its neighbours have."""
+"""Fennel: nodes get their parts one after another, each by what its neighbours have."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
     limits : int64 array (constraints,)
         Most that a part may weigh; kept where that is possible.
     alpha : float
-        Price of a full part in Fennel, in units of edge weight: ``alpha * 1.5 * sqrt(fullness)`` is taken off what a
-        node is bound to a part by; with several constraints the mean of that, by what the node weighs in each compared
-        with the average node. Negative for LDG, which multiplies by the room that is left instead.
+        Price of a full part, in units of edge weight: ``alpha * 1.5 * sqrt(fullness)`` is taken off what a node is
+        bound to a part by; with several constraints the mean of that, by what the node weighs in each compared with
+        the average node.
     """
     num_parts = loads.shape[0]
     bound = np.zeros(num_parts, np.int64)
@@ -55,17 +55,9 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
         for part in range(num_parts):
             if fullness[part] < fullness[emptiest]:
                 emptiest = part
-            if alpha < 0:
-                # what the node weighs nothing in does not concern it
-                full = 0.0
-                for c in range(limits.size):
-                    if node_weights[row, c] > 0:
-                        full = max(full, loads[part, c] / sizes[c])
-                score = bound[part] * (1.0 - full)
-            else:
-                score = float(bound[part])
-                for c in range(limits.size):
-                    score -= prices[c] * node_weights[row, c] * np.sqrt(loads[part, c] / sizes[c])
+            score = float(bound[part])
+            for c in range(limits.size):
+                score -= prices[c] * node_weights[row, c] * np.sqrt(loads[part, c] / sizes[c])
             better = score > best_score or (score == best_score and fullness[part] < fullness[best])
             if not better:
                 continue

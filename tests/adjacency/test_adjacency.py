@@ -15,12 +15,9 @@ from strategies import graphs
 
 from daskgraphpart.adjacency import merge_arcs
 from daskgraphpart.adjacency.build import build_adjacency
-from daskgraphpart.adjacency.contract import contract
-from daskgraphpart.adjacency.export import export_graph
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from graphs import Graph
@@ -69,44 +66,3 @@ def test_it_is_symmetric_merged_and_without_loops(graph: Graph, form: str, most_
         assert np.array_equal(built.in_degrees.read(), in_degrees)
         assert built.adjacency.num_isolated == np.count_nonzero(~expected.any(axis=1))
         assert built.adjacency.total_weight == expected.sum()
-        assert built.adjacency.max_degree == (expected > 0).sum(axis=1).max(initial=0)
-
-
-@given(graphs(), st.randoms(use_true_random=False), st.integers(1, 5))
-def test_contraction_adds_up_arcs_between_clusters(graph: Graph, random: object, count: int) -> None:
-    fine, _ = dense(graph)
-    clusters = np.array([random.randrange(-1, count) for _ in range(fine.shape[0])], np.int32)  # type: ignore[attr-defined]
-    expected = np.zeros((count, count), np.int64)
-    kept = clusters >= 0
-    np.add.at(expected, (clusters[kept][:, None], clusters[kept][None, :]), fine[np.ix_(kept, kept)])
-    np.fill_diagonal(expected, 0)
-    with TemporaryDirectory() as scratch, open_runner(Resources(1 << 28, "sync")) as runner:
-        opened = read_chunked(graph.write(Path(scratch) / "graph", edge_format="numpy"))
-        built = build_adjacency(opened, Path(scratch) / "adjacency", runner)
-        region = create_npy(Path(scratch) / "clusters.npy", np.int32, clusters.shape)
-        region.write(clusters, 0)
-        coarse = contract(built.adjacency, region, count, Path(scratch) / "coarse", runner)
-        assert np.array_equal(as_dense(coarse), expected)
-
-
-@given(graphs(), st.booleans())
-def test_the_exported_file_is_the_graph_without_isolated_nodes(graph: Graph, wide: bool) -> None:
-    matrix, _ = dense(graph)
-    kept = matrix.any(axis=1)
-    with TemporaryDirectory() as scratch, open_runner(Resources(1 << 28, "sync")) as runner:
-        opened = read_chunked(graph.write(Path(scratch) / "graph", edge_format="numpy"))
-        built = build_adjacency(opened, Path(scratch) / "adjacency", runner)
-        numbers = create_npy(Path(scratch) / "numbers.npy", np.int32, kept.shape)
-        numbers.write(np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32), 0)
-        file = export_graph(built.adjacency, Path(scratch) / "graph.parhip", numbers, (True, True, wide), runner)
-        flags, num_nodes, num_arcs = np.fromfile(file.path, "<u8", 3)
-        assert (num_nodes, num_arcs) == (kept.sum(), np.count_nonzero(matrix))
-        assert flags & 2 == 0
-        assert (flags & 8 == 0) == wide
-        starts = (file.starts.read() - file.first_neighbor) // (8 if wide else 4)
-        found = np.zeros((int(num_nodes),) * 2, np.int64)
-        rows = np.repeat(np.arange(int(num_nodes)), np.diff(starts))
-        weights = np.ones(int(num_arcs), np.int64) if flags & 1 else file.arc_weights.read()
-        found[rows, file.neighbors.read()] = weights
-        assert np.array_equal(found, matrix[np.ix_(kept, kept)])
-        assert Path(file.path).stat().st_size == file.nbytes

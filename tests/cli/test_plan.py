@@ -48,5 +48,5 @@ def test_what_is_wrong_is_said_once(graph: Path, tmp_path: Path, capsys: pytest.
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.count("no such method") == 1
-    assert call("plan", graph, "--num-parts", "5000", "--method", "ldg") == 2
+    assert call("plan", graph, "--num-parts", "5000", "--method", "fennel") == 2
     assert "more parts than nodes" in capsys.readouterr().err

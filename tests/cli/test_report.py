@@ -19,7 +19,7 @@ def partitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("report")
     assert call("generate", root / "graph", "--kind", "mag", "--nodes", "2000", "--edges", "20000", "--quiet") == 0
     out = root / "partitions"
-    assert call("partition", root / "graph", out, "--num-parts", "3", "--method", "ldg", "--quiet") == 0
+    assert call("partition", root / "graph", out, "--num-parts", "3", "--method", "fennel", "--quiet") == 0
     return out
 
 

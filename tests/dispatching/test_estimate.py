@@ -116,7 +116,7 @@ def test_a_disk_that_is_too_small_is_a_warning(
     ("num_parts", "method", "message"),
     [
         (2, "nonsense", "no such method"),
-        (4000, "ldg", "more parts than nodes"),
+        (4000, "fennel", "more parts than nodes"),
         (0, "random", "impossible number of parts"),
     ],
 )

@@ -20,7 +20,7 @@ from fork_server import serve
 from killing import TINY, make_inputs
 
 import daskgraphpart.api.prepared as prepared
-from daskgraphpart.assignment.multilevel import refine_held, vcycle
+from daskgraphpart.assignment import choose
 from daskgraphpart.cli.main import main
 from daskgraphpart.dispatching.sizes import Sizes
 from daskgraphpart.engine.runner import Runner
@@ -102,7 +102,7 @@ def run(request: dict[str, Any], report: str) -> int:
     os.environ.update(request.get("environment", {}))
     wanted = dict(request.get("sizes", {}))
     if "most_arcs" in wanted:
-        vcycle.MOST_ARCS_IN_MEMORY = refine_held.MOST_ARCS_HELD = wanted.pop("most_arcs")
+        choose.COARSE_ARCS = wanted.pop("most_arcs")
     sizes = Sizes(**{**{name: getattr(TINY, name) for name in Sizes.__slots__}, **wanted})
     prepared.choose_sizes = lambda _: sizes
     watch, code = Watch(request), 0

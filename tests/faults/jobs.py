@@ -82,7 +82,7 @@ JOBS = {
             ("dispatch", "{in}/parquet", "{in}/owners-heterogeneous", "{out}", *OF_JOBS, "--workspace", "{work}"),
             ("verify", "{in}/parquet", "{out}", "--quiet"),
         ),
-        assign("assign", "homogeneous", "ldg", "--num-trainers-per-machine", "2"),
+        assign("assign", "homogeneous", "fennel", "--num-trainers-per-machine", "2"),
         assign("metis", "heterogeneous", "metis"),
         Job(
             "chunk",

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from faults.machine import Trial
 
 FENNEL = (
-    "begin", "create-in-degrees", "scan-edges", "split-edges", "merge-arcs", "create-weights", "weigh-nodes", "solve",
-    "clear-parts", "weigh-parts", "stream-nodes", "deal-out", "fill-parts", "create-owner-files", "write-owners",
-    "measure", "measure-cut", "create-trainers", "write-trainers", "create-trainers-of-edges", "trainers-of-edges",
+    "begin", "create-in-degrees", "scan-edges", "split-edges", "merge-arcs", "create-weights", "weigh-nodes",
+    "partition-graph", "create-filled", "fill-parts", "create-owner-files", "write-owners",
+    "measure-cut", "create-trainers", "write-trainers", "create-trainers-of-edges", "trainers-of-edges",
     "count-owners", "create-node-maps", "relabel-nodes", "create-edge-owners", "bucket-edges", "mark-halo",
     "count-marked", "lay-out", "list-nodes", "write-nodes", "build-graph", "place-rows", "split-nids", "hash-files",
 )  # fmt: skip
@@ -31,12 +31,9 @@ WALKS: dict[str, tuple[str, ...]] = {
         "assign-random", "scan-edges", "bucket-edges", "mark-sources", "follow-hop", "collect-extra", "order-extra",
         "compress-graph", "stage-rows", "gather-rows",
     ),
-    "multilevel": ("export-graph", "export-weights", "partition-graph", "take-parts", "refine-in-memory"),
-    "on-disk": (
-        "weigh-clusters", "cluster-nodes", "settle-clusters", "number-clusters", "contract", "restrict-parts",
-        "project-parts", "refine-cut", "settle-moves",
-    ),
-    "metis": ("number-nodes", "repair-in-memory", "write-assignment", "copy-trainers"),
+    "multilevel": ("partition-graph",),
+    "on-disk": ("partition-graph",),
+    "metis": ("partition-graph", "write-assignment", "copy-trainers"),
     "random": ("bucket-edges", "place-rows"),
     "by-range": ("split-ends", "create-ends", "resolve-ends", "merge-ends"),
     "dispatch": ("read-assignment",),

@@ -114,7 +114,7 @@ def assert_mapping_is_right(graph: Graph, num_parts: int, is_tensor: bool, seed:
             assert opened.nodes[ntype].data[name][:].tobytes() == stored[ids].tobytes()
 
 
-@pytest.mark.parametrize("method", ["auto", "metis", "kaminpar", "multilevel", "fennel", "ldg", "random"])
+@pytest.mark.parametrize("method", ["auto", "metis", "kaminpar", "multilevel", "fennel", "random"])
 def test_all_methods_and_constraints_work(method: str, tmp_path: Path) -> None:
     chunked = HETEROGENEOUS.write(tmp_path / "graph")
     graph = dgp.partition_graph(

@@ -171,7 +171,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("graph_formats", {"options": dgp.DispatchOptions(graph_formats=("csc",))}),
     ("out_edges", {"options": dgp.DispatchOptions(out_edges=True)}),
     ("seed", {"method": dgp.AssignOptions("random", seed=1)}),
-    ("method", {"method": "ldg"}),
+    ("method", {"method": "fennel"}),
     ("balance", {"method": dgp.AssignOptions("random", balance=["nodes"])}),
     ("num_parts", {"num_parts": 4}),
     ("num_trainers_per_machine", {"method": dgp.AssignOptions("random", num_trainers_per_machine=2)}),

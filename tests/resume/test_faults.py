@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import daskgraphpart.assignment.methods.streaming as streaming
 import killing
 import pytest
 from faults.judge import expect_not_whole, expect_one_error, expect_whole, judging, run_here
 from killing import CASES, Case, die_always, die_once, hashes, in_fork, make_inputs
 
-import daskgraphpart.assignment.methods.streaming as streaming
 import daskgraphpart.dispatching.features as features
 from daskgraphpart.errors import EnvironmentFaultError
 

@@ -1,14 +1,17 @@
 """Program that runs METIS or KaMinPar on an exported graph, in a process of its own.
 
 These libraries print, may crash on odd graphs, and return Python lists; here none of that reaches the job. Called as
-``python -m daskgraphpart.assignment.libraries.run CALL.json``; writes the part of each node, int32, to a file. KaMinPar
-is run without numpy, so that it starts in half the time and has more of the memory.
+``python -m daskgraphpart.assignment.libraries.run CALL.json``; writes the part of each node, int32, to a file, and ends
+when the process that has called it does. KaMinPar is run without numpy, so that it starts in half the time.
 """
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import json
+import os
+import select
 import sys
 from array import array
 from pathlib import Path
@@ -24,9 +27,18 @@ METIS_OK = 1
 
 def main() -> None:
     """Read the call, run the library, write the parts."""
+    end_with_parent()
     call = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     parts = run_metis(call) if call["library"] == "metis" else run_kaminpar(call)
     Path(call["result"]).write_bytes(parts)
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process (SIGIO) when the other end of its standard input closes."""
+    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+    if select.select([0], [], [], 0)[0]:  # it has closed already: nobody ever writes to it
+        sys.exit("the calling process has ended")
 
 
 def run_kaminpar(call: dict[str, Any]) -> memoryview:

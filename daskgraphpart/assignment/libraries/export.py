@@ -1,0 +1,98 @@
+"""Write a graph as METIS and KaMinPar read it: one file in ParHiP's binary format, and node weights for METIS.
+
+ParHiP's format (KaHIP user guide, version 3, section 3.2): three 64-bit numbers (flags, nodes, arcs), then for each
+node the byte at which its neighbours begin, the neighbours, node weights, arc weights. A flag of 0 means that the file
+has arc weights (bit 0), node weights (bit 1), and numbers of 64 bits (bits 2 to 5: starts, neighbours, node weights,
+arc weights). Here neighbours have 32 bits where METIS, which maps them in 64, does not read the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.region import save_npy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.assignment.multilevel.graph import Graph
+    from daskgraphpart.assignment.multilevel.refine import Limits
+
+HEADER_NBYTES = 24
+SCALE = 1000  # average weight of a node when several constraints are made into one
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An exported graph, as the program of the libraries needs it described.
+
+    `limit` is the most that a part may weigh, for KaMinPar; `tolerances` are limits over averages, for METIS; `starts`,
+    `neighbors` and `arc_weights` are bytes at which columns of the file begin, 0 if there are no arc weights.
+    """
+
+    graph: str
+    node_weights: str
+    num_nodes: int
+    num_arcs: int
+    num_parts: int
+    limit: int
+    tolerances: tuple[float, ...]
+    starts: int
+    neighbors: int
+    arc_weights: int
+
+
+def export_graph(graph: Graph, limits: Limits, directory: Path, *, for_metis: bool) -> Exported:
+    """Write the files of a graph."""
+    n, m, path = graph.num_nodes, graph.num_arcs, directory / "graph.parhip"
+    weights = graph.node_weights(0, n)
+    one, limit = _one_weight(weights, limits)
+    dtype = np.dtype("<i8" if for_metis or n >= 1 << 31 else "<i4")
+    has_weights = graph.total_weight > m
+    first = HEADER_NBYTES + 8 * (n + 1)
+    flags = (not has_weights) | (dtype.itemsize == 4) << 3
+
+    def put(rows: np.ndarray) -> None:
+        file.write(np.ascontiguousarray(rows).data)
+
+    with attach_path_to_error(path), path.open("wb") as file:
+        put(np.array([flags, n, m], "<i8"))
+        done = 0
+        for block in graph.blocks:
+            put(first + dtype.itemsize * (done + block.read()[0][:-1]))
+            done += block.num_arcs
+        put(np.array([first + dtype.itemsize * m], "<i8"))
+        for block in graph.blocks:
+            put(block.read()[1].astype(dtype, copy=False))
+        put(one)
+        for block in graph.blocks if has_weights else ():
+            arc_weights = block.read()[2]
+            put(arc_weights.astype("<i8") if arc_weights.size else np.ones(block.num_arcs, "<i8"))
+    if for_metis:
+        save_npy(directory / "weights.npy", weights)
+    tolerances = limits.most * limits.num_parts / np.maximum(weights.sum(axis=0), 1)
+    arc_weights_at = first + dtype.itemsize * m + 8 * n if has_weights else 0
+    return Exported(
+        str(path), str(directory / "weights.npy"), n, m, limits.num_parts, limit, tuple(tolerances.tolist()),
+        HEADER_NBYTES, first, arc_weights_at,
+    )  # fmt: skip
+
+
+def _one_weight(weights: np.ndarray, limits: Limits) -> tuple[np.ndarray, int]:
+    """One weight per node, int64 (nodes,), and its limit: of several the mean of what each takes of its limit.
+
+    Weights are positive, because KaMinPar takes no zeros.
+    """
+    if weights.shape[1] == 1:
+        one, limit = weights[:, 0], max(int(limits.most[0]), 1)
+        weightless = int(np.count_nonzero(one < 1))
+        return np.maximum(one, 1), limit + -(-weightless // limits.num_parts)
+    scale = SCALE * max(1.0, weights.shape[0] / limits.num_parts)
+    one = np.maximum(np.rint((weights * limits.shares).mean(axis=1) * scale).astype(np.int64), 1)
+    # within the tightest tolerance, because each of the constraints comes out worse than their mean
+    slack = (limits.most * limits.num_parts / np.maximum(weights.sum(axis=0), 1)).min()
+    return one, int(np.ceil(one.sum() * slack / limits.num_parts))

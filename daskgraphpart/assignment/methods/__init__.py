@@ -1,1 +1,0 @@
-"""Partitioners: one file per method, each gives every node an owner."""

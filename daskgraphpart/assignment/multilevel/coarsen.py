@@ -1,0 +1,128 @@
+"""Coarsen a graph: size-constrained label propagation over its blocks, and the contraction of the clusters found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.adjacency.arc_runs import num_slabs, slab_shift
+from daskgraphpart.adjacency.csr_blocks import write_block
+from daskgraphpart.adjacency.merge_arcs import most_arcs_of_block
+from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, Rows, spans
+from daskgraphpart.kernels.arcs import count_coarse_arcs, merge_weighted_arcs, scatter_coarse_arcs
+from daskgraphpart.kernels.clusters import add_up, apply_clusters, match_two_hops, number_clusters, propose_clusters
+from daskgraphpart.kernels.owner_sort import group_starts
+from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.runs import id_dtype
+
+if TYPE_CHECKING:
+    from daskgraphpart.assignment.multilevel.graph import Block, Map
+
+SWEEPS = 4
+SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
+
+
+def cluster(graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int, each: Map) -> tuple[np.ndarray, int]:
+    """Cluster the nodes: cluster of each node, int32 or int64 (nodes,), and how many there are.
+
+    No cluster of several nodes weighs more than `most`, int64 (constraints,), and each is in one of the sets that
+    `inside` tells, int32 (nodes,).
+    """
+    n = graph.num_nodes
+    labels = np.arange(n, dtype=id_dtype(n))
+    favorites, loads = np.empty_like(labels), np.empty((n, len(graph.columns)), np.int64)
+    for start, stop in spans(n):
+        loads[start:stop] = graph.node_weights(start, stop)
+    sets = np.empty(0, np.int32) if inside is None else inside
+
+    def propose(block: Block) -> np.ndarray:
+        mine, weights = labels[block.start : block.stop].copy(), graph.node_weights(block.start, block.stop)
+        propose_clusters(
+            *block.read(), block.start, labels, sets, weights, loads, most, seed, mine,
+            favorites[block.start : block.stop],
+        )  # fmt: skip
+        return mine
+
+    for _ in range(SWEEPS):
+        moved = 0
+        for blocks in graph.rounds():
+            for block, mine in zip(blocks, list(each(propose, blocks)), strict=True):
+                weights = graph.node_weights(block.start, block.stop)
+                moved += apply_clusters(block.start, mine, weights, most, labels, loads)
+        if moved < SETTLED * n:
+            break
+    sizes = np.bincount(labels, minlength=n).astype(np.int32)
+    waiting = np.full(n + int(sets.max(initial=0)) + 1, -1, labels.dtype)
+    for start, stop in spans(n):
+        weights = graph.node_weights(start, stop)
+        match_two_hops(start, favorites[start:stop], weights, most, sizes, waiting, sets, labels, loads)
+    waiting[:] = -1
+    return labels, int(number_clusters(labels, waiting))
+
+
+def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, directory: Path | None = None) -> Graph:
+    """Make clusters nodes, and add up the arcs between them and the weights inside them.
+
+    With a directory the blocks, and the runs of arcs that they are merged from, lie there instead of in memory.
+    """
+    dtype = np.dtype(np.int32 if graph.total_weight < 1 << 31 else np.int64)
+    shift, slabs = slab_shift(count), num_slabs(count)
+
+    def scatter(numbered: tuple[int, Block]) -> tuple[np.ndarray, np.ndarray | Region]:
+        index, block = numbered
+        indptr, indices, weights = block.read()
+        counts = np.zeros(slabs, np.int64)
+        count_coarse_arcs(indptr, indices, block.start, clusters, shift, counts)
+        starts = group_starts(counts)
+        arcs = np.empty((starts[-1], 3), np.promote_types(id_dtype(count), dtype))
+        scatter_coarse_arcs(indptr, indices, weights, block.start, clusters, shift, starts[:-1].copy(), arcs)
+        if directory is None:
+            return starts, arcs
+        run = create_npy(directory / f"run-{index}.npy", arcs.dtype, arcs.shape)
+        run.write(arcs, 0)
+        return starts, run
+
+    runs = list(each(scatter, list(enumerate(graph.blocks))))
+    ends = np.array([starts for starts, _ in runs], np.int64).reshape(len(runs), slabs + 1)
+
+    def merge(span: tuple[int, int]) -> Block:
+        first, last = span
+        pieces = [(run, int(ends[i, first]), int(ends[i, last])) for i, (_, run) in enumerate(runs)]
+        arcs = np.concatenate([r.read(a, b) if isinstance(r, Region) else r[a:b] for r, a, b in pieces])
+        start, stop = first << shift, min(last << shift, count)
+        indices, weights = np.empty(arcs.shape[0], id_dtype(count)), np.empty(arcs.shape[0], dtype)
+        indptr = np.empty(stop - start + 1, np.int64)
+        done = merge_weighted_arcs(arcs, start, stop, indices, indptr, weights)
+        if directory is None:
+            return Rows(start, indptr, indices[:done].copy(), weights[:done].copy())
+        return write_block(str(directory / f"block-{first}.csr"), start, indptr, indices[:done], weights[:done])
+
+    most = MOST_ARCS_OF_ONE_BLOCK if directory is None else 0
+    blocks = list(each(merge, _ranges(np.diff(ends, axis=1).sum(axis=0), most)))
+    for _, run in runs:
+        if isinstance(run, Region):
+            Path(run.path).unlink()
+    columns = tuple(_contract_column(column, clusters, count) for column in graph.columns)
+    return Graph(blocks, columns, graph.total_weight)
+
+
+def _contract_column(column: np.ndarray, clusters: np.ndarray, count: int) -> np.ndarray:
+    sums = np.zeros((count, 1), np.int64)
+    for start, stop in spans(column.size):
+        add_up(clusters, start, np.array(column[start:stop, None]), sums)
+    return sums[:, 0]
+
+
+def _ranges(totals: np.ndarray, most: int) -> list[tuple[int, int]]:
+    """Ranges of slabs that have as many arcs as a block may, or are one slab; one range if there are at most `most`."""
+    num_arcs = int(totals.sum())
+    most = num_arcs if num_arcs <= most else most_arcs_of_block(num_arcs)
+    found, first, arcs = [], 0, 0
+    for slab, count in enumerate(totals.tolist()):
+        if slab > first and arcs + count > most:
+            found.append((first, slab))
+            first, arcs = slab, 0
+        arcs += count
+    return [*found, (first, totals.size)] if totals.size else found

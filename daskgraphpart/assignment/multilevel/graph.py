@@ -1,0 +1,159 @@
+"""The noun `Graph`: a weighted graph as CSR blocks, whether these lie in memory or on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from daskgraphpart.kernels.clusters import add_up
+from daskgraphpart.kernels.refine import cut_of_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+    """As the function `map`: it may make its calls side by side, and gives the results in their order."""
+
+MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # of a graph in memory; one of more is worked on by blocks, side by side
+BLOCKS_PER_ROUND = 8
+
+
+class Block(Protocol):
+    """Rows of the nodes ``start, ..., stop - 1``."""
+
+    @property
+    def start(self) -> int:
+        """First node."""
+
+    @property
+    def stop(self) -> int:
+        """Node after the last."""
+
+    @property
+    def num_arcs(self) -> int:
+        """Neighbours in all rows."""
+
+    def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return row starts, neighbours, and weights, none if all are 1."""
+
+
+class Rows(NamedTuple):
+    """A block in memory."""
+
+    start: int
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def stop(self) -> int:
+        """Node after the last."""
+        return self.start + self.indptr.size - 1
+
+    @property
+    def num_arcs(self) -> int:
+        """Neighbours in all rows."""
+        return self.indices.size
+
+    def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return row starts, neighbours, and weights, none if all are 1."""
+        return self.indptr, self.indices, self.weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """A weighted undirected graph: its blocks in the order of nodes, and a column of node weights per constraint.
+
+    The sum of the weights of all arcs is at most `total_weight`.
+    """
+
+    blocks: Sequence[Block]
+    columns: tuple[np.ndarray, ...]
+    total_weight: int
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.columns[0].size)
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs, twice the number of edges."""
+        return sum(block.num_arcs for block in self.blocks)
+
+    def node_weights(self, start: int, stop: int) -> np.ndarray:
+        """Weights of the nodes ``start, ..., stop - 1``, int64 (nodes, constraints)."""
+        return np.stack([column[start:stop] for column in self.columns], axis=1)
+
+    def rounds(self) -> Iterator[Sequence[Block]]:
+        """Cut the blocks into rounds, whose blocks are worked on side by side and do not see each other's moves.
+
+        How many there are depends on the graph alone, so that the result does not depend on the number of workers.
+        """
+        size = max(BLOCKS_PER_ROUND, len(self.blocks) // 8)
+        for first in range(0, len(self.blocks), size):
+            yield self.blocks[first : first + size]
+
+    def loads(self, parts: np.ndarray, num_parts: int) -> np.ndarray:
+        """What the parts weigh, int64 (parts, constraints); nodes of no part (-1) are left out."""
+        loads = np.zeros((num_parts, len(self.columns)), np.int64)
+        for start, stop in spans(self.num_nodes):
+            add_up(parts, start, self.node_weights(start, stop), loads)
+        return loads
+
+    def cut(self, parts: np.ndarray, num_parts: int, each: Map) -> int:
+        """Weight of the edges that are cut."""
+        return (
+            sum(each(lambda block: int(cut_of_rows(*block.read(), block.start, parts, num_parts)[0]), self.blocks)) // 2
+        )
+
+
+def spans(num_nodes: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
+    """Cut a range of nodes into pieces of bounded size."""
+    for start in range(0, num_nodes, size):
+        yield start, min(start + size, num_nodes)
+
+
+def hold(graph: Graph, each: Map) -> tuple[Graph, np.ndarray]:
+    """Read a graph into memory without its isolated nodes.
+
+    Returns
+    -------
+    Graph
+        Of one block, or of the same blocks if there are many arcs.
+    int64 array (nodes that are kept,)
+        Which nodes of the given graph these are.
+    """
+    blocks = list(each(lambda block: Rows(block.start, *block.read()), graph.blocks))
+    degrees = np.concatenate([np.diff(block.indptr) for block in blocks]) if blocks else np.empty(0, np.int64)
+    kept = np.flatnonzero(degrees)
+    numbers = np.cumsum(degrees > 0, dtype=np.int32) - np.int32(1)
+    is_whole = kept.size == degrees.size
+
+    def renumber(block: Rows) -> Rows:
+        ends = block.indptr[1:][np.diff(block.indptr) > 0]
+        start = int(np.searchsorted(kept, block.start))
+        indices = block.indices if is_whole else numbers[block.indices]
+        return Rows(
+            start, np.concatenate([block.indptr[:1], ends]), indices.astype(np.int32, copy=False), block.weights
+        )
+
+    blocks = list(each(renumber, blocks))
+    columns = tuple(np.array(column if is_whole else column[kept]) for column in graph.columns)
+    if sum(block.num_arcs for block in blocks) <= MOST_ARCS_OF_ONE_BLOCK:
+        blocks = [_join(blocks)]
+    return Graph(blocks, columns, graph.total_weight), kept
+
+
+def _join(blocks: Sequence[Rows]) -> Rows:
+    if len(blocks) == 1:
+        return blocks[0]
+    firsts = np.cumsum([0, *(block.num_arcs for block in blocks)])
+    indptr = [block.indptr[:-1] + first for block, first in zip(blocks, firsts, strict=False)]
+    weights = np.empty(0, np.int32)
+    if any(block.weights.size for block in blocks):
+        weights = np.concatenate([b.weights if b.weights.size else np.ones(b.num_arcs, np.int32) for b in blocks])
+    indices = np.concatenate([block.indices for block in blocks] or [np.empty(0, np.int32)])
+    return Rows(0, np.concatenate([*indptr, firsts[-1:]]), indices, weights)

@@ -1,0 +1,147 @@
+"""Restore balance and improve the cut, by moves of single nodes over the blocks of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.assignment.multilevel.graph import spans
+from daskgraphpart.kernels.refine import assign_greedily, overload, rebalance_rows, refine_rows
+
+if TYPE_CHECKING:
+    from daskgraphpart.assignment.multilevel.graph import Block, Graph, Map
+
+MOST_REBALANCES = 6
+MOST_SWEEPS = 8
+SETTLED = 0.1  # of what the best sweep gained; when one gains less, a further one is not worth its time
+NOTHING = 1e-12  # of overload
+PATIENCE = 50  # a pass ends after one move in so many nodes without a better cut
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """Most that each part may weigh, int64 (constraints,), and the number of parts."""
+
+    num_parts: int
+    most: np.ndarray
+
+    @property
+    def shares(self) -> np.ndarray:
+        """One over each limit."""
+        shares: np.ndarray = 1.0 / np.maximum(self.most, 1)
+        return shares
+
+    def over(self, loads: np.ndarray) -> np.ndarray:
+        """Loads minus limits, float64 (parts, constraints)."""
+        over: np.ndarray = (loads - self.most).astype(np.float64)
+        return over
+
+    def overload(self, graph: Graph, parts: np.ndarray) -> float:
+        """By how much parts exceed the limits altogether, each as a share of its limit."""
+        return round(float(overload(self.over(graph.loads(parts, self.num_parts)), self.shares)), 9)
+
+    def value(self, graph: Graph, parts: np.ndarray, each: Map) -> tuple[float, int]:
+        """What parts are worth, the less the better: overload, then cut."""
+        return self.overload(graph, parts), graph.cut(parts, self.num_parts, each)
+
+
+def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
+    """Assign nodes of no part (-1), restore balance and improve the cut; in place."""
+    assign_rest(graph, parts, limits)
+    rebalance(graph, parts, limits, each)
+    improve(graph, parts, limits, each)
+
+
+def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> float:
+    """Move nodes out of overloaded parts, each block its share of them, in place; return the overload that is left."""
+    loads = graph.loads(parts, limits.num_parts)
+    left = float(overload(limits.over(loads), limits.shares))
+    for _ in range(MOST_REBALANCES):
+        if left <= NOTHING:
+            break
+        # nodes of each part, and all nodes, of the blocks that are still to come
+        remaining, rest = np.bincount(parts, minlength=limits.num_parts), graph.num_nodes
+        for blocks in graph.rounds():
+            over, calls = limits.over(loads), []
+            for block in blocks:
+                counts = np.bincount(parts[block.start : block.stop], minlength=limits.num_parts)
+                excess, room = (counts / np.maximum(remaining, 1))[:, None], (block.stop - block.start) / rest
+                calls.append((block, np.where(over > 0, over * excess, over * room)))
+            moved = list(each(partial(_rebalance_block, graph, parts, limits.shares), calls))
+            remaining -= np.bincount(parts[blocks[0].start : blocks[-1].stop], minlength=limits.num_parts)
+            rest -= blocks[-1].stop - blocks[0].start
+            for block, mine in zip(blocks, moved, strict=True):
+                _take(graph, block, mine, parts, loads)
+        before, left = left, float(overload(limits.over(loads), limits.shares))
+        if left >= before:
+            break
+    return left
+
+
+def _rebalance_block(graph: Graph, parts: np.ndarray, shares: np.ndarray, call: tuple[Block, np.ndarray]) -> np.ndarray:
+    block, over = call
+    mine, weights = parts[block.start : block.stop].copy(), graph.node_weights(block.start, block.stop)
+    rebalance_rows(*block.read(), block.start, parts, mine, weights, over, shares)
+    return mine
+
+
+def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
+    """Move nodes to neighbouring parts that have room, best first, sweep by sweep while the cut falls; in place.
+
+    After the first sweep only nodes that moved and their neighbours may begin.
+    """
+    loads, active = graph.loads(parts, limits.num_parts), np.ones(graph.num_nodes, np.bool_)
+    most = 0
+    for _ in range(MOST_SWEEPS):
+        following, gained = np.zeros(graph.num_nodes, np.bool_), 0
+        for blocks in graph.rounds():
+            over = limits.over(loads) / len(blocks)
+            move = partial(_improve_block, graph, parts, limits.shares, over, active, following)
+            for block, (gain, mine) in zip(blocks, list(each(move, blocks)), strict=True):
+                _take(graph, block, mine, parts, loads)
+                gained += gain
+        active, most = following, max(most, gained)
+        if gained <= SETTLED * most:
+            break
+
+
+def _improve_block(
+    graph: Graph,
+    parts: np.ndarray,
+    shares: np.ndarray,
+    over: np.ndarray,
+    active: np.ndarray,
+    following: np.ndarray,
+    block: Block,
+) -> tuple[int, np.ndarray]:
+    mine, begin = parts[block.start : block.stop].copy(), active[block.start : block.stop]
+    if not begin.any():
+        return 0, mine
+    weights, patience = graph.node_weights(block.start, block.stop), max(200, mine.size // PATIENCE)
+    gain = refine_rows(
+        *block.read(), block.start, parts, mine, weights, over.copy(), shares, begin, following, patience
+    )
+    return int(gain), mine
+
+
+def _take(graph: Graph, block: Block, mine: np.ndarray, parts: np.ndarray, loads: np.ndarray) -> None:
+    """Let the moves of a block take effect."""
+    moved = np.flatnonzero(mine != parts[block.start : block.stop])
+    if moved.size:
+        weights = graph.node_weights(block.start, block.stop)[moved]
+        np.subtract.at(loads, parts[moved + block.start], weights)
+        np.add.at(loads, mine[moved], weights)
+        parts[block.start : block.stop] = mine
+
+
+def assign_rest(graph: Graph, parts: np.ndarray, limits: Limits) -> None:
+    """Give the nodes that have no part yet to the parts with most room, the heaviest first; in place."""
+    over, shares = limits.over(graph.loads(parts, limits.num_parts)), limits.shares
+    for start, stop in spans(graph.num_nodes):
+        nodes = np.flatnonzero(parts[start:stop] < 0)
+        weights = graph.node_weights(start, stop)[nodes]
+        order = np.argsort(-(weights * shares).max(axis=1), kind="stable") if nodes.size else nodes
+        assign_greedily(nodes[order] + start, weights[order], over, shares, parts)

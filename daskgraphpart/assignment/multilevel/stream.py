@@ -1,0 +1,39 @@
+"""Fennel over the blocks of a graph, with restreaming: memory for the parts of the nodes and one block.
+
+Tsourakakis, Gkantsidis, Radunovic and Vojnovic, "FENNEL" (WSDM 2014), with gamma = 1.5; Nishimura and Ugander,
+"Restreaming graph partitioning" (KDD 2013). Several constraints count as the fullest of a part's limits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.kernels.streaming import stream_nodes
+
+if TYPE_CHECKING:
+    from daskgraphpart.assignment.multilevel.graph import Graph
+    from daskgraphpart.assignment.multilevel.refine import Limits
+
+FENNEL_PASSES = 3
+# a full price would scatter the first nodes, when parts are empty; later passes press harder, as Nishimura and Ugander
+# advise
+FIRST_PRICE, PRICE_GROWTH = 0.2, 2.0
+# full parts take none of the nodes that are bound to them: all passes but the last may exceed limits, the first by this
+# share
+FIRST_ROOM = 0.02
+
+
+def stream(graph: Graph, limits: Limits, passes: int, num_isolated: int = 0) -> np.ndarray:
+    """Assign all nodes that have neighbours, in the order of their IDs, once or several times; the others get -1."""
+    parts, loads = np.full(graph.num_nodes, -1, np.int32), np.zeros((limits.num_parts, limits.most.size), np.int64)
+    # Fennel's alpha, m sqrt(k) / n^1.5, times the square root of the size n / k of a full part: edges per node
+    alpha = graph.total_weight / 2 / max(1, graph.num_nodes - num_isolated)
+    for number in range(passes):
+        room = FIRST_ROOM * (passes - 1 - number) / max(1, passes - 1)
+        most, price = (limits.most * (1 + room)).astype(np.int64), alpha * FIRST_PRICE * PRICE_GROWTH**number
+        for block in graph.blocks:
+            weights = graph.node_weights(block.start, block.stop)
+            stream_nodes(*block.read(), block.start, parts, weights, loads, most, price)
+    return parts

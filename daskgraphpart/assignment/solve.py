@@ -1,0 +1,149 @@
+"""Partition a graph: by libraries where it fits into memory, coarsened until it does where it does not."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.assignment.choose import LARGE_ARCS, needs
+from daskgraphpart.assignment.libraries.call import run_library
+from daskgraphpart.assignment.libraries.export import export_graph
+from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
+from daskgraphpart.assignment.multilevel.cycle import LEAST_SHRINKAGE, largest_clusters, v_cycle
+from daskgraphpart.assignment.multilevel.graph import hold
+from daskgraphpart.assignment.multilevel.refine import assign_rest, rebalance, refine
+from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.assignment.libraries.call import Call
+    from daskgraphpart.assignment.multilevel.graph import Graph, Map
+    from daskgraphpart.assignment.multilevel.refine import Limits
+
+TIGHTER = (0.995, 0.99, 0.98)  # times the limits: what attempts at balance aim at where the limits are not reached
+LEAST_GAIN = 0.001  # of the cut, for a further V-cycle
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solver:
+    """What stays the same while a graph is partitioned.
+
+    Parameters
+    ----------
+    limits : Limits
+        Most that a part may weigh.
+    calls : tuple of Call
+        Calls of libraries, of which the best is taken; none if parts are given.
+    refines : bool
+        Whether what a library gives is improved even if it is balanced.
+    cycles : int
+        V-cycles at the end, while they gain.
+    most_arcs : int
+        Of a graph that is partitioned as it is; one of more is coarsened.
+    seed : int
+        Seed.
+    memory : int
+        Bytes that may be used.
+    directory : Path
+        For temporary files.
+    each : callable
+        What makes calls, side by side.
+    """
+
+    limits: Limits
+    calls: tuple[Call, ...]
+    refines: bool
+    cycles: int
+    most_arcs: int
+    seed: int
+    memory: int
+    directory: Path
+    each: Map
+
+    def partition(self, graph: Graph, given: np.ndarray | None = None, depth: int = 0) -> tuple[np.ndarray, str]:
+        """Return the part of each node, int32 (nodes,), and what it comes from; given parts are improved."""
+        if graph.num_arcs <= self.most_arcs:
+            held, kept = hold(graph, self.each)
+            parts = np.full(graph.num_nodes, -1, np.int32)
+            parts[kept], taken = self._partition_held(held, None if given is None else given[kept])
+            assign_rest(graph, parts, self.limits)
+            rebalance(graph, parts, self.limits, self.each)
+            return parts, taken
+        clusters, count = cluster(graph, largest_clusters(graph, self.limits), given, self.seed + depth, self.each)
+        if count > LEAST_SHRINKAGE * graph.num_nodes:
+            parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES)
+            taken = "fennel"
+        else:
+            directory = self.directory / f"level-{depth + 1}"
+            directory.mkdir()
+            coarse_given = None
+            if given is not None:
+                coarse_given = np.empty(count, np.int32)
+                coarse_given[clusters] = given
+            coarse = contract(graph, clusters, count, self.each, directory)
+            coarse_parts, taken = self.partition(coarse, coarse_given, depth + 1)
+            parts = coarse_parts[clusters]
+            shutil.rmtree(directory)
+        refine(graph, parts, self.limits, self.each)
+        return parts, taken
+
+    def _partition_held(self, graph: Graph, given: np.ndarray | None) -> tuple[np.ndarray, str]:
+        """Partition a graph in memory."""
+        if given is not None:
+            starts = [(given, "given")]
+        else:
+            wide = any(call.library == "metis" for call in self.calls)
+            exported = export_graph(graph, self.limits, self.directory, for_metis=wide)
+            need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns))
+            fit = sum(need[call.library] for call in self.calls) <= self.memory
+            with ThreadPoolExecutor(len(self.calls) if fit else 1) as pool:
+                found = list(pool.map(lambda call: run_library(call, exported, self.directory), self.calls))
+            starts = list(zip(found, map(str, self.calls), strict=True))
+        with ThreadPoolExecutor(len(starts)) as pool:
+            found = list(pool.map(lambda start: self._improve(graph, start[0]), starts))
+        ranked = sorted(range(len(found)), key=lambda i: (self._value(graph, found[i]), i))
+        parts, taken = found[ranked[0]], starts[ranked[0]][1]
+        if len(found) == 2:
+            overlay = (found[0] * self.limits.num_parts + found[1]).astype(np.int32)
+            combined = v_cycle(graph, parts, self.limits, self.seed + 1, self.each, overlay)
+            parts = min(parts, combined, key=lambda each: self._value(graph, each))
+        return self._finish(graph, parts), taken
+
+    def _improve(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
+        """Improve what a library gave, or restore its balance: by a V-cycle, or node by node if the graph is large."""
+        if not self.refines and self.limits.overload(graph, parts) == 0:
+            return parts
+        if graph.num_arcs <= LARGE_ARCS:
+            better = v_cycle(graph, parts, self.limits, self.seed, self.each)
+        else:
+            better = parts.copy()
+            refine(graph, better, self.limits, self.each)
+        return min(parts, better, key=lambda each: self._value(graph, each))
+
+    def _finish(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
+        """Run further V-cycles: as many as were asked for while they gain, and within tighter limits if need be."""
+        value = self._value(graph, parts)
+        for cycle in range(self.cycles):
+            further = v_cycle(graph, parts, self.limits, self.seed + 2 + cycle, self.each)
+            if (after := self._value(graph, further)) >= value:
+                break
+            gain, parts, value = value[1] - after[1], further, after
+            if gain < LEAST_GAIN * value[1]:
+                break
+        for factor in TIGHTER if graph.num_arcs <= LARGE_ARCS else ():
+            if value[0] == 0:
+                break
+            tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))
+            further = v_cycle(graph, parts, tighter, self.seed + 2, self.each)
+            rebalance(graph, further, self.limits, self.each)
+            if (after := self._value(graph, further)) < value:
+                parts, value = further, after
+        return parts
+
+    def _value(self, graph: Graph, parts: np.ndarray) -> tuple[float, int]:
+        return self.limits.value(graph, parts, self.each)

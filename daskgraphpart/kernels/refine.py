@@ -1,0 +1,346 @@
+"""Move nodes between parts: rebalancing, and k-way Fiduccia-Mattheyses refinement, over the rows of one block.
+
+A node has a vector of weights, a part a vector `over` of load minus limit, one entry per constraint. The overload is
+the sum of what is positive in it, each as a share of its limit; every move of `rebalance_rows` lowers it, and no move
+of `refine_rows` raises it. Blocks may run side by side, each with its share of the excess and of the room: the
+overload is sublinear, so that what falls in each share falls in the sum.
+
+Fiduccia and Mattheyses, DAC 1982; k-way with one queue as in Karypis and Kumar, JPDC 1998. The keys of queued nodes are
+upper bounds, kept in constant time per arc and made exact when a node comes to the top.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+HUB = 512  # a node with more neighbours enters the queue at the beginning or not at all
+
+
+@njit(cache=True, nogil=True)
+def _sift_up(heap, places, keys, at):  # type: ignore[no-untyped-def]
+    row = heap[at]
+    while at > 0:
+        parent = (at - 1) >> 1
+        if keys[heap[parent]] >= keys[row]:
+            break
+        heap[at] = heap[parent]
+        places[heap[at]] = at
+        at = parent
+    heap[at] = row
+    places[row] = at
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(heap, places, keys, at, size):  # type: ignore[no-untyped-def]
+    row = heap[at]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and keys[heap[child + 1]] > keys[heap[child]]:
+            child += 1
+        if keys[heap[child]] <= keys[row]:
+            break
+        heap[at] = heap[child]
+        places[heap[at]] = at
+        at = child
+    heap[at] = row
+    places[row] = at
+
+
+@njit(cache=True, nogil=True)
+def _put(heap, places, keys, size, row, key):  # type: ignore[no-untyped-def]
+    """Insert a row or change its key; return the size."""
+    at, old = places[row], keys[row]
+    keys[row] = key
+    if at < 0:
+        heap[size] = row
+        _sift_up(heap, places, keys, size)
+        return size + 1
+    if key > old:
+        _sift_up(heap, places, keys, at)
+    elif key < old:
+        _sift_down(heap, places, keys, at, size)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _pop(heap, places, keys, size):  # type: ignore[no-untyped-def]
+    """Remove the row at the top; return the size."""
+    places[heap[0]] = -1
+    size -= 1
+    if size > 0:
+        heap[0] = heap[size]
+        _sift_down(heap, places, keys, 0, size)
+    return size
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _bind(row, indptr, indices, weights, first, parts, mine, bound, touched):  # type: ignore[no-untyped-def]
+    """Add up the weights of a row's arcs by part; return how many parts there are, listed in `touched`."""
+    count = 0
+    for i in range(indptr[row], indptr[row + 1]):
+        near = indices[i] - first
+        part = mine[near] if 0 <= near < mine.size else parts[indices[i]]
+        if bound[part] == 0:
+            touched[count] = part
+            count += 1
+        bound[part] += weights[i] if weights.size else 1
+    return count
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _fits(over, part, node_weights, row):  # type: ignore[no-untyped-def]
+    for c in range(over.shape[1]):
+        if node_weights[row, c] > 0 and over[part, c] + node_weights[row, c] > 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _fullness(over, part, shares):  # type: ignore[no-untyped-def]
+    fullest = -np.inf
+    for c in range(over.shape[1]):
+        fullest = max(fullest, over[part, c] * shares[c])
+    return fullest
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _shift(over, old, new, node_weights, row):  # type: ignore[no-untyped-def]
+    for c in range(over.shape[1]):
+        over[old, c] -= node_weights[row, c]
+        over[new, c] += node_weights[row, c]
+
+
+@njit(cache=True, nogil=True)
+def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched):  # type: ignore[no-untyped-def]
+    """Best neighbouring part that has room for a node, -1 if there is none; and the gain."""
+    count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched)
+    own, best, best_bound = mine[row], -1, np.int64(0)
+    for j in range(count):
+        part = touched[j]
+        if part == own or bound[part] < best_bound or not _fits(over, part, node_weights, row):
+            continue
+        if bound[part] > best_bound or _fullness(over, part, shares) < _fullness(over, best, shares):
+            best, best_bound = part, bound[part]
+    gain = best_bound - bound[own]
+    for j in range(count):
+        bound[touched[j]] = 0
+    return best, gain
+
+
+@njit(cache=True, nogil=True)
+def refine_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares, active, following, patience):  # type: ignore[no-untyped-def]
+    """Move nodes of a block, best first and each at most once; take back what comes after the smallest cut.
+
+    Parameters
+    ----------
+    indptr, indices, weights
+        Rows of nodes ``first, first + 1, ...``; no weights means 1.
+    first : int
+    parts : int32 array (all nodes,)
+        Of which those of the block are not looked at.
+    mine : int32 array (block,), changed
+        Parts of the block's nodes.
+    node_weights : int64 array (block, constraints)
+    over : float64 array (parts, constraints), changed
+        Loads minus limits.
+    shares : float64 array (constraints,)
+        One over each limit.
+    active : bool array (block,)
+        Nodes that may begin.
+    following : bool array (all nodes,)
+        Set for the nodes that moved, and their neighbours.
+    patience : int
+        Moves without a smaller cut after which the pass ends.
+
+    Returns
+    -------
+    int
+        By how much the cut fell.
+    """
+    rows, num_parts = mine.size, over.shape[0]
+    heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
+    locked = np.zeros(rows, np.bool_)
+    bound, touched = np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32)
+    log_rows, log_parts = np.empty(rows, np.int32), np.empty(rows, np.int32)
+    size = 0
+    for row in range(rows):
+        if not active[row]:
+            continue
+        best, gain = _best_move(
+            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+        )
+        if best >= 0:
+            size = _put(heap, places, keys, size, row, gain)
+    moves, best_moves, total, best_total = 0, 0, np.int64(0), np.int64(0)
+    while size > 0 and moves - best_moves < patience:
+        row = heap[0]
+        best, gain = _best_move(
+            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+        )
+        if best >= 0 and gain < keys[row]:
+            _put(heap, places, keys, size, row, gain)
+            if heap[0] != row:
+                continue
+        size = _pop(heap, places, keys, size)
+        if best < 0:
+            continue
+        old = mine[row]
+        locked[row] = True
+        log_rows[moves], log_parts[moves] = row, old
+        moves += 1
+        mine[row] = best
+        _shift(over, old, best, node_weights, row)
+        total += gain
+        if total > best_total:
+            best_total, best_moves = total, moves
+        for i in range(indptr[row], indptr[row + 1]):
+            near = indices[i] - first
+            if near < 0 or near >= rows or locked[near]:
+                continue
+            if places[near] >= 0:
+                weight = weights[i] if weights.size else 1
+                change = -weight if mine[near] == best else (2 * weight if mine[near] == old else weight)
+                size = _put(heap, places, keys, size, near, keys[near] + change)
+            elif indptr[near + 1] - indptr[near] <= HUB:
+                target, gain = _best_move(
+                    near, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+                )
+                if target >= 0:
+                    size = _put(heap, places, keys, size, near, gain)
+    for j in range(moves - 1, best_moves - 1, -1):
+        _shift(over, mine[log_rows[j]], log_parts[j], node_weights, log_rows[j])
+        mine[log_rows[j]] = log_parts[j]
+    for j in range(best_moves):
+        following[first + log_rows[j]] = True
+        for i in range(indptr[log_rows[j]], indptr[log_rows[j] + 1]):
+            following[indices[i]] = True
+    return best_total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _relief(over, old, new, node_weights, row, shares):  # type: ignore[no-untyped-def]
+    """By how much the overload falls if the node moves."""
+    relief = 0.0
+    for c in range(over.shape[1]):
+        weight = node_weights[row, c]
+        if weight > 0:
+            relief += (max(0.0, over[old, c]) - max(0.0, over[old, c] - weight)) * shares[c]
+            relief -= (max(0.0, over[new, c] + weight) - max(0.0, over[new, c])) * shares[c]
+    return relief
+
+
+@njit(cache=True, nogil=True)
+def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched):  # type: ignore[no-untyped-def]
+    """Best part to move an overloaded part's node to, -1 if no move helps; and how good that is."""
+    count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched)
+    own, best, best_score = mine[row], -1, -np.inf
+    for part in range(over.shape[0]):
+        relief = _relief(over, own, part, node_weights, row, shares) if part != own else 0.0
+        if relief <= 1e-12:
+            continue
+        gain = float(bound[part] - bound[own])
+        # among moves that cost, the cheapest per relief; equal ones go where there is most room
+        score = gain * relief if gain > 0 else (gain - 1e-3) / relief
+        score -= 1e-6 * _fullness(over, part, shares)
+        if score > best_score:
+            best, best_score = part, score
+    for j in range(count):
+        bound[touched[j]] = 0
+    return best, best_score
+
+
+@njit(cache=True, nogil=True)
+def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares):  # type: ignore[no-untyped-def]
+    """Move nodes of a block out of overloaded parts, at the least loss of cut per relief, until no move helps.
+
+    Neighbours of a node that has moved are looked at again, so that what moves grows from the border on. Parameters are
+    those of `refine_rows`.
+    """
+    rows, num_parts = mine.size, over.shape[0]
+    heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
+    bound, touched = np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32)
+    size, left = 0, overload(over, shares)
+    for row in range(rows):
+        own, is_over = mine[row], False
+        for c in range(over.shape[1]):
+            is_over |= over[own, c] > 0 and node_weights[row, c] > 0
+        if is_over:
+            best, score = _best_relief(
+                row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+            )
+            if best >= 0:
+                size = _put(heap, places, keys, size, row, score)
+    while size > 0 and left > 1e-12:
+        row = heap[0]
+        best, score = _best_relief(
+            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+        )
+        if best >= 0 and score < keys[row] * (1.001 if keys[row] < 0 else 0.999) - 1e-9:
+            _put(heap, places, keys, size, row, score)
+            if heap[0] != row:
+                continue
+        size = _pop(heap, places, keys, size)
+        if best < 0:
+            continue
+        left -= _relief(over, mine[row], best, node_weights, row, shares)
+        _shift(over, mine[row], best, node_weights, row)
+        mine[row] = best
+        for i in range(indptr[row], indptr[row + 1]):
+            near = indices[i] - first
+            if near < 0 or near >= rows or places[near] < 0 or indptr[near + 1] - indptr[near] > HUB:
+                continue
+            best, score = _best_relief(
+                near, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+            )
+            if best >= 0:
+                size = _put(heap, places, keys, size, near, score)
+
+
+@njit(cache=True, nogil=True)
+def overload(over, shares):  # type: ignore[no-untyped-def]
+    """By how much parts exceed limits altogether, each as a share of its limit."""
+    total = 0.0
+    for part in range(over.shape[0]):
+        for c in range(over.shape[1]):
+            total += max(0.0, over[part, c]) * shares[c]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def assign_greedily(nodes, node_weights, over, shares, parts):  # type: ignore[no-untyped-def]
+    """Give nodes without neighbours to the parts with most room; `over` and `parts` are changed."""
+    for i in range(nodes.size):
+        best, best_fullness = 0, np.inf
+        for part in range(over.shape[0]):
+            fullest = -np.inf
+            for c in range(over.shape[1]):
+                if node_weights[i, c] > 0:
+                    fullest = max(fullest, (over[part, c] + node_weights[i, c]) * shares[c])
+            if fullest < best_fullness:
+                best, best_fullness = part, fullest
+        parts[nodes[i]] = best
+        for c in range(over.shape[1]):
+            over[best, c] += node_weights[i, c]
+
+
+@njit(cache=True, nogil=True)
+def cut_of_rows(indptr, indices, weights, first, parts, num_parts):  # type: ignore[no-untyped-def]
+    """Weight of the arcs of a block that are cut, and how many foreign parts its nodes see in all.
+
+    The first is summed over both directions of an edge; the second, over all blocks, is the communication volume.
+    """
+    cut, volume = np.int64(0), np.int64(0)
+    seen = np.full(num_parts, -1, np.int64)
+    for row in range(indptr.size - 1):
+        own = parts[first + row]
+        for i in range(indptr[row], indptr[row + 1]):
+            part = parts[indices[i]]
+            if part != own:
+                cut += weights[i] if weights.size else 1
+                if seen[part] != row:
+                    seen[part] = row
+                    volume += 1
+    return cut, volume

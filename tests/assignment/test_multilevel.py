@@ -1,0 +1,220 @@
+"""The multilevel partitioner: the same over blocks in memory and on disk, for any number of threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import daskgraphpart as dgp
+from daskgraphpart.adjacency import merge_arcs
+from daskgraphpart.adjacency.csr_blocks import write_block
+from daskgraphpart.assignment import choose, solve
+from daskgraphpart.assignment.libraries.call import Call, run_library
+from daskgraphpart.assignment.libraries.export import export_graph
+from daskgraphpart.assignment.multilevel import cycle
+from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
+from daskgraphpart.assignment.multilevel.cycle import v_cycle
+from daskgraphpart.assignment.multilevel.graph import Graph, Rows, hold
+from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
+from daskgraphpart.assignment.multilevel.stream import stream
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.sources.generate import generate
+
+
+def in_blocks(matrix: np.ndarray, columns: tuple[np.ndarray, ...], size: int) -> Graph:
+    """Graph of a matrix of weights, in blocks of so many nodes."""
+    blocks = []
+    for start in range(0, len(matrix), size):
+        rows, indices = np.nonzero(matrix[start : start + size])
+        indptr = np.searchsorted(rows, np.arange(min(size, len(matrix) - start) + 1)).astype(np.int64)
+        blocks.append(Rows(start, indptr, indices.astype(np.int32), matrix[start : start + size][rows, indices]))
+    return Graph(blocks, columns, int(matrix.sum()))
+
+
+def on_disk(graph: Graph, directory: Path) -> Graph:
+    blocks = [
+        write_block(str(directory / f"fine-{i}"), b.start, b.read()[0], b.read()[1], b.read()[2])
+        for i, b in enumerate(graph.blocks)
+    ]
+    return Graph(blocks, graph.columns, graph.total_weight)
+
+
+def as_dense(graph: Graph) -> np.ndarray:
+    matrix = np.zeros((graph.num_nodes,) * 2, np.int64)
+    for block in graph.blocks:
+        indptr, indices, weights = block.read()
+        rows = np.repeat(np.arange(block.start, block.stop), np.diff(indptr))
+        matrix[rows, indices] = weights if weights.size else 1
+    return matrix
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Graph, np.ndarray, Limits]:
+    """Weighted graph in blocks, parts of its nodes, limits that can be kept more or less."""
+    n, m, size = draw(st.integers(1, 60)), draw(st.integers(0, 200)), draw(st.integers(1, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    matrix = np.zeros((n, n), np.int32)
+    np.add.at(matrix, (rng.integers(0, n, m), rng.integers(0, n, m)), rng.integers(1, 5, m))
+    matrix += matrix.T
+    np.fill_diagonal(matrix, 0)
+    columns = (np.ones(n, np.int64), rng.integers(0, 9, n))[: draw(st.integers(1, 2))]
+    num_parts = draw(st.integers(1, 6))
+    most = np.array([int(column.sum() * draw(st.floats(0.7, 1.5)) / num_parts) + 1 for column in columns])
+    parts = rng.integers(0, num_parts, n).astype(np.int32)
+    return in_blocks(matrix, columns, size), parts, Limits(num_parts, most)
+
+
+@pytest.fixture(autouse=True)
+def small_graphs_are_coarsened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cycle, "LEAST_NODES", 4)
+    monkeypatch.setattr(cycle, "NODES_PER_PART", 1)
+
+
+@given(problems(), st.integers(2, 4))
+def test_no_step_adds_to_the_overload_and_threads_change_nothing(problem: Any, threads: int) -> None:
+    graph, parts, limits = problem
+    for step in (rebalance, refine, lambda *args: args[1].__setitem__(slice(None), v_cycle(*args[:3], 1, args[3]))):
+        found = []
+        with ThreadPoolExecutor(threads) as pool:
+            for each in (map, pool.map):
+                mine = parts.copy()
+                step(graph, mine, limits, each)
+                found.append(mine)
+        assert np.array_equal(*found)
+        assert found[0].min() >= 0
+        assert found[0].max() < limits.num_parts
+        assert limits.overload(graph, found[0]) <= limits.overload(graph, parts)
+
+
+def test_a_v_cycle_does_not_overload_a_part_with_nodes_that_have_no_neighbours() -> None:
+    """The isolated node 8 weighs (1, 8); a V-cycle that forgot it filled its part up, from an overload of 0."""
+    ends = [(0, 2, 1), (0, 13, 2), (1, 4, 3), (1, 5, 1), (1, 11, 4), (2, 6, 4), (2, 9, 4), (2, 13, 1), (3, 4, 1)]
+    ends += [(3, 7, 4), (4, 7, 2), (4, 11, 3), (6, 12, 6), (6, 14, 3), (9, 10, 2), (9, 11, 1), (9, 13, 1), (10, 11, 1)]
+    matrix = np.zeros((15, 15), np.int32)
+    for src, dst, weight in ends:
+        matrix[src, dst] = matrix[dst, src] = weight
+    columns = (np.ones(15, np.int64), np.array([4, 3, 2, 0, 5, 5, 4, 8, 8, 1, 5, 5, 2, 2, 4]))
+    graph, limits = in_blocks(matrix, columns, 1), Limits(2, np.array([8, 30]))
+    parts = np.array([1, -1, 1, 0, -1, 0, 1, 1, 0, -1, 1, -1, 1, 1, 0], np.int32)
+    assign_rest(graph, parts, limits)
+    assert limits.overload(graph, v_cycle(graph, parts, limits, 0, map)) <= limits.overload(graph, parts)
+
+
+@given(problems(), st.integers(1, 5))
+def test_a_v_cycle_that_combines_keeps_what_two_partitions_agree_on(problem: Any, other_parts: int) -> None:
+    graph, parts, limits = problem
+    others = (np.arange(graph.num_nodes) % other_parts).astype(np.int32)
+    found = v_cycle(graph, parts, limits, 0, map, parts * np.int32(other_parts) + others)
+    assert limits.overload(graph, found) <= limits.overload(graph, parts)
+
+
+@given(problems(), st.booleans())
+def test_contraction_is_that_of_the_definition_in_memory_and_on_disk(problem: Any, inside: bool) -> None:
+    graph, parts, limits = problem
+    clusters, count = cluster(graph, np.maximum(limits.most // 4, 1), parts if inside else None, 0, map)
+    ones = np.zeros((graph.num_nodes, count), np.int64)
+    ones[np.arange(graph.num_nodes), clusters] = 1
+    expected = ones.T @ as_dense(graph) @ ones
+    np.fill_diagonal(expected, 0)
+    with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merge_arcs, "LEAST_BLOCK_ARCS", 7)
+        fine = on_disk(graph, Path(directory))
+        again = cluster(fine, np.maximum(limits.most // 4, 1), parts if inside else None, 0, map)
+        assert np.array_equal(again[0], clusters)
+        for coarse in (contract(graph, clusters, count, map), contract(fine, clusters, count, map, Path(directory))):
+            assert np.array_equal(as_dense(coarse), expected)
+            assert all(np.array_equal(c, ones.T @ f) for c, f in zip(coarse.columns, graph.columns, strict=True))
+        assert not list(Path(directory).glob("run-*"))
+
+
+@given(problems())
+def test_a_graph_is_held_without_its_isolated_nodes(problem: Any) -> None:
+    graph, _, _ = problem
+    held, kept = hold(graph, map)
+    matrix = as_dense(graph)
+    assert np.array_equal(kept, np.flatnonzero(matrix.any(axis=1)))
+    assert np.array_equal(as_dense(held), matrix[np.ix_(kept, kept)])
+    assert all(np.array_equal(mine, theirs[kept]) for mine, theirs in zip(held.columns, graph.columns, strict=True))
+
+
+@given(problems())
+def test_a_stream_and_what_is_left_keep_limits_that_can_be_kept(problem: Any) -> None:
+    graph, _, limits = problem
+    parts = stream(graph, limits, 2)
+    assign_rest(graph, parts, limits)
+    assert parts.min() >= 0
+    assert rebalance(graph, parts, limits, map) <= limits.overload(graph, np.zeros_like(parts)) + 1e-9
+
+
+def grid(side: int) -> np.ndarray:
+    number = np.arange(side * side).reshape(side, side)
+    matrix = np.zeros((side * side,) * 2, np.int32)
+    for ends in ((number[:, :-1], number[:, 1:]), (number[:-1], number[1:])):
+        matrix[ends[0].ravel(), ends[1].ravel()] = matrix[ends[1].ravel(), ends[0].ravel()] = 1
+    return matrix
+
+
+def test_constraints_that_are_far_exceeded_are_restored() -> None:
+    side = 40
+    columns = (np.ones(side * side, np.int64), 1 + np.arange(side * side) // 200)
+    graph = in_blocks(grid(side), columns, side * side)
+    limits = Limits(4, np.array([np.ceil(1.05 * column.sum() / 4) for column in columns], np.int64))
+    lopsided = np.minimum(np.arange(side * side) // 800, 2).astype(np.int32)  # the third and fourth part are empty
+    found = v_cycle(graph, lopsided, limits, 0, map)
+    assert limits.overload(graph, lopsided) > 1.5
+    assert limits.overload(graph, found) < 0.01
+    assert graph.cut(found, 4, map) < 0.15 * graph.num_arcs / 2
+
+
+@pytest.mark.parametrize("num_constraints", [1, 2])
+def test_libraries_read_what_is_exported_whatever_its_width(num_constraints: int, tmp_path: Path) -> None:
+    matrix = grid(12)
+    matrix *= 1 + (np.arange(144)[:, None] + np.arange(144)) % 3
+    graph = in_blocks(matrix, (np.ones(144, np.int64), np.arange(144) % 7)[:num_constraints], 50)
+    limits = Limits(3, np.array([52, 160])[:num_constraints])
+    cuts, parts = [], []
+    for wide in (True, False):
+        exported = export_graph(graph, limits, tmp_path, for_metis=wide)
+        for call in (Call("kaminpar"), Call("kaminpar", compress=True), *([Call("metis")] if wide else [])):
+            parts.append(run_library(call, exported, tmp_path))
+            cuts.append(graph.cut(parts[-1], 3, map))
+    assert np.array_equal(parts[0], parts[3])
+    assert np.array_equal(parts[1], parts[4])
+    assert max(cuts) < 0.3 * graph.total_weight / 2
+
+
+@pytest.fixture(scope="module")
+def rmat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("rmat") / "graph"
+    with open_runner(dgp.Resources(1 << 28)) as runner:
+        generate(directory, kind="rmat", num_nodes=5000, num_edges=50_000, feature_width=0, runner=runner)
+    return directory
+
+
+@pytest.mark.parametrize("large_arcs", [0, 1 << 25])
+@pytest.mark.parametrize("method", ["kaminpar", "auto", "metis", "multilevel"])
+def test_limits_are_kept_with_a_v_cycle_and_without(
+    method: str, large_arcs: int, rmat: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "LARGE_ARCS", large_arcs)
+    monkeypatch.setattr(solve, "LARGE_ARCS", large_arcs)
+    monkeypatch.setattr(choose, "COARSE_ARCS", 20_000)
+    report = dgp.assign(rmat, 6, method=dgp.AssignOptions(method, balance="nodes,edges", threads=1)).report
+    assert report is not None
+    assert all(balance.is_kept for balance in report.balances), report.balances
+    assert report.cut_share < 1 - 1 / 6
+
+
+def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "COARSE_ARCS", 0)
+    report = dgp.assign(rmat, 4, method=dgp.AssignOptions("multilevel", balance="nodes")).report
+    assert report is not None
+    assert "fennel" in report.method
+    assert report.balance_of("nodes").is_kept
