@@ -1,4 +1,4 @@
-"""An assignment of arrays in memory: the owner of every node, as somebody's own partitioner returned it."""
+"""Make an assignment of arrays in memory: owners that somebody's own partitioner returned."""
 
 from __future__ import annotations
 
@@ -20,22 +20,7 @@ ROWS_AT_ONCE = 1 << 22
 
 
 def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: Path) -> Assignment:
-    """Check the owners and put them into files.
-
-    Parameters
-    ----------
-    owners : array or mapping of str to array
-        Owner of every node, integers: by node type, or of all nodes in homogeneous order (type after type).
-    schema : GraphSchema
-        The graph.
-    num_parts : int
-        Number of parts.
-    directory : Path
-        Where the files go.
-
-    Returns
-    -------
-    Assignment
+    """Check the owners of all nodes, by node type or in homogeneous order, and put them into files.
 
     Raises
     ------

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import numpy as np
 
-from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_regions
+from daskgraphpart.assignment.assignment import MOST_PARTS, Assignment, create_owner_files, owner_regions
 from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
-from daskgraphpart.assignment.owner_readers import OWNER_READERS
 from daskgraphpart.assignment.parmetis.files import find_parts, holds_parts
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
+from daskgraphpart.assignment.read_batches import read_batches
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
-from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
-
 
 _HINT_EMPTY_PARTS = (
     "DGL's parmetis_postprocess.py counts the parts that have nodes; "
@@ -35,14 +34,30 @@ _HINT_EMPTY_PARTS = (
 )
 
 
+class _Meta(msgspec.Struct):
+    """`partition_meta.json`, as DGL has it."""
+
+    num_parts: Annotated[int, msgspec.Meta(ge=1)]
+    algo_name: str = "file"
+
+
+class _Ours(msgspec.Struct):
+    """`assignment.json`: what made the owners, and for each node type the CRC-32 of the text and of the owners."""
+
+    method: str | None = None
+    text_crc32: dict[str, int] = {}
+    owners_crc32: dict[str, int] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class ReadUnit:
-    """Owners of one node type."""
+    """Owners of one node type: file, form, CRC-32 of text and owners if there are both, and trainers."""
 
     ntype: str
     file: str
     form: str
     crcs: tuple[int, int] | None
+    trainers: Region | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +76,15 @@ def read_assignment(
     runner: Runner,
     num_parts: int | None = None,
 ) -> Assignment:
-    """Read and check the owners of every node.
+    """Read and check the owners of every node, into binary files in a workspace.
 
-    Parameters
-    ----------
-    directory : path
-        Directory as described in directory.py, or output of ParMETIS (parmetis/names.py).
-    schema : GraphSchema
-        The graph it is for.
-    workspace : Path
-        Where the owners are kept in binary form.
-    runner : Runner
-        What does the work.
-    num_parts : int, optional
-        Needed when the directory has no `partition_meta.json`; else it must agree.
-
-    Returns
-    -------
-    Assignment
+    `directory` is as described in directory.py, or output of ParMETIS; `num_parts` is needed when it has no
+    `partition_meta.json`, else it must agree.
 
     Raises
     ------
     AssignmentError
-        If a type is missing or in two forms, a length is wrong, or an owner is no part.
+        If a type is missing or in two forms, a length is wrong, an owner is no part, or trainers are not of its part.
     """
     directory = Path(directory)
     if _is_of_parmetis(directory, schema):
@@ -95,31 +96,90 @@ def read_assignment(
         raise InputFileNotFoundError(
             "no such directory of owners", file=str(directory), hint="give the output of assign"
         )
-    found_parts, method, crcs = _read_meta(directory)
-    if found_parts is not None and num_parts is not None and found_parts != num_parts:
+    meta, ours = _read_meta(directory), _read_ours(directory)
+    if meta is not None and num_parts not in (None, meta.num_parts):
         raise AssignmentError(
             "the assignment is for another number of parts",
             file=str(directory / META_FILE),
             expected=num_parts,
-            found=found_parts,
+            found=meta.num_parts,
         )
-    parts = found_parts or num_parts
+    parts = meta.num_parts if meta is not None else num_parts
     if parts is None:
         raise AssignmentError(
             f"no {META_FILE} tells the number of parts",
             file=str(directory),
             hint="give --num-parts, or write that file",
         )
-    units = [_choose_form(directory, ntype, crcs) for ntype in schema.ntypes]
+    method = ours.method or (meta.algo_name if meta is not None else "file")
+    trainers = _open_trainers(directory / TRAINERS, schema)
+    units = [_choose_form(directory, ntype, ours, trainers.get(ntype)) for ntype in schema.ntypes]
     owners = create_owner_files(workspace, schema, parts, runner)
     sizes = [Path(u.file).stat().st_size if Path(u.file).is_file() else owners[u.ntype].nbytes for u in units]
-    config = ReadConfig(owners, parts, counted_by_dgl=method == "metis" and not crcs)
-    runner.run(Pass("read-assignment", read_owners, units, config, sizes))
-    return Assignment(parts, method, owners, trainers=_read_trainers(directory / TRAINERS, schema))
+    config = ReadConfig(owners, parts, counted_by_dgl=method == "metis" and not ours.text_crc32)
+    borders = runner.run(Pass("read-assignment", read_owners, units, config, sizes))
+    if trainers:
+        _check_trainers(borders, parts, str(directory / TRAINERS))
+    return Assignment(parts, method, owners, trainers=trainers)
 
 
-def _read_trainers(directory: Path, schema: GraphSchema) -> dict[str, Region]:
-    """Files of the smaller parts that trainers have, if there are any."""
+def read_num_parts(directory: Path) -> int | None:
+    """Read the number of parts that a directory of owners says it has, if it does."""
+    meta = _read_meta(directory)
+    return None if meta is None else meta.num_parts
+
+
+def _read_meta(directory: Path) -> _Meta | None:
+    path = directory / META_FILE
+    if not path.is_file():
+        return None
+    content = read_json_object(path, AssignmentError)
+    return convert_json(content, _Meta, AssignmentError, "not what an assignment says of itself", file=str(path))
+
+
+def _read_ours(directory: Path) -> _Ours:
+    path = directory / OURS_FILE
+    if not path.is_file():
+        return _Ours()
+    content = read_json_object(path, AssignmentError)
+    return convert_json(content, _Ours, AssignmentError, "not what an assignment says of itself", file=str(path))
+
+
+def _is_of_parmetis(path: Path, schema: GraphSchema) -> bool:
+    """Whether there is output of ParMETIS, and no owners, which DGL's `parmetis_postprocess.py` may put beside it."""
+    if path.is_dir() and ((path / META_FILE).is_file() or any(_forms(path, ntype) for ntype in schema.ntypes)):
+        return False
+    return holds_parts(path, schema.name)
+
+
+def _forms(directory: Path, ntype: str) -> list[str]:
+    paths = {form: directory / f"{ntype}.{form}" for form in ("txt", *BINARY_FORMS)}
+    return [form for form, path in paths.items() if (path.is_dir() if form == "zarr" else path.is_file())]
+
+
+def _choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | None) -> ReadUnit:
+    forms = _forms(directory, ntype)
+    if not forms:
+        raise AssignmentError(
+            f"no owners for node type {ntype!r}",
+            file=str(directory),
+            expected=" or ".join(f"{ntype}.{form}" for form in ("txt", *BINARY_FORMS)),
+        )
+    crcs = None
+    if len(forms) == 2 and forms[0] == "txt" and ntype in ours.text_crc32 and ntype in ours.owners_crc32:
+        crcs = ours.text_crc32[ntype], ours.owners_crc32[ntype]
+    elif len(forms) > 1:
+        raise AssignmentError(
+            f"node type {ntype!r} has owners in several forms",
+            file=str(directory),
+            found=", ".join(f"{ntype}.{form}" for form in forms),
+            hint="keep one",
+        )
+    return ReadUnit(ntype, str(directory / f"{ntype}.{forms[-1]}"), forms[-1], crcs, trainers)
+
+
+def _open_trainers(directory: Path, schema: GraphSchema) -> dict[str, Region]:
+    """Open the files of the smaller parts that trainers have, if there are any."""
     if not directory.is_dir():
         return {}
     files = {node_type.name: open_npy(directory / f"{node_type.name}.npy") for node_type in schema.node_types}
@@ -136,24 +196,18 @@ def _read_trainers(directory: Path, schema: GraphSchema) -> dict[str, Region]:
     return files
 
 
-def _is_of_parmetis(path: Path, schema: GraphSchema) -> bool:
-    """Whether there is output of ParMETIS, and no owners, which DGL's `parmetis_postprocess.py` may put beside it."""
-    if path.is_dir() and ((path / META_FILE).is_file() or any(_forms(path, ntype) for ntype in schema.ntypes)):
-        return False
-    return holds_parts(path, schema.name)
-
-
-def read_owners(unit: ReadUnit, config: ReadConfig) -> None:
-    """Read the owners of one node type, check them and write them in binary form."""
-    region = config.owners[unit.ntype]
-    if unit.crcs is not None and crc_of(Path(unit.file).with_suffix(".txt")) != unit.crcs[0]:
+def read_owners(unit: ReadUnit, config: ReadConfig) -> np.ndarray:
+    """Read, check and write the owners of one node type; return the least and greatest trainer of each part."""
+    region, file = config.owners[unit.ntype], Path(unit.file)
+    if unit.crcs is not None and crc_of(file.with_suffix(".txt")) != unit.crcs[0]:
         raise AssignmentError(
             "the text was changed after the binary form was written",
-            file=str(Path(unit.file).with_suffix(".txt")),
-            hint=f"delete {Path(unit.file).name} and {OURS_FILE} to use the text",
+            file=str(file.with_suffix(".txt")),
+            hint=f"delete {file.name} and {OURS_FILE} to use the text",
         )
     row = owners_crc = 0
-    for batch in OWNER_READERS[unit.form](unit.file):
+    borders = np.stack([np.full(config.num_parts, border) for border in (2**62, -(2**62))])
+    for batch in read_batches(unit.file, unit.form):
         bad = np.flatnonzero((batch < 0) | (batch >= config.num_parts))
         if bad.size:
             raise AssignmentError(
@@ -166,6 +220,10 @@ def read_owners(unit: ReadUnit, config: ReadConfig) -> None:
             )
         if row + batch.size <= region.num_rows:
             region.write(batch.astype(region.dtype), row)
+            if unit.trainers is not None:
+                trainers = unit.trainers.read(row, row + batch.size)
+                np.minimum.at(borders[0], batch, trainers)
+                np.maximum.at(borders[1], batch, trainers)
         owners_crc = zlib.crc32(batch.astype("<i8", copy=False).tobytes(), owners_crc)
         row += batch.size
     if unit.crcs is not None and owners_crc != unit.crcs[1]:
@@ -181,68 +239,26 @@ def read_owners(unit: ReadUnit, config: ReadConfig) -> None:
             expected=f"{region.num_rows:,}, one per node",
             found=f"{row:,}",
         )
+    return borders
 
 
-def read_num_parts(directory: Path) -> int | None:
-    """Number of parts that a directory of owners says it has, if it does."""
-    return _read_meta(directory)[0]
-
-
-def _read_meta(directory: Path) -> tuple[int | None, str, dict[str, tuple[int, int]]]:
-    meta = _read_json(directory / META_FILE)
-    ours = _read_json(directory / OURS_FILE)
-    num_parts = meta.get("num_parts")
-    if meta and (not isinstance(num_parts, int) or isinstance(num_parts, bool) or num_parts < 1):
+def _check_trainers(borders: Sequence[np.ndarray], num_parts: int, directory: str) -> None:
+    """Refuse trainers unless those of part p are p * n to p * n + n - 1, for some number n of trainers of a part."""
+    least, most = (
+        pick([of_type[i] for of_type in borders]) for i, pick in enumerate((np.minimum.reduce, np.maximum.reduce))
+    )
+    parts = np.flatnonzero(least <= most)
+    num_trainers = int((most[parts] // (parts + 1)).max(initial=0)) + 1  # fewer would not reach the greatest
+    bad = parts[(least[parts] < parts * num_trainers)]
+    if num_trainers * num_parts > MOST_PARTS and parts.size:
+        bad = parts[-1:] if not bad.size else bad
+    if bad.size:
+        part = int(bad[0])
         raise AssignmentError(
-            "bad number of parts",
-            file=str(directory / META_FILE),
-            place="num_parts",
-            expected="a positive integer",
-            found=num_parts,
+            "trainers do not fit the owners",
+            file=directory,
+            place=f"part {part}",
+            expected="trainers of its own, as many for each part",
+            found=f"{least[part]:,} to {most[part]:,}",
+            hint="run assign again",
         )
-    method = ours.get("method", meta.get("algo_name", "file"))
-    texts, owners = ours.get("text_crc32"), ours.get("owners_crc32")
-    crcs = {}
-    if isinstance(texts, dict) and isinstance(owners, dict):
-        crcs = {ntype: (texts[ntype], owners[ntype]) for ntype in texts if ntype in owners}
-    return num_parts, str(method), crcs
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        with attach_path_to_error(path):
-            content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as fault:
-        raise AssignmentError("not readable as JSON", file=str(path), found=str(fault)) from fault
-    if not isinstance(content, dict):
-        raise AssignmentError("not a JSON object", file=str(path), found=type(content).__name__)
-    return content
-
-
-def _forms(directory: Path, ntype: str) -> list[str]:
-    return [form for form in ("txt", *BINARY_FORMS) if _has_form(directory / f"{ntype}.{form}")]
-
-
-def _has_form(path: Path) -> bool:
-    return path.is_dir() if path.suffix == ".zarr" else path.is_file()
-
-
-def _choose_form(directory: Path, ntype: str, crcs: Mapping[str, tuple[int, int]]) -> ReadUnit:
-    forms = _forms(directory, ntype)
-    if not forms:
-        raise AssignmentError(
-            f"no owners for node type {ntype!r}",
-            file=str(directory),
-            expected=" or ".join(f"{ntype}.{form}" for form in ("txt", *BINARY_FORMS)),
-        )
-    if len(forms) > 1 and not (ntype in crcs and forms[0] == "txt" and len(forms) == 2):
-        raise AssignmentError(
-            f"node type {ntype!r} has owners in several forms",
-            file=str(directory),
-            found=", ".join(f"{ntype}.{form}" for form in forms),
-            hint="keep one",
-        )
-    form = forms[-1]
-    return ReadUnit(ntype, str(directory / f"{ntype}.{form}"), form, crcs[ntype] if len(forms) > 1 else None)

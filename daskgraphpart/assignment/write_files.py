@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
+from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_json
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 DGL_META_VERSION = "1.0.0"  # tools/partition_algo/base.py of DGL 1.1 to 2.5 accepts no other
-ROWS_PER_BATCH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def write_assignment(
     directory : path
         Made if need be.
     runner : Runner
-        What does the work.
+        Runs the pass.
     form : str
         ``"npy"``, ``"parquet"`` or ``"zarr"``.
     seed : int, optional
@@ -91,16 +90,18 @@ def _copy_trainers(trainers: Mapping[str, Region], directory: Path) -> None:
 
 def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
     """Write the owners of one node type; return the CRC-32 of the text and of the owners as 64-bit integers."""
-    region = config.owners[ntype]
-    text = Path(config.directory) / f"{ntype}.txt"
-    with attach_path_to_error(text), open(temporary_path(text), "wb") as file:
-        for owners in _batches(region):
-            file.write(_lines(owners))
-    publish(text)
-    _write_binary(region, Path(config.directory) / f"{ntype}.{config.form}", config.form)
+    region, directory = config.owners[ntype], Path(config.directory)
+    text, binary = directory / f"{ntype}.txt", directory / f"{ntype}.{config.form}"
     owners_crc = 0
-    for owners in _batches(region):
-        owners_crc = zlib.crc32(owners.astype("<i8").tobytes(), owners_crc)
+    with attach_path_to_error(text), open(temporary_path(text), "wb") as file:
+        for _, owners in _batches(region):
+            file.write(_lines(owners))
+            owners_crc = zlib.crc32(owners.astype("<i8").tobytes(), owners_crc)
+    publish(text)
+    {"npy": _write_npy, "parquet": _write_parquet, "zarr": _write_zarr}[config.form](region, temporary_path(binary))
+    if config.form == "zarr":
+        shutil.rmtree(binary, ignore_errors=True)
+    publish(binary)
     return crc_of(text), owners_crc
 
 
@@ -111,38 +112,37 @@ def _lines(owners: np.ndarray) -> bytes:
     return bytes(letters[letters != 0])  # shorter lines end in zeros
 
 
-def _write_binary(region: Region, path: Path, form: str) -> None:
-    if form == "npy":
-        target = create_npy(temporary_path(path), region.dtype, region.shape)
-        for start, owners in enumerate(_batches(region)):
-            target.write(owners, start * ROWS_PER_BATCH)
-        publish(path)
-    elif form == "parquet":
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        schema = pa.schema([("owner", pa.from_numpy_dtype(region.dtype))])
-        with attach_path_to_error(path), parquet.ParquetWriter(temporary_path(path), schema) as writer:
-            for owners in _batches(region):
-                writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
-        publish(path)
-    else:
-        import zarr
-
-        shutil.rmtree(temporary_path(path), ignore_errors=True)
-        array = zarr.create_array(
-            temporary_path(path),
-            shape=region.shape,
-            dtype=np.dtype("<i4"),
-            fill_value=-1,  # the owners of a chunk that gets lost are then no part
-            chunks=(max(1, min(ROWS_PER_BATCH, region.num_rows)),),
-        )
-        for start, owners in enumerate(_batches(region)):
-            array[start * ROWS_PER_BATCH : start * ROWS_PER_BATCH + owners.size] = owners
-        shutil.rmtree(path, ignore_errors=True)
-        publish(path)
+def _write_npy(region: Region, path: str) -> None:
+    target = create_npy(path, region.dtype, region.shape)
+    for start, owners in _batches(region):
+        target.write(owners, start)
 
 
-def _batches(region: Region) -> Iterator[np.ndarray]:
+def _write_parquet(region: Region, path: str) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = pa.schema([("owner", pa.from_numpy_dtype(region.dtype))])
+    with attach_path_to_error(path), parquet.ParquetWriter(path, schema) as writer:
+        for _, owners in _batches(region):
+            writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
+
+
+def _write_zarr(region: Region, path: str) -> None:
+    import zarr
+
+    shutil.rmtree(path, ignore_errors=True)
+    array = zarr.create_array(
+        path,
+        shape=region.shape,
+        dtype=np.dtype("<i4"),
+        fill_value=-1,  # no part: so chunks that get lost are noticed
+        chunks=(max(1, min(ROWS_PER_BATCH, region.num_rows)),),
+    )
+    for start, owners in _batches(region):
+        array[start : start + owners.size] = owners
+
+
+def _batches(region: Region) -> Iterator[tuple[int, np.ndarray]]:
     for start in range(0, region.num_rows, ROWS_PER_BATCH):
-        yield region.read(start, min(start + ROWS_PER_BATCH, region.num_rows))
+        yield start, region.read(start, min(start + ROWS_PER_BATCH, region.num_rows))

@@ -9,6 +9,9 @@ import numpy as np
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.region import Region, read_npy_header
 
+MAX_GAP_NBYTES = 32 << 10  # to read so much takes about as long as to begin another read
+READ_NBYTES = 4 << 20
+
 if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block
 
@@ -36,8 +39,15 @@ def _read_fortran(block: Block, offset: int, dtype: np.dtype, shape: tuple[int, 
     """Read one stretch of every column: the first axis runs fastest in the file."""
     num_columns = int(np.prod(shape[1:], dtype=np.int64))
     columns = np.empty((num_columns, block.stop - block.start), dtype)
-    for number, column in enumerate(columns):
-        start = offset + number * shape[0] * dtype.itemsize
-        Region(block.path, start, dtype, (shape[0],)).read_into(column, block.start)
+    in_file = Region(block.path, offset, dtype, (num_columns, shape[0]))
+    if in_file.row_nbytes <= MAX_GAP_NBYTES:  # many short columns: fewer reads, of more than is wanted
+        step = max(1, READ_NBYTES // max(1, in_file.row_nbytes))
+        for first in range(0, num_columns, step):
+            stop = min(first + step, num_columns)
+            columns[first:stop] = in_file.read(first, stop)[:, block.start : block.stop]
+    else:
+        for number, column in enumerate(columns):
+            start = offset + number * in_file.row_nbytes
+            Region(block.path, start, dtype, (shape[0],)).read_into(column, block.start)
     in_file_order = columns.reshape(*reversed(shape[1:]), block.stop - block.start)
     return np.ascontiguousarray(in_file_order.transpose())

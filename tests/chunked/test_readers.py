@@ -128,6 +128,17 @@ def test_npy_in_fortran_order_is_read(shape: tuple[int, ...], tmp_path: Path) ->
     np.testing.assert_array_equal(np.concatenate(found), rows)
 
 
+@pytest.mark.parametrize("shape", [(20_000, 3), (10, 50), (7, 3, 2), (5, 0), (0, 4)])
+def test_npy_in_fortran_order_is_read(shape: tuple[int, ...], tmp_path: Path) -> None:
+    rows = np.asfortranarray(np.random.default_rng(0).random(shape))
+    np.save(tmp_path / "f.npy", rows)
+    spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)), "metadata.json")
+    for max_rows in (3, 9_999, 20_000):
+        found = [read_rows(block, spec) for block in cut_rows(files, max_rows)[:50]]
+        read = np.concatenate([np.zeros((0, *shape[1:])), *found])
+        assert np.array_equal(read, rows[: len(read)])
+
+
 def test_npy_of_the_other_byte_order_is_read(tmp_path: Path) -> None:
     np.save(tmp_path / "f.npy", np.arange(5, dtype=">f4"))
     spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)), "metadata.json")
