@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -184,7 +185,7 @@ def _read_schema(content: dict[str, Any], faults: _Faults) -> GraphSchema:
 
 def _read_names(key: str, content: dict[str, Any], faults: _Faults) -> list[str]:
     names: list[str] = faults.take(key, content.get(key), list[str], "no list of types", "a list of strings") or []
-    for name in sorted({name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()):
+    for name in sorted(name for name, count in Counter(names).items() if count > 1):
         faults.add(f"type {shown(name)} is given twice", key, hint="remove one")
     return names
 

@@ -119,15 +119,6 @@ def test_row_groups_are_kept_whole_where_they_fit() -> None:
     assert [(b.start, b.stop) for b in cut_rows([file], 3)] == [(0, 3), (3, 6), (6, 9), (9, 10)]
 
 
-@pytest.mark.parametrize("shape", [(30, 2), (30,), (30, 2, 3)])
-def test_npy_in_fortran_order_is_read(shape: tuple[int, ...], tmp_path: Path) -> None:
-    rows = np.arange(np.prod(shape)).reshape(shape)
-    np.save(tmp_path / "f.npy", np.asfortranarray(rows))
-    spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)), "metadata.json")
-    found = [read_rows(block, spec) for block in cut_rows(files, 7)]
-    np.testing.assert_array_equal(np.concatenate(found), rows)
-
-
 @pytest.mark.parametrize("shape", [(20_000, 3), (10, 50), (7, 3, 2), (5, 0), (0, 4)])
 def test_npy_in_fortran_order_is_read(shape: tuple[int, ...], tmp_path: Path) -> None:
     rows = np.asfortranarray(np.random.default_rng(0).random(shape))

@@ -1,0 +1,152 @@
+"""Outputs and options that cannot be: one error, exit code 2, and nothing of the user's is touched."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from bad_input.judge import ETYPE, Case, Server, expect_refusal, judge, write_graph
+from graphs import file_hashes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUICK = ("--quiet", "--method", "random", "--memory", "64MB")
+JOB = ("--num-parts", "2", *QUICK)
+
+
+def refused(server: Server, *arguments: str | Path, words: tuple[str, ...]) -> None:
+    judge(server.run(*arguments), Case("", str, words))
+
+
+def test_an_output_is_not_overwritten(tmp_path: Path, server: Server) -> None:
+    graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
+    assert server.run("partition", graph, out, *JOB)["code"] == 0
+    before = file_hashes(out)
+    refused(server, "partition", graph, out, "--num-parts", "3", *QUICK, words=("--overwrite",))
+    assert file_hashes(out) == before
+    (out / "notes.txt").write_text("mine")
+    assert server.run("partition", graph, out, "--num-parts", "3", *QUICK, "--overwrite")["code"] == 0
+    assert (out / "notes.txt").read_text() == "mine"
+    assert sorted(path.name for path in out.glob("part*")) == ["part0", "part1", "part2"]
+
+
+def test_the_output_cannot_be_where_the_input_is(tmp_path: Path, server: Server) -> None:
+    graph, link = write_graph(tmp_path / "a" / "in"), tmp_path / "link"
+    link.symlink_to(graph)
+    before = file_hashes(graph)
+    for source, out in ((graph, graph), (graph, tmp_path / "a"), (graph, link), (link, graph)):
+        refused(server, "partition", source, out, *JOB, "--overwrite", words=("holds the input",))
+    assert file_hashes(graph) == before
+
+
+def test_an_output_inside_the_input_leaves_the_input_as_it_was(tmp_path: Path, server: Server) -> None:
+    graph = write_graph(tmp_path / "in")
+    before = file_hashes(graph)
+    assert server.run("partition", graph, graph / "parts", *JOB)["code"] == 0
+    assert {name: value for name, value in file_hashes(graph).items() if not name.startswith("parts/")} == before
+
+
+def test_an_output_that_is_a_file_or_below_one_is_refused(tmp_path: Path, server: Server) -> None:
+    graph, out = write_graph(tmp_path / "in"), tmp_path / "file"
+    out.write_text("mine")
+    refused(server, "partition", graph, out, *JOB, "--overwrite", words=("the output is a file",))
+    for command in ("partition", "assign"):
+        refused(server, command, graph, out / "below", *JOB, words=(str(out),))
+    assert out.read_text() == "mine"
+
+
+def test_a_run_that_fails_over_older_partitions_leaves_none(tmp_path: Path, server: Server) -> None:
+    graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
+    assert server.run("partition", graph, out, *JOB)["code"] == 0
+    path = graph / "edges" / "0-1.csv"
+    path.write_text("x y\n" + path.read_text().split("\n", 1)[1])
+    expect_refusal(server, graph, Case("", str, ("edges/0-1.csv", "row 0")), "--overwrite")
+    assert not list(out.rglob("part*"))
+
+
+def test_input_files_in_the_output_directory_are_not_deleted(tmp_path: Path, server: Server) -> None:
+    data = write_graph(tmp_path / "data" / "part0")
+    content = json.loads((data / "metadata.json").read_text())
+    for entry in (content["edges"][ETYPE], content["node_data"]["n"]["x"]):
+        entry["data"] = [str(data / path) for path in entry["data"]]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "metadata.json").write_text(json.dumps(content))
+    before = file_hashes(data)
+    server.run("partition", tmp_path / "in", tmp_path / "data", *JOB, "--overwrite")
+    assert before.items() <= file_hashes(data).items()
+
+
+def test_owners_in_the_output_directory_are_not_deleted(tmp_path: Path, server: Server) -> None:
+    graph, owners = write_graph(tmp_path / "in"), tmp_path / "out" / "part0"
+    assert server.run("assign", graph, owners, *JOB)["code"] == 0
+    before = file_hashes(owners)
+    server.run("dispatch", graph, owners, tmp_path / "out", "--overwrite", "--quiet")
+    assert file_hashes(owners) == before
+
+
+def test_assign_does_not_overwrite_the_input(tmp_path: Path, server: Server) -> None:
+    graph = write_graph(tmp_path / "in")
+    (graph / "node_data" / "0-0-0.npy").rename(graph / "n.npy")
+    path = graph / "metadata.json"
+    path.write_text(path.read_text().replace("node_data/0-0-0.npy", "n.npy"))
+    before = file_hashes(graph)
+    server.run("assign", graph, graph, *JOB)
+    assert before.items() <= file_hashes(graph).items()
+
+
+def test_a_failed_assignment_leaves_no_metadata(tmp_path: Path, server: Server) -> None:
+    graph, owners = write_graph(tmp_path / "in"), tmp_path / "owners"
+    for options in (("--num-parts", "0"), ("--num-parts", "2", "--method", "magic")):
+        refused(server, "assign", graph, owners, "--quiet", *options, words=(options[-2],))
+        assert not [path for path in owners.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--num-parts", "0"), "1 to 65,535"),
+        (("--num-parts", "two"), "num-parts"),
+        ((), "--num-parts"),
+        (("--num-parts", "2", "--memory", "1MB"), "at least"),
+        (("--num-parts", "2", "--memory", "lots"), "not a size"),
+        (("--num-parts", "2", "--memory", "1e999GB"), "--memory"),
+        (("--num-parts", "2", "--graph-formats", "coo,coo"), "each once"),
+        (("--num-parts", "2", "--graph-formats", "dense"), "coo, csr, csc"),
+        (("--num-parts", "2", "--method", "magic"), "random or a directory"),
+        (("--num-parts", "2", "--cluster", "cloud"), "unknown cluster"),
+        (("--num-parts", "2", "--cluster", "foo:bar"), "foo:bar"),
+        (("--num-parts", "2", "--num-hops", "0"), "num-hops"),
+        (("--num-parts", "2", "--workspace", "file/below"), "file"),
+    ],
+)
+def test_a_bad_option_is_named(
+    options: tuple[str, ...], word: str, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = write_graph(tmp_path / "in")
+    (tmp_path / "file").write_text("")
+    monkeypatch.chdir(tmp_path)
+    found = server.run("partition", graph, tmp_path / "out", "--quiet", *options)
+    assert (found["code"], "Traceback" in found["message"]) == (2, False)
+    assert word in found["message"]
+    assert not (tmp_path / "out" / "g.json").exists()
+
+
+def test_the_memory_that_is_asked_for_is_enough(tmp_path: Path, server: Server) -> None:
+    graph = write_graph(tmp_path / "in")
+    options = ("partition", graph, tmp_path / "out", "--num-parts", "2", "--quiet", "--method", "random", "--memory")
+    found = server.run(*options, "1MB")
+    judge(found, Case("", str, ("--memory", "found 1.0 MB", "give --memory")))
+    smallest = found["message"].split("give --memory ")[1].split()[0]
+    assert server.run(*options, smallest)["code"] == 0
+
+
+@pytest.mark.parametrize(("meta", "ips"), [("{", b"a\n"), ("[]", b"a\n"), ('{"num_parts": 2}', b"\xff\n")])
+def test_ip_config_beside_bad_files_is_one_error(meta: str, ips: bytes, tmp_path: Path, server: Server) -> None:
+    graph, owners = write_graph(tmp_path / "in"), tmp_path / "owners"
+    assert server.run("assign", graph, owners, *JOB)["code"] == 0
+    (owners / "partition_meta.json").write_text(meta)
+    (tmp_path / "ips.txt").write_bytes(ips)
+    found = server.run("dispatch", graph, owners, tmp_path / "out", "--ip-config", tmp_path / "ips.txt", "--quiet")
+    assert found["code"] in (0, 2)
