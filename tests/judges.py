@@ -49,10 +49,12 @@ def run_in_dgl(version: str, script: str, *arguments: str | Path, cwd: Path) -> 
     return result
 
 
-def judge_with_dgl(version: str, graph_directory: Path, configs: Sequence[Path], cwd: Path) -> None:
-    """Have DGL load every part of every config and compare it with the graph."""
-    verdict = run_in_dgl(version, "judge.py", graph_directory, *configs, cwd=cwd)
-    assert verdict == {"dgl": version, "configs": len(configs)}
+def judge_with_dgl(version: str, configs_of: Mapping[Path, Sequence[Path]], cwd: Path) -> None:
+    """Have DGL load every part of every config and compare it with the graph; one process, as its import is slow."""
+    work = cwd / f"judge-{version}.json"
+    work.write_text(json.dumps({str(graph): [str(path) for path in configs] for graph, configs in configs_of.items()}))
+    verdict = run_in_dgl(version, "judge.py", work, cwd=cwd)
+    assert verdict == {"dgl": version, "configs": sum(map(len, configs_of.values()))}
 
 
 def save_for_judge(graph: Graph, directory: Path) -> Path:

@@ -1,6 +1,7 @@
 """Runs in an environment with real DGL: loads partitions and compares them with the graph they were made from.
 
-Usage: python judge.py GRAPH_DIR CONFIG [CONFIG ...]; GRAPH_DIR holds graph.json and npy files. Prints one JSON line.
+Usage: python judge.py WORK; WORK is a JSON file {GRAPH_DIR: [CONFIG, ...]}, and GRAPH_DIR holds graph.json and npy
+files. Prints one JSON line.
 """
 
 import json
@@ -114,8 +115,11 @@ def read_graph(directory):
 
 
 if __name__ == "__main__":
-    the_graph = read_graph(sys.argv[1])
-    for a_config in sys.argv[2:]:
-        judge(the_graph, a_config)
-        load_partition_book(a_config, 0)
-    print(json.dumps({"dgl": dgl.__version__, "configs": len(sys.argv) - 2}))
+    with open(sys.argv[1]) as work:
+        configs_of = json.load(work)
+    for a_directory, configs in configs_of.items():
+        the_graph = read_graph(a_directory)
+        for a_config in configs:
+            judge(the_graph, a_config)
+            load_partition_book(a_config, 0)
+    print(json.dumps({"dgl": dgl.__version__, "configs": sum(map(len, configs_of.values()))}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +20,10 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.dgl, pytest.mark.real]
 
 NUM_PARTS = 2
-TARGETS = {"coauthor_physics": "node", "dblp_hetero": "author"}
-SETTINGS = {
-    "coauthor_physics": {"epochs": 4, "batch_size": 256, "fanout": 5},
-    "dblp_hetero": {"epochs": 4, "batch_size": 64, "fanout": 5},
-}
+SETTINGS = {"epochs": 6, "batch_size": 128, "fanout": 5}
 # Both trainings start from the same weights, but servers draw neighbours as chance has it, so they end apart, as two
-# trainings on the same partitions do: for nine seeds on coauthor_physics by 0.0024 at most, now one ahead, now the
-# other. What is wrong in partitions costs far more than that.
-TOLERANCE = 0.02
+# trainings on the same partitions do, now one ahead, now the other. What is wrong in partitions costs far more.
+TOLERANCE = 0.08
 # how far above the largest class trained accuracy must be
 ABOVE_CHANCE = 0.25
 COMPARED = ["types", "data", "find_edges", "in_degrees", "out_degrees", "samples"]
@@ -49,50 +44,37 @@ class Prepared:
         return self.graph.node_data[self.target]["y"]
 
 
-def symmetrized(graph: Graph) -> Graph:
-    """Add the reverse of each edge: to its type if both ends are of one type, else as a type ``rev_``."""
+def to_train_on(*, typed: bool) -> Graph:
+    """Cora, each edge in both directions, with data of the edges; `typed` with papers of two types, by parity."""
+    whole = graphs.load_real_graph("cora")
+    src, dst = whole.edges["node:edge:node"]
+    src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+    data = dict(whole.node_data["node"])
+    chance = np.random.default_rng(5).random(len(data["y"]))
+    data |= {"train_mask": chance < 0.2, "val_mask": (chance >= 0.2) & (chance < 0.3), "test_mask": chance >= 0.5}
+    weights = np.arange(2 * len(src), dtype=np.float32).reshape(-1, 2)
+    if not typed:
+        schema = dgp.GraphSchema("cora", whole.schema.node_types, (dgp.EdgeType("node", "edge", "node", len(src)),))
+        return graphs.Graph(schema, {"node:edge:node": (src, dst)}, {"node": data}, {"node:edge:node": {"w": weights}})
+    parity = {"even": 0, "odd": 1}
+    node_types = tuple(dgp.NodeType(name, len(data["y"][first::2])) for name, first in parity.items())
     edges = {}
-    types = []
-    for edge_type in graph.schema.edge_types:
-        src, dst = graph.edges[edge_type.name]
-        if edge_type.src == edge_type.dst:
-            both = np.concatenate([src, dst]), np.concatenate([dst, src])
-            types.append(replace(edge_type, num_edges=2 * edge_type.num_edges))
-            edges[edge_type.name] = both
-        else:
-            reverse = dgp.EdgeType(edge_type.dst, f"rev_{edge_type.rel}", edge_type.src, edge_type.num_edges)
-            types += [edge_type, reverse]
-            edges |= {edge_type.name: (src, dst), reverse.name: (dst, src)}
-    return replace(graph, schema=replace(graph.schema, edge_types=tuple(types)), edges=edges)
+    for from_, first in parity.items():
+        for to, other in parity.items():
+            mine = (src % 2 == first) & (dst % 2 == other)
+            edges[f"{from_}:cites_{to}:{to}"] = (src[mine] // 2, dst[mine] // 2)
+    edge_types = tuple(dgp.EdgeType(*name.split(":"), len(ends[0])) for name, ends in edges.items())
+    first_type = edge_types[0]
+    return graphs.Graph(
+        dgp.GraphSchema("typed", node_types, edge_types),
+        edges,
+        {name: {key: rows[first::2] for key, rows in data.items()} for name, first in parity.items()},
+        {first_type.name: {"w": weights[: first_type.num_edges]}},
+    )
 
 
-def to_train_on(name: str) -> Graph:
-    """A real graph with a feature x for every node type, masks for the target, and data on one edge type."""
-    with pytest.MonkeyPatch.context() as patch:
-        # the first words of the dictionary alone tell too little
-        patch.setattr(graphs, "MOST_SPARSE_COLUMNS", 256)
-        graph = symmetrized(graphs.load_real_graph(name))
-    # conferences have no features; there are twenty
-    node_data: dict[str, dict[str, np.ndarray]] = {
-        of.name: {"x": graph.node_data[of.name]["x"] if graph.node_data.get(of.name) else np.eye(of.num_nodes)}
-        for of in graph.schema.node_types
-    }
-    labels = graph.node_data[TARGETS[name]]["y"]
-    chance = np.random.default_rng(5).random(len(labels))
-    node_data[TARGETS[name]] |= {
-        "y": labels,
-        "train_mask": chance < 0.2,
-        "val_mask": (chance >= 0.2) & (chance < 0.3),
-        "test_mask": chance >= 0.6,
-    }
-    first = graph.schema.edge_types[0]
-    edge_data = {first.name: {"w": np.arange(2 * first.num_edges, dtype=np.float32).reshape(-1, 2)}}
-    return replace(graph, node_data=node_data, edge_data=edge_data)
-
-
-def prepare(name: str, directory: Path) -> Prepared:
-    """Partition a real graph."""
-    graph = to_train_on(name)
+def prepare(graph: Graph, directory: Path) -> Prepared:
+    """Partition a graph."""
     chunked = graph.write(directory / "graph", num_chunks=3)
     assignment = dgp.assign(chunked, NUM_PARTS, method="metis")
     owners = {ntype: np.asarray(region.read()) for ntype, region in assignment.owners.items()}
@@ -101,17 +83,17 @@ def prepare(name: str, directory: Path) -> Prepared:
     # DGL's servers start only where they have nodes and edges of every type with data
     assert all(min(counts) > 0 for of in sizes(outcome.config_path).values() for counts in of.values())
     for_judge = save_for_judge(graph, directory / "for-judge")
-    return Prepared(graph, TARGETS[name], for_judge, directory / "owners.npz", outcome.config_path)
+    return Prepared(graph, graph.schema.ntypes[0], for_judge, directory / "owners.npz", outcome.config_path)
 
 
 @pytest.fixture(scope="module")
-def physics(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    return prepare("coauthor_physics", tmp_path_factory.mktemp("physics"))
+def cora(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return prepare(to_train_on(typed=False), tmp_path_factory.mktemp("cora"))
 
 
 @pytest.fixture(scope="module")
-def dblp(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    return prepare("dblp_hetero", tmp_path_factory.mktemp("dblp"))
+def typed(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return prepare(to_train_on(typed=True), tmp_path_factory.mktemp("typed"))
 
 
 def partition_with_dgl(version: str, prepared: Prepared, out: Path) -> Path:
@@ -155,14 +137,21 @@ def serve(version: str, prepared: Prepared, work: Path, configs: dict[str, Path]
     return reports
 
 
-@pytest.mark.parametrize("version", DGL_VERSIONS)
-@pytest.mark.parametrize("name", ["physics", "dblp"])
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("cora", DGL_VERSIONS[0]),
+        ("typed", DGL_VERSIONS[1]),
+        pytest.param("cora", DGL_VERSIONS[1], marks=pytest.mark.long),
+        pytest.param("typed", DGL_VERSIONS[0], marks=pytest.mark.long),
+    ],
+)
 def test_dgl_learns_on_our_partitions_what_it_learns_on_its_own(
     name: str, version: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     prepared: Prepared = request.getfixturevalue(name)
     configs = {"ours": prepared.config, "dgls": partition_with_dgl(version, prepared, tmp_path / "by-dgl")}
-    reports = serve(version, prepared, tmp_path, configs, **SETTINGS[prepared.graph.schema.name])
+    reports = serve(version, prepared, tmp_path, configs, **SETTINGS)
     # of the same weights, with all neighbours: not a matter of chance
     assert reports["dgls"]["untrained"] == pytest.approx(reports["ours"]["untrained"], rel=1e-6)
     ours, dgls = (reports[whose]["test"]["accuracy"] for whose in ("ours", "dgls"))
@@ -170,6 +159,6 @@ def test_dgl_learns_on_our_partitions_what_it_learns_on_its_own(
     assert min(ours, dgls) > np.bincount(prepared.labels).max() / len(prepared.labels) + ABOVE_CHANCE
 
 
-def test_servers_serve_our_partitions_without_shared_memory(dblp: Prepared, tmp_path: Path) -> None:
-    reports = serve(DGL_VERSIONS[-1], dblp, tmp_path, {"ours": dblp.config}, is_private=False)
+def test_servers_serve_our_partitions_without_shared_memory(typed: Prepared, tmp_path: Path) -> None:
+    reports = serve(DGL_VERSIONS[-1], typed, tmp_path, {"ours": typed.config}, is_private=False)
     assert not reports["ours"]["is_private"]

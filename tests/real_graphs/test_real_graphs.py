@@ -1,11 +1,11 @@
-"""Every real graph, as csv, npy and parquet, into 1, 2, 4 and 13 parts: one output, and real DGL agrees with it."""
+"""Every real graph: one output from csv, npy and parquet, and both real DGLs agree with it."""
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+import real_graphs
 from graphs import REAL_GRAPHS, file_hashes, load_real_graph
 from judges import DGL_VERSIONS, judge_with_dgl, save_for_judge
 
@@ -16,61 +16,63 @@ from daskgraphpart.verification.pipeline import verify
 if TYPE_CHECKING:
     from pathlib import Path
 
-NUM_PARTS = (1, 2, 4, 13)
+FORMS = ("csv", "numpy", "parquet")
+NUM_PARTS = (2, 3, 4, 13, 1)
+GRAPH_FORMATS = (("coo", "csc", "csr"), ("coo",), ("csc",))
+IN_REPOSITORY = ("cora", "coauthor_physics", "oewn")
+SMALL = "cora"
 
 
-@pytest.mark.dgl
-@pytest.mark.real
-@pytest.mark.parametrize("name", REAL_GRAPHS)
-def test_partitions_of_all_formats_are_equal_and_dgl_agrees_with_the_input(name: str, tmp_path: Path) -> None:
-    graph = load_real_graph(name)
-    inputs = {
-        "csv": graph.write(tmp_path / "csv", edge_format="csv", num_chunks=(3, 2)),
-        "numpy": graph.write(tmp_path / "numpy", edge_format="numpy", num_chunks=(1, 4), delimiter=","),
-        "parquet": graph.write(tmp_path / "parquet", edge_format="parquet", data_format="parquet", num_chunks=2),
-    }
-    configs = []
-    for num_parts in NUM_PARTS:
-        out = tmp_path / f"out-{num_parts}"
-        # all formats are stored where parts are few; DGL picks one
-        formats = ("coo", "csc", "csr") if num_parts == 2 else ("coo",)
-        options = dgp.DispatchOptions(graph_formats=formats)
-        configs.append(
-            dgp.partition(
-                inputs["csv"], out, num_parts, method=dgp.AssignOptions("random", seed=7), options=options
-            ).config_path
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[Path, list[Path]]]:
+    """Partitions of all real graphs there are, and of a small one by every method: their configs by graph."""
+    root, configs_of = tmp_path_factory.mktemp("outputs"), {}
+    for i, name in enumerate(name for name in REAL_GRAPHS if real_graphs.find(name)):
+        graph, directory = load_real_graph(name), root / str(i)
+        form = FORMS[i % len(FORMS)]
+        chunked = graph.write(directory / "in", edge_format=form, num_chunks=(3, 2))
+        options = dgp.DispatchOptions(graph_formats=GRAPH_FORMATS[i % len(GRAPH_FORMATS)])
+        outcome = dgp.partition(
+            chunked, directory / "out", NUM_PARTS[i % len(NUM_PARTS)], method="random", options=options
         )
-        expected = file_hashes(out)
-        for form in ("numpy", "parquet"):
-            other = tmp_path / "other"
-            dgp.partition(inputs[form], other, num_parts, method=dgp.AssignOptions("random", seed=7), options=options)
-            assert file_hashes(other) == expected, f"{form} gives other bytes than csv"
-            shutil.rmtree(other)
-    report = verify(inputs["parquet"], tmp_path / "out-4")
-    assert report.findings == ()
-    for_judge = save_for_judge(graph, tmp_path / "for-judge")
-    for version in DGL_VERSIONS:
-        judge_with_dgl(version, for_judge, configs, tmp_path)
-    # the larger graphs leave gigabytes behind
-    shutil.rmtree(tmp_path)
+        configs = [outcome.config_path]
+        if name == SMALL:
+            configs += [dgp.partition(chunked, directory / how, 3, method=how).config_path for how in METHODS]
+        configs_of[save_for_judge(graph, directory / "for-judge")] = configs
+    return root, configs_of
 
 
 @pytest.mark.dgl
 @pytest.mark.real
-def test_dgl_agrees_with_partitions_by_every_method(tmp_path: Path) -> None:
-    graph = load_real_graph("dblp_hetero")
-    directory = graph.write(tmp_path / "graph")
-    configs = []
-    for method in METHODS:
-        out = tmp_path / method
-        configs.append(dgp.partition(directory, out, 3, method=method).config_path)
-        assert verify(directory, out).findings == ()
-    for_judge = save_for_judge(graph, tmp_path / "for-judge")
-    judge_with_dgl(DGL_VERSIONS[0], for_judge, configs, tmp_path)
+@pytest.mark.parametrize("version", DGL_VERSIONS)
+def test_dgl_agrees_with_the_partitions_of_all_real_graphs(
+    version: str, outputs: tuple[Path, dict[Path, list[Path]]]
+) -> None:
+    root, configs_of = outputs
+    assert len(configs_of) >= len(IN_REPOSITORY)
+    judge_with_dgl(version, configs_of, root)
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["cora", "dblp_hetero", "walshaw_mesh/4elt", "walshaw_mesh/cti"])
+@pytest.mark.parametrize(
+    "name", [name if name in IN_REPOSITORY else pytest.param(name, marks=pytest.mark.long) for name in REAL_GRAPHS]
+)
+def test_partitions_are_the_same_from_all_formats_and_verify_agrees(name: str, tmp_path: Path) -> None:
+    graph, expected = load_real_graph(name), None
+    for form in FORMS:
+        data_format = "parquet" if form == "parquet" else "numpy"
+        chunked = graph.write(tmp_path / form, edge_format=form, data_format=data_format, num_chunks=(3, 2))
+        dgp.partition(chunked, tmp_path / f"out-{form}", 4, method=dgp.AssignOptions("random", seed=7))
+        found = file_hashes(tmp_path / f"out-{form}")
+        expected = expected or found
+        assert found == expected, f"{form} gives other bytes than {FORMS[0]}"
+    assert verify(tmp_path / "parquet", tmp_path / "out-parquet").findings == ()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    "name", ["cora", *(pytest.param(n, marks=pytest.mark.long) for n in ("dblp_hetero", "walshaw_mesh/4elt"))]
+)
 def test_auto_cuts_no_more_than_metis_and_fennel_less_than_random(name: str, tmp_path: Path) -> None:
     directory = load_real_graph(name).write(tmp_path / "graph")
     for num_parts in (4, 8):
