@@ -18,16 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowOffsets:
-    """How many rows of a type each part owns before certain rows.
+    """How many rows of a type each part owns before certain rows; int64 arrays.
 
-    Parameters
-    ----------
-    bounds : int64 array (intervals,)
-        First row of each interval.
-    before : int64 array (intervals, parts)
-        Rows owned by each part before the interval.
-    totals : int64 array (parts,)
-        Rows owned by each part.
+    `bounds` (intervals,) are the first rows of intervals, `before` (intervals, parts) the rows that each part owns
+    before them, `totals` (parts,) those that it owns in all.
     """
 
     bounds: np.ndarray
@@ -48,17 +42,7 @@ class RowOffsets:
 
 
 def row_offsets(bounds: Sequence[int], counts: Sequence[np.ndarray], num_parts: int) -> RowOffsets:
-    """Turn the counts of consecutive intervals into offsets.
-
-    Parameters
-    ----------
-    bounds : sequence of int
-        First row of each interval, ascending.
-    counts : sequence of int64 arrays (parts,)
-        Rows of each interval owned by each part.
-    num_parts : int
-        Number of parts.
-    """
+    """Turn the counts (parts,) of consecutive intervals, whose first rows are `bounds`, into offsets."""
     table = np.array(counts, np.int64).reshape(len(bounds), num_parts)
     return RowOffsets(np.array(bounds, np.int64), exclusive_sums(table), table.sum(axis=0, dtype=np.int64))
 
@@ -70,26 +54,11 @@ def exclusive_sums(table: np.ndarray) -> np.ndarray:
     return sums
 
 
-def cut_intervals(num_rows: int, marks: Iterable[int], most_rows: int) -> list[tuple[int, int]]:
-    """Cut rows into intervals that begin at every mark and are not too long.
-
-    Parameters
-    ----------
-    num_rows : int
-        Rows to be cut.
-    marks : iterable of int
-        Rows at which an interval must begin: where blocks of features do.
-    most_rows : int
-        Longest interval.
-
-    Returns
-    -------
-    list of (start, stop)
-        Consecutive, covering ``[0, num_rows)`` exactly once.
-    """
+def cut_intervals(num_rows: int, marks: Iterable[int], max_rows: int) -> list[tuple[int, int]]:
+    """Cut rows into consecutive intervals of at most `max_rows` that begin at every mark: (start, stop) of each."""
     edges = sorted({0, num_rows, *(mark for mark in marks if 0 <= mark < num_rows)})
     return [
-        (start, min(start + most_rows, stop))
+        (start, min(start + max_rows, stop))
         for low, stop in itertools.pairwise(edges)
-        for start in range(low, stop, most_rows)
+        for start in range(low, stop, max_rows)
     ]

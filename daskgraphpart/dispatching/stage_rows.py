@@ -98,10 +98,10 @@ def gather_units(blocks: Sequence[StageUnit], counts: Sequence[np.ndarray], conf
 
 def gather_rows(unit: GatherUnit, row_block_bytes: int) -> None:
     """Write one part's rows of one feature, from front to back."""
-    at_once = max(1, row_block_bytes // max(1, unit.spec.row_nbytes))
+    rows_per_read = max(1, row_block_bytes // max(1, unit.spec.row_nbytes))
     done = 0
     for array, start, stop in unit.slices:
-        for first in range(start, stop, at_once):
-            rows = read_rows_array(array, first, min(first + at_once, stop))
+        for first in range(start, stop, rows_per_read):
+            rows = read_rows_array(array, first, min(first + rows_per_read, stop))
             write_rows(unit.regions, rows, done)
             done += rows.shape[0]

@@ -22,20 +22,9 @@ if TYPE_CHECKING:
 def canonical_names(
     names: Sequence[str], nodes: PartitionBook, edge_ranges: np.ndarray, graphs: Sequence[Location], config: str
 ) -> tuple[str, ...]:
-    """Find the canonical names of edge types.
+    """Find the canonical names of edge types; those that are canonical stay as they are.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Relations, or canonical names, which stay as they are.
-    nodes : PartitionBook
-        Ranges of the nodes.
-    edge_ranges : int64 array (parts, types, 2)
-        Ranges of the edges.
-    graphs : sequence of Path or UPath
-        The graph file of each part.
-    config : str
-        The config, for messages.
+    `edge_ranges` is int64 (parts, types, 2), `graphs` are the graph files of the parts; `config` is for messages.
 
     Raises
     ------

@@ -43,23 +43,8 @@ __all__ = [
 class PartitionConfig:
     """Content of a partition config.
 
-    Parameters
-    ----------
-    graph_name : str
-        Name of the graph.
-    num_parts, num_nodes, num_edges : int
-        Sizes.
-    part_method : str
-        ``"metis"`` or ``"random"``.
-    halo_hops : int
-        Hops of HALO nodes.
-    book : PartitionBook
-        Types and ranges.
-    parts : tuple of PartPaths
-        Files.
-    id_maps : (str, str) or None
-        Of a layout in which IDs were not reshuffled the npy files with the owner of every node and of every edge; then
-        only the sizes of the book's ranges mean something.
+    `part_method` is ``"metis"`` or ``"random"``. `id_maps` are, where IDs were not reshuffled, the npy files with the
+    owner of every node and of every edge; then only the sizes of the book's ranges mean something.
     """
 
     graph_name: str
@@ -105,14 +90,7 @@ def config_bytes(config: PartitionConfig) -> bytes:
 
 
 def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
-    """Find the partition config: the file itself, or the only one in a directory.
-
-    Parameters
-    ----------
-    path : path or URL
-        Either.
-    options : mapping of str to object, optional
-        Of the store, if it is a URL.
+    """Find the partition config: the file itself, or the only one in a directory; `options` are those of a store.
 
     Raises
     ------
@@ -141,17 +119,10 @@ def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loca
 
 
 def read_config(path: AnyPath, *, confined: bool = False) -> PartitionConfig:
-    """Read and check a config that we or DGL 0.9 to 2.x wrote.
+    """Read and check a config that we or DGL 0.9 to 2.x wrote, given itself or its directory.
 
     Bare relations, which DGL 0.9 wrote, become canonical edge types: the first edge of each tells which node types it
-    joins.
-
-    Parameters
-    ----------
-    path : path
-        The config, or the directory it is in.
-    confined : bool
-        Whether all files must lie in that directory; links are followed.
+    joins. If `confined`, all files must lie in that directory; links are followed.
 
     Raises
     ------
@@ -190,18 +161,7 @@ def read_config(path: AnyPath, *, confined: bool = False) -> PartitionConfig:
 class KeptIdsConfig:
     """Content of the config of a layout in which IDs were not reshuffled (DGL 0.9, or `reshuffle=False`).
 
-    Parameters
-    ----------
-    graph_name : str
-        Name of the graph.
-    num_parts : int
-        Number of parts.
-    ntype, etype : str
-        The node type and the edge type; the latter may be a bare relation.
-    node_map, edge_map : Path or UPath
-        npy files with the owner of every node and every edge, int64.
-    parts : tuple of PartPaths
-        Files.
+    `etype` may be a bare relation; `node_map` and `edge_map` are npy files with the owner of every node and edge.
     """
 
     graph_name: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.storage.paths import Location
 
-MOST_IDS = 1 << 62
+MAX_IDS = 1 << 62
 BESIDE = ("orig_nids.dgl", "orig_eids.dgl", "split_nids.dgl")
 """Files of a part that its config does not name."""
 
@@ -47,9 +47,9 @@ class ConfigReader:
         return LayoutError(what, file=self.file, place=place, **details)
 
     def number(self, key: str, default: int | None = None) -> int:
-        """Whole number of at most `MOST_IDS`."""
+        """Whole number of at most `MAX_IDS`."""
         value = self.content.get(key, default)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_IDS:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_IDS:
             raise self.fault("bad number in the partition config", key, expected="a whole number", found=shown(value))
         return value
 
@@ -176,7 +176,7 @@ def _whole_numbers(ranges: Any, num_parts: int) -> np.ndarray | None:
     if not isinstance(ranges, list) or len(ranges) != num_parts:
         return None
     flat = [number for pair in ranges for number in (pair if isinstance(pair, list) else [pair])]
-    if any(not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= MOST_IDS for n in flat):
+    if any(not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= MAX_IDS for n in flat):
         return None
     if all(isinstance(pair, list) and len(pair) == 2 for pair in ranges):
         return np.array(flat, np.int64).reshape(num_parts, 2)

@@ -22,24 +22,13 @@ if TYPE_CHECKING:
 
     from daskgraphpart.storage.paths import AnyPath
 
-MOST_ARRAYS = 1 << 20
-LONGEST_NAME = 1 << 12
-SMALLEST_NAMED_ARRAY = 48  # length of the name, header of an array with no axis
+MAX_ARRAYS = 1 << 20
+MAX_NAME_NBYTES = 1 << 12
+MIN_NAMED_ARRAY_NBYTES = 48  # length of the name, header of an array with no axis
 
 
 class FileReader:
-    """A file and a position in it; all errors name both.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Raises
-    ------
-    LayoutError
-        If there is no such file.
-    """
+    """A file and a position in it; all errors, which are `LayoutError`, name both."""
 
     def __init__(self, path: AnyPath) -> None:
         self.path = to_key(path)
@@ -118,8 +107,8 @@ class FileReader:
     def text(self) -> str:
         """Read a name."""
         length = self.count(1, "characters")
-        if length > LONGEST_NAME:
-            raise self.fault("name is too long", expected=f"at most {LONGEST_NAME:,} bytes", found=f"{length:,}")
+        if length > MAX_NAME_NBYTES:
+            raise self.fault("name is too long", expected=f"at most {MAX_NAME_NBYTES:,} bytes", found=f"{length:,}")
         content = self.take(length)
         try:
             return content.decode()
@@ -156,9 +145,9 @@ class FileReader:
 
     def named_arrays(self) -> dict[str, Region]:
         """Read a dictionary of arrays; of entries with the same name the last is kept, as in DGL."""
-        entries = self.count(SMALLEST_NAMED_ARRAY, "arrays")
-        if entries > MOST_ARRAYS:
-            raise self.fault("impossible number of arrays", expected=f"at most {MOST_ARRAYS:,}", found=f"{entries:,}")
+        entries = self.count(MIN_NAMED_ARRAY_NBYTES, "arrays")
+        if entries > MAX_ARRAYS:
+            raise self.fault("impossible number of arrays", expected=f"at most {MAX_ARRAYS:,}", found=f"{entries:,}")
         found = {}
         for _ in range(entries):
             name = self.text()

@@ -53,22 +53,10 @@ def graph_file_layout(
     node_arrays: Sequence[ArraySpec],
     edge_arrays: Sequence[ArraySpec],
 ) -> FileLayout:
-    """Lay out the file of one homogeneous graph.
+    """Lay out the file of one homogeneous graph in some of the formats ``"coo"``, ``"csr"``, ``"csc"``.
 
-    Parameters
-    ----------
-    num_nodes, num_edges : int
-        Sizes.
-    formats : sequence of str
-        Out of ``"coo"``, ``"csr"``, ``"csc"``, in any order.
-    node_arrays, edge_arrays : sequence of ArraySpec
-        Data of nodes and edges.
-
-    Returns
-    -------
-    FileLayout
-        With the regions ``coo/row``, ``coo/col``, ``csr/indptr``, ``csr/indices``, ``csr/data`` (edge IDs), the same
-        for ``csc``, ``node/<key>`` and ``edge/<key>``. Entry i of COO is edge i.
+    It has the regions ``coo/row``, ``coo/col``, ``csr/indptr``, ``csr/indices``, ``csr/data`` (edge IDs), the same for
+    ``csc``, ``node/<key>`` and ``edge/<key>``. Entry i of COO is edge i.
     """
     builder = LayoutBuilder()
     builder.add((u64(MAGIC_GRAPH_FILE) + u64(VERSION) + u64(HETEROGRAPH) + u64(1)).ljust(METADATA_NBYTES, b"\0"))
@@ -123,19 +111,10 @@ def _metagraph() -> bytes:
 class GraphFile:
     """What a graph file holds; nothing but headers has been read.
 
-    Parameters
-    ----------
-    num_nodes, num_edges : int
-        Sizes.
-    formats : mapping of str to mapping of str to Region
-        ``coo`` with ``row`` and ``col``; ``csr`` and ``csc`` with ``indptr``, ``indices`` and ``data``.
-    node_arrays, edge_arrays : mapping of str to Region
-        Data of nodes and edges.
-    claims : mapping of str to tuple of bool
-        What the file says is sorted: for ``coo`` the rows, and the columns of each row; for ``csr`` and ``csc`` the
-        columns of each row. DGL relies on it.
-    may_make : int
-        Formats that DGL may make, bits as in `FORMAT_BITS`; all of them in files of DGL 0.9.
+    `formats` has ``row`` and ``col`` of ``coo``, and ``indptr``, ``indices`` and ``data`` (edge IDs) of ``csr`` and
+    ``csc``. `claims` are what the file says is sorted, on which DGL relies: for ``coo`` the rows, and the columns of
+    each row; for ``csr`` and ``csc`` the columns of each row. `may_make` are the formats that DGL may make, bits as in
+    `FORMAT_BITS`.
     """
 
     num_nodes: int
@@ -178,12 +157,7 @@ class GraphFile:
 
 
 def read_graph_file(path: AnyPath) -> GraphFile:
-    """Read the headers of a graph file.
-
-    Parameters
-    ----------
-    path : path
-        File that we or DGL 0.9 to 2.x wrote, with one homogeneous graph.
+    """Read the headers of a file with one homogeneous graph, which we or DGL 0.9 to 2.x wrote.
 
     Raises
     ------

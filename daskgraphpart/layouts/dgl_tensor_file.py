@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 def tensor_file_layout(arrays: Sequence[ArraySpec]) -> FileLayout:
-    """Lay out a tensor file.
-
-    Parameters
-    ----------
-    arrays : sequence of ArraySpec
-        What it holds, in this order; none gives the 24 bytes of an empty file.
-    """
+    """Lay out a tensor file with these arrays, in this order; none gives the 24 bytes of an empty file."""
     builder = LayoutBuilder()
     builder.add(u64(MAGIC_TENSOR_FILE), u64(len(arrays)), u64(len(arrays)))
     for spec in arrays:
@@ -37,17 +31,7 @@ def tensor_file_layout(arrays: Sequence[ArraySpec]) -> FileLayout:
 
 
 def read_tensor_file(path: AnyPath) -> dict[str, Region]:
-    """Read the headers of a tensor file.
-
-    Parameters
-    ----------
-    path : path
-        File that we or DGL wrote.
-
-    Returns
-    -------
-    dict of str to Region
-        Where the elements of each array are.
+    """Read the headers of a tensor file: where the elements of each array are.
 
     Raises
     ------

@@ -28,17 +28,7 @@ SUFFIX = ".manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What verification needs of a manifest.
-
-    Parameters
-    ----------
-    path : Path or UPath
-        The manifest.
-    content : mapping
-        All of it.
-    files : mapping of str to FileChecksum, or None
-        By path relative to the manifest; None in version 1, which had none.
-    """
+    """What verification needs of a manifest: checksums by path relative to it (None in version 1, which had none)."""
 
     path: Location
     content: Mapping[str, Any]
@@ -46,31 +36,13 @@ class Manifest:
 
 
 def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, FileChecksum]) -> None:
-    """Write a manifest atomically.
-
-    Parameters
-    ----------
-    path : Path
-        ``<graph name>.manifest.json``.
-    content : mapping
-        What is told of the graph and the partitioning.
-    files : mapping of str to FileChecksum
-        Checksums by path relative to the manifest, in the order they are written in.
-    """
+    """Write ``<graph name>.manifest.json`` atomically: its content, and checksums by relative path in this order."""
     listed = {name: {"size": found.nbytes, ALGORITHM: found.digest} for name, found in files.items()}
     write_json(path, {"format": FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed})
 
 
 def find_manifest(directory: Location, graph_name: str | None = None) -> Location | None:
-    """Find the manifest in a directory of partitions, or None.
-
-    Parameters
-    ----------
-    directory : Path or UPath
-        Directory of the partition config.
-    graph_name : str, optional
-        Name of the graph; without it, the only manifest in the directory is taken.
-    """
+    """Find the manifest of a graph in a directory of partitions, or the only one there is; else None."""
     if graph_name is not None:
         path = directory / f"{graph_name}{SUFFIX}"
         return path if is_file(path) else None

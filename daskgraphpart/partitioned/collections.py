@@ -80,10 +80,10 @@ def in_new_order(rows: Any, order: OriginalOrder) -> da.Array:
     """Dask array of rows in new order, from rows in original order; chunks end where parts end."""
     pieces = []
     # a chunk needs rows from all over the input: as many as fit into a block of it
-    at_once = max(1, order.block_rows // max(1, len(order.originals)))
+    rows_per_read = max(1, order.block_rows // max(1, len(order.originals)))
     for region in order.originals:
-        for start in range(0, region.num_rows, at_once):
-            stop = min(start + at_once, region.num_rows)
+        for start in range(0, region.num_rows, rows_per_read):
+            stop = min(start + rows_per_read, region.num_rows)
             ids = region.read(start, stop)
             if hasattr(rows, "dask"):
                 low, high = (int(ids.min()), int(ids.max()) + 1) if order.inverse is None else (0, order.num_rows)
