@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.api.jobs import Manner
 from daskgraphpart.api.prepared import open_dispatch
-from daskgraphpart.assignment.parmetis.files import find_parts
-from daskgraphpart.conversion.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked
-from daskgraphpart.conversion.schema_file import read_type_counts
+from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
 from daskgraphpart.schema import check_name
+from daskgraphpart.sources.parmetis_files import find_parts
+from daskgraphpart.sources.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked
+from daskgraphpart.sources.type_counts import read_type_counts
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import LOCK_NAME, is_unfinished
@@ -115,7 +116,10 @@ def convert(
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:
         with open_runner(resources, progress) as runner:
-            graph, assignment = convert_to_chunked(given, workspace, runner)
+            graph = convert_to_chunked(given, workspace, runner)
+            assignment = read_parmetis_parts(
+                given.parts, graph.schema, workspace / "owners", runner, given.num_node_weights
+            )
         assignment.check_fits(graph.schema)
         # the graph is lost with a failure, and so nothing can be continued
         manner = Manner(resources, progress, restart=True, is_part=True)

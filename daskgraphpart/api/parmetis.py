@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.api.inputs import check_assignment_directory, opened
-from daskgraphpart.assignment.parmetis.files import ParmetisFiles, find_parts
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.assignment.parmetis.write import ParmetisInput, claim_files, write_parmetis_files
 from daskgraphpart.assignment.parmetis.write_nodes import check_weights
@@ -14,6 +13,7 @@ from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
+from daskgraphpart.sources.parmetis_files import ParmetisFiles, find_parts
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local, to_path

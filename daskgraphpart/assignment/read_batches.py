@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,10 @@ from daskgraphpart.storage.zarr_arrays import refuse_pickles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+MAX_CHUNK_NBYTES = 256 << 20
 
-def read_batches(path: str, form: str) -> Iterator[np.ndarray]:
+
+def read_batches(path: str, form: str, num_nodes: int) -> Iterator[np.ndarray]:
     """Yield the owners of a file; whether they are parts is for the caller to see.
 
     Raises
@@ -28,7 +31,10 @@ def read_batches(path: str, form: str) -> Iterator[np.ndarray]:
         If the file is not one integer per node.
     """
     try:
-        yield from {"txt": _read_txt, "npy": _read_npy, "parquet": _read_parquet, "zarr": _read_zarr}[form](path)
+        if form == "zarr":
+            yield from _read_zarr(path, num_nodes)
+        else:
+            yield from {"txt": _read_txt, "npy": _read_npy, "parquet": _read_parquet}[form](path)
     except InputFileNotFoundError:
         raise
     except InputFileError as fault:
@@ -78,18 +84,25 @@ def _read_parquet(path: str) -> Iterator[np.ndarray]:
             yield _as_int64(batch.column(0).to_numpy())
 
 
-def _read_zarr(path: str) -> Iterator[np.ndarray]:
+def _read_zarr(path: str, num_nodes: int) -> Iterator[np.ndarray]:
     import zarr
 
+    special = next((inner for inner in Path(path).rglob("*") if not (inner.is_file() or inner.is_dir())), None)
+    if special is not None:  # opening a pipe would wait for ever
+        raise AssignmentError("not a regular file", file=str(special), hint="remove it, or write the array again")
     refuse_pickles(path)
     try:
         array = zarr.open_array(path, mode="r")
-        num_missing = array.nchunks - array.nchunks_initialized
     except (OSError, ValueError, KeyError, TypeError) as fault:
         if getattr(fault, "errno", None) not in (None, errno.ENOENT):
             raise  # the machine's fault, not the file's
         raise AssignmentError("not a readable zarr array", file=path, found=str(fault)) from fault
     _check_integers(path, array.dtype, array.shape)
+    if array.shape[0] != num_nodes:
+        raise AssignmentError(
+            "wrong number of owners", file=path, expected=f"{num_nodes:,}, one per node", found=f"{array.shape[0]:,}"
+        )
+    num_missing = array.nchunks - array.nchunks_initialized
     if num_missing > 0:
         raise AssignmentError(
             "chunks of a zarr array are missing, and would be read as its fill value",
@@ -97,6 +110,13 @@ def _read_zarr(path: str) -> Iterator[np.ndarray]:
             expected=f"{array.nchunks:,} chunks",
             found=f"{array.nchunks - num_missing:,}",
             hint="write it with a fill value that is no part, such as -1",
+        )
+    if array.chunks[0] * array.dtype.itemsize > MAX_CHUNK_NBYTES:
+        raise AssignmentError(
+            "chunks of a zarr array are too large to be unpacked",
+            file=path,
+            expected=f"at most {MAX_CHUNK_NBYTES:,} bytes",
+            found=f"{array.chunks[0] * array.dtype.itemsize:,}",
         )
     for start in range(0, array.shape[0], ROWS_PER_BATCH):
         try:

@@ -12,11 +12,11 @@ import numpy as np
 
 from daskgraphpart.assignment.assignment import MOST_PARTS, Assignment, create_owner_files, owner_regions
 from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
-from daskgraphpart.assignment.parmetis.files import find_parts, holds_parts
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.assignment.read_batches import read_batches
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
+from daskgraphpart.sources.parmetis_files import find_parts, holds_parts
 from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.region import open_npy
 
@@ -207,7 +207,7 @@ def read_owners(unit: ReadUnit, config: ReadConfig) -> np.ndarray:
         )
     row = owners_crc = 0
     borders = np.stack([np.full(config.num_parts, border) for border in (2**62, -(2**62))])
-    for batch in read_batches(unit.file, unit.form):
+    for batch in read_batches(unit.file, unit.form, region.num_rows):
         bad = np.flatnonzero((batch < 0) | (batch >= config.num_parts))
         if bad.size:
             raise AssignmentError(

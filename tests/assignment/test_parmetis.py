@@ -16,7 +16,6 @@ from strategies import graphs, layouts
 
 from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
 from daskgraphpart.api.pipeline import assign, dispatch
-from daskgraphpart.assignment.parmetis.files import ParmetisFiles, find_parts
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.assignment.parmetis.write import write_parmetis_files
 from daskgraphpart.chunked.graph import read_chunked
@@ -31,6 +30,7 @@ from daskgraphpart.errors import (
     OutputExistsError,
 )
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart.sources.parmetis_files import ParmetisFiles, find_parts
 from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:

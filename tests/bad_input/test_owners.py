@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,17 @@ def trainers(values: Any, **others: Any) -> Callable[[Path], object]:
     return damage
 
 
+def reshape(directory: Path, **changes: Any) -> None:
+    """Change the metadata of a zarr array."""
+    content = json.loads((directory / "zarr.json").read_text())
+    (directory / "zarr.json").write_text(json.dumps({**content, **changes}))
+
+
+def huge_chunk(directory: Path) -> None:
+    grid = {"name": "regular", "configuration": {"chunk_shape": [2**30]}}
+    reshape(directory, chunk_grid=grid)
+
+
 def instead(place: int, value: int) -> np.ndarray:
     changed = OWNERS * 2
     changed[place] = value
@@ -96,6 +108,10 @@ FILES = [
     Case("lost chunk", stored(lambda z: (z / "c" / "1").unlink()), ("n.zarr", "missing", "5 chunks", "found 4")),
     Case("lost chunks", stored(lambda z: shutil.rmtree(z / "c")), ("n.zarr", "missing", "found 0")),
     Case("lost shard", stored(lambda z: (z / "c" / "1").unlink(), shards=(8,)), ("n.zarr", "missing")),
+    Case("pipe for a chunk", stored(lambda z: os.mkfifo(z / "c" / "9")), ("n.zarr/c/9", "not a regular file")),
+    Case("pipe for metadata", lambda o: ((o / "n.zarr").mkdir(), os.mkfifo(o / "n.zarr" / "zarr.json")), ("regular",)),
+    Case("endless zarr", stored(lambda z: reshape(z, shape=[2**60])), ("n.zarr", "expected 20,")),
+    Case("zarr of one huge chunk", stored(lambda z: huge_chunk(z)), ("n.zarr", "too large to be unpacked")),
     Case("lost chunk, zarr 2", stored(lambda z: (z / "1").unlink(), zarr_format=2), ("n.zarr", "missing")),
     *(
         Case(f"meta {content}", meta(content), ("partition_meta.json", word))

@@ -22,10 +22,10 @@ from daskgraphpart.storage.paths import to_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.assignment.parmetis.files import ParmetisFiles
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.sources.parmetis_files import ParmetisFiles
     from daskgraphpart.storage.paths import Location
 
 

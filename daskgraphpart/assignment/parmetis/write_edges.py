@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.parmetis.text import write_lines
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_positions, group_starts
 from daskgraphpart.kernels.repeated_pairs import bucket_pairs, empty_table, mark_repeats
+from daskgraphpart.sources.parmetis_text import write_lines
 from daskgraphpart.storage.region import open_npy, save_npy
 from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, id_dtype, run_column, write_run
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.parmetis.text import write_lines
 from daskgraphpart.chunked.blocks import cut_rows
 from daskgraphpart.chunked.read_block import read_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.sources.parmetis_text import write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,11 +10,15 @@ import numpy as np
 
 from daskgraphpart.chunked.read_csv import read_lines
 from daskgraphpart.errors import AssignmentError
+from daskgraphpart.sources.parmetis_files import ParmetisFiles
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.sources.parmetis_files import PartFiles
 
 TASK_NBYTES_PER_BYTE = 32
 """Memory of a task for a byte of text: text twice, columns and a copy of them (a number takes 2 bytes of text)."""
@@ -35,6 +39,10 @@ class TextBlock:
     def nbytes(self) -> int:
         """Length of the range."""
         return self.stop - self.start
+
+
+PartBlock = tuple[int, TextBlock]
+"""Number of the file, which is the part in output of `pm_dglpart`, and lines of it."""
 
 
 def cut_text(paths: Iterable[Path], task_memory: int) -> list[list[TextBlock]]:
@@ -94,6 +102,47 @@ def read_columns(
             block, int(row[1]) - 1 if row else 0, "line cannot be read", layout, row[2] if row else message
         ) from fault
     return np.stack([column.to_numpy() for column in table.columns]).astype(dtype, copy=False)
+
+
+def part_blocks(parts: PartFiles, task_memory: int) -> list[PartBlock]:
+    """Cut the files of parts into blocks."""
+    return [(number, block) for number, cut in enumerate(cut_text(parts.paths, task_memory)) for block in cut]
+
+
+def read_node_ids(block: TextBlock, schema: GraphSchema, num_weights: int) -> np.ndarray:
+    """Read lines `new_nid ntype weights... type_nid attributes...`, of `pm_dglpart`: original homogeneous IDs, int64.
+
+    Raises
+    ------
+    AssignmentError
+        If a line is at fault, or an ID out of range.
+    """
+    layout = f"new node ID, node type, {num_weights} weights, ID in its type"
+    new_nids, ntypes, type_nids = read_columns(block, (0, 1, 2 + num_weights), layout)
+    check_range(block, new_nids, schema.num_nodes, "new node ID")
+    check_range(block, ntypes, len(schema.ntypes), "node type")
+    starts = np.array(schema.homo_starts)
+    check_range(block, type_nids, np.diff(starts)[ntypes], "ID in its node type")
+    nodes: np.ndarray = starts[ntypes] + type_nids
+    return nodes
+
+
+def count_node_weights(parts: PartFiles, graph: str) -> int:
+    """Count the weights in the lines of `pm_dglpart`: from the stats file, or else all columns but three."""
+    stats = ParmetisFiles(parts.paths[0].parent, graph).stats
+    if not stats.is_file():
+        return max(0, (count_columns(parts.paths) or 3) - 3)
+    with attach_path_to_error(stats):
+        text = stats.read_text(encoding="ascii", errors="replace")
+    words = text.split()
+    if len(words) != 3 or not all(word.isdecimal() for word in words):
+        raise AssignmentError(
+            "not a stats file of ParMETIS",
+            file=str(stats),
+            expected="num_nodes num_edges num_node_weights",
+            found=repr(text[:60]),
+        )
+    return int(words[2])
 
 
 def check_range(block: TextBlock, ids: np.ndarray, limits: int | np.ndarray, what: str) -> None:

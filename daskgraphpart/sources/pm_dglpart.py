@@ -1,4 +1,4 @@
-"""Turn the complete output of ParMETIS' `pm_dglpart` into a chunked graph and an assignment, which dispatch takes.
+"""Turn the complete output of ParMETIS' `pm_dglpart` into a chunked graph; its owners are an assignment.
 
 Lines of `p000-<graph>_nodes.txt` are `new_nid ntype weights... type_nid attributes...`, those of
 `p000-<graph>_edges.txt` `new_src new_dst src dst type_eid etype attributes...`, those of removed edges the same without
@@ -14,27 +14,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.assignment.parmetis.files import ParmetisFiles
-from daskgraphpart.assignment.parmetis.place_rows import Placement, keys_in_memory, place_rows
-from daskgraphpart.assignment.parmetis.read import count_node_weights, part_blocks, read_node_ids, read_parmetis_parts
-from daskgraphpart.assignment.parmetis.text import TextBlock, check_range, count_columns, cut_text, read_columns
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.output import write_metadata
-from daskgraphpart.conversion.schema_file import TypeCounts, join_types
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.schema import STORED_DTYPES, GraphSchema, NodeType
+from daskgraphpart.sources.parmetis_files import ParmetisFiles
+from daskgraphpart.sources.parmetis_text import (
+    TextBlock,
+    check_range,
+    count_columns,
+    count_node_weights,
+    cut_text,
+    part_blocks,
+    read_columns,
+    read_node_ids,
+)
+from daskgraphpart.sources.place_rows import Placement, keys_in_memory, place_rows
+from daskgraphpart.sources.type_counts import TypeCounts, join_types
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from daskgraphpart.assignment.assignment import Assignment
-    from daskgraphpart.assignment.parmetis.files import PartFiles
-    from daskgraphpart.assignment.parmetis.place_rows import ReadRows
-    from daskgraphpart.assignment.parmetis.read import PartBlock
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.sources.parmetis_files import PartFiles
+    from daskgraphpart.sources.parmetis_text import PartBlock
+    from daskgraphpart.sources.place_rows import ReadRows
 
 FEATURE = "feat"
 HINTS = {
@@ -98,8 +105,8 @@ def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
 
 def convert_to_chunked(
     source: ConversionInput, workspace: Path, runner: Runner, task_memory: int | None = None
-) -> tuple[ChunkedGraph, Assignment]:
-    """Bring nodes and edges back into their original order, as a chunked graph in a workspace, and read their parts.
+) -> ChunkedGraph:
+    """Bring edges and the data of nodes and edges back into their original order, as a chunked graph in a workspace.
 
     Raises
     ------
@@ -110,7 +117,6 @@ def convert_to_chunked(
     """
     conversion = _Conversion(source, workspace, runner, task_memory or runner.resources.task_memory)
     conversion.scratch.mkdir(parents=True)
-    assignment = conversion.read_owners()
     schema, edges = conversion.place_edges()
     node_data = conversion.place_node_data(source.node_dtype) if source.node_dtype else []
     edge_data = conversion.place_edge_data(source.edge_dtype) if source.edge_dtype else []
@@ -124,7 +130,7 @@ def convert_to_chunked(
         edge_format="numpy",
         data_format="numpy",
     )
-    return read_chunked(workspace / "graph"), assignment
+    return read_chunked(workspace / "graph")
 
 
 @dataclass(frozen=True)
@@ -149,12 +155,6 @@ class _Conversion:
     def num_weights(self) -> int:
         given = self.source.num_node_weights
         return count_node_weights(self.source.parts, self.source.graph_name) if given is None else given
-
-    def read_owners(self) -> Assignment:
-        where = self.workspace / "owners"
-        return read_parmetis_parts(
-            self.source.parts, self.nodes, where, self.runner, self.num_weights, self.task_memory
-        )
 
     def place_edges(self) -> tuple[GraphSchema, list[str]]:
         counts = self.source.counts
