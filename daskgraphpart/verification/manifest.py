@@ -24,15 +24,18 @@ _PART = re.compile(r"part(\d+)")
 MAX_LISTED = 20
 
 
-def manifest_of(config: Location, graph_name: str | None) -> Manifest | None:
-    """Manifest beside a config (or in a directory, if the config is damaged); None if there is none.
+def manifest_of(config: Location) -> Manifest | None:
+    """Manifest beside a config, or in a directory whose config is damaged; None if there is none.
 
     Raises
     ------
     LayoutError
         If there is one that cannot be read.
     """
-    path = find_manifest(config if is_directory(config) else config.parent, graph_name)
+    if is_directory(config):
+        path = find_manifest(config)
+    else:
+        path = find_manifest(config.parent, config.stem) or find_manifest(config.parent)
     return None if path is None else read_manifest(path)
 
 

@@ -6,7 +6,6 @@ order of nodes and edges inside a (part, type) does not matter: ours ascends by 
 
 from __future__ import annotations
 
-import json
 import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,10 +20,10 @@ from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
+from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config import find_config
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
-from daskgraphpart.storage.files import is_directory, is_file, read_file
+from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import resolve_path, to_key
 from daskgraphpart.verification.align import aligned, type_findings
 from daskgraphpart.verification.checksums import checksum_findings, require_checksums, size_findings
@@ -119,7 +118,7 @@ def verify(
     with _runner(resources, progress, smallest) as runner:
         try:
             parts = open_partitions(config)
-            manifest = manifest_of(config, parts.name)
+            manifest = manifest_of(config)
         except LayoutError as error:
             return Report((_layout_finding(error, config), *_missing_files(config)), 0, 0, 0)
         return _Verification(graph, parts, manifest, runner).run(quick=quick, sample=sample, checksums=checksums)
@@ -152,8 +151,7 @@ def verify_checksums(
         If there are no partitions at that path, or they have no checksums: DGL's own tools write none.
     """
     config = _existing(out_dir, storage_options)
-    name = None if is_directory(config) else _graph_name(config)
-    manifest = require_checksums(manifest_of(config, name), str(out_dir))
+    manifest = require_checksums(manifest_of(config), str(out_dir))
     findings, sound = size_findings(manifest)
     with _runner(resources, progress) as runner:
         wrong, num_files = checksum_findings(manifest, sound, runner)
@@ -248,21 +246,10 @@ def _layout_finding(error: LayoutError, config: Location) -> Finding:
 def _missing_files(config: Location) -> list[Finding]:
     """Files that the manifest lists and that are not as they were, where the config cannot be used."""
     try:
-        manifest = manifest_of(config, None if is_directory(config) else _graph_name(config))
+        manifest = manifest_of(config)
     except LayoutError:
         return []
     return size_findings(manifest)[0] if manifest else []
-
-
-def _graph_name(config: Location) -> str | None:
-    """Name of the graph, after which the manifest is named; None if a damaged config does not have it."""
-    try:
-        name = json.loads(read_file(config).decode("utf-8")).get("graph_name")
-    except EnvironmentFaultError:
-        raise  # a store that fails says nothing of the config
-    except (ValueError, OSError, AttributeError):
-        return None
-    return name if isinstance(name, str) else None
 
 
 @contextmanager

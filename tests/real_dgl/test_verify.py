@@ -50,7 +50,15 @@ def heterogeneous() -> Graph:
     return Graph(schema, edges, node_data, {"a:adds:v": {"w": rng.random((300, 2))}})  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module", params=[(v, make) for v in DGL_VERSIONS for make in (homogeneous, heterogeneous)])
+CASES = [
+    pytest.param((version, make), marks=[] if (version, make) in quick else pytest.mark.long)
+    for quick in [[(DGL_VERSIONS[0], homogeneous), (DGL_VERSIONS[-1], heterogeneous)]]
+    for version in DGL_VERSIONS
+    for make in (homogeneous, heterogeneous)
+]
+
+
+@pytest.fixture(scope="module", params=CASES)
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The graph in `in`, and partitions that DGL made of it."""
     version, make = request.param

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from commands import call
 from graphs import Graph, file_hashes
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import graphs
 
@@ -53,7 +53,6 @@ def regions_of(parts: dgp.PartitionedGraph) -> list[Region]:
     return [region for region in found if region.nbytes]
 
 
-@settings(max_examples=25)
 @given(graph=graphs(), options=OPTIONS, num_parts=st.sampled_from((1, 2, 5)), choice=st.randoms(use_true_random=False))
 def test_any_flipped_bit_of_the_data_is_found_without_checksums(graph, options, num_parts, choice) -> None:
     assume(graph.schema.num_nodes >= num_parts)
@@ -61,14 +60,13 @@ def test_any_flipped_bit_of_the_data_is_found_without_checksums(graph, options, 
         source, out = graph.write(Path(root) / "in"), Path(root) / "out"
         dgp.partition(source, out, num_parts, method="random", options=options, resources=RESOURCES)
         assert verify(source, out, resources=RESOURCES).findings == ()
-        for region in choice.sample(found := regions_of(dgp.open_partitions(out)), min(8, len(found))):
+        for region in choice.sample(found := regions_of(dgp.open_partitions(out)), min(3, len(found))):
             offset, mask = region.offset + choice.randrange(region.nbytes), 1 << choice.randrange(8)
             c.flip(Path(region.path), offset, mask)
             assert not verify(source, out, checksums=False, resources=RESOURCES).ok, (region, offset, mask)
             c.flip(Path(region.path), offset, mask)
 
 
-@settings(max_examples=25)
 @given(graph=graphs(), seed=st.integers(0, 1000))
 def test_the_order_inside_a_part_and_type_does_not_matter(graph, seed) -> None:
     """Edges of each (part, type) change places, as those of DGL's tools have any."""
@@ -189,7 +187,7 @@ print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if 
 @pytest.mark.memory
 def test_peak_memory_does_not_grow_with_edges(tmp_path: Path) -> None:
     peaks = []
-    for edges in ("2e5", "4e6"):
+    for edges in ("2e5", "2e6"):
         graph, out = tmp_path / edges, tmp_path / f"out-{edges}"
         assert call("generate", graph, "--nodes", "5e4", "--edges", edges, "--features", "8", "--quiet") == 0
         assert call("partition", graph, out, "--num-parts", "4", "--method", "random", "--quiet") == 0
@@ -197,7 +195,7 @@ def test_peak_memory_does_not_grow_with_edges(tmp_path: Path) -> None:
         if not peaks:
             subprocess.run(command, check=True, capture_output=True)  # compiles the kernels
         peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    assert peaks[1] - peaks[0] < 64_000_000, peaks
+    assert peaks[1] - peaks[0] < 40_000_000, peaks
 
 
 def test_verify_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
