@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,7 @@ from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
@@ -159,7 +158,8 @@ def partition_graph(
         "restart": restart or not is_chunked,
         "progress": progress,
     }
-    with _in_files(g, graph_name, (num_nodes, node_data, edge_data), (out, resources, progress)) as (graph, scratch):
+    with scratch_directory(resources.workspace or out.parent) as scratch:
+        graph = _in_files(g, graph_name, scratch / "graph", num_nodes, node_data, edge_data, resources, progress)
         options.check_fits(graph.schema)
         ready = part_method if isinstance(part_method, Assignment) else None
         if not isinstance(part_method, (str, Path, Assignment)):
@@ -181,27 +181,28 @@ def partition_graph(
     return open_partitions(out / f"{graph_name}.json") if reshuffle else None
 
 
-@contextmanager
 def _in_files(
-    g: Any, name: str, beside: tuple[Any, Any, Any], where: tuple[Path, Resources, Progress | None]
-) -> Iterator[tuple[ChunkedGraph, Path]]:
-    """Open a graph that is in files, or put it there; and a directory for what else is needed."""
-    out, resources, progress = where
+    g: Any,
+    name: str,
+    directory: Path,
+    num_nodes: Any,
+    node_data: Any,
+    edge_data: Any,
+    resources: Resources,
+    progress: Progress | None,
+) -> ChunkedGraph:
+    """Open a graph that is in files, or write it to a directory first."""
     if isinstance(g, (str, Path)):
         g = read_chunked(g)
-    is_chunked = isinstance(g, ChunkedGraph) and not any(beside)
-    source = None if is_chunked else describe(g, *beside)
-    with scratch_directory(resources.workspace or out.parent) as scratch:
-        if source is None:
-            yield replace(g, schema=replace(g.schema, name=name)), scratch
-            return
-        form = ChunkFormat("numpy", num_chunks=resources.workers)
-        path = write_source(source, name, scratch / "graph", form, resources, progress)
-        yield read_chunked(path), scratch
+    if isinstance(g, ChunkedGraph) and not (num_nodes or node_data or edge_data):
+        return replace(g, schema=replace(g.schema, name=name))
+    source = describe(g, num_nodes, node_data, edge_data)
+    form = ChunkFormat("numpy", num_chunks=resources.workers)
+    return read_chunked(write_source(source, name, directory, form, resources, progress))
 
 
 def _balance(graph: ChunkedGraph, balance_ntypes: Any, balance_edges: bool, scratch: Path) -> tuple[str, ...]:
-    """What DGL's parameters mean as constraints."""
+    """Translate DGL's parameters to constraints."""
     schema = graph.schema
     if balance_ntypes is not None:
         path = write_type_weights(balance_ntypes, schema, scratch / "classes.npy")
