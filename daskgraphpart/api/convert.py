@@ -64,7 +64,7 @@ def convert(
         Name of the graph.
     schema : path, optional
         JSON with the ranges of homogeneous IDs of node types (`nid`) and edge types (`eid`). Default:
-        `<graph_name>.json` in `in_dir`, where `write_parmetis` puts it. An edge type is a relation, whose edges tell
+        `<graph_name>.json` in `in_dir`, where `write_parmetis` puts it. An edge type is a relation, whose edges show
         which node types it joins, or `src:relation:dst`.
     num_parts : int, optional
         Must agree with the files, if given.

@@ -116,7 +116,7 @@ def read_parmetis(
     out_dir : path
         Directory of the assignment; made if need be.
     num_parts : int, optional
-        Needed if the name of the file does not tell it. Unlike DGL's `parmetis_postprocess.py`, which counts the parts
+        Needed if it is not in the name of the file. Unlike DGL's `parmetis_postprocess.py`, which counts the parts
         that have nodes, the number is kept if some are empty.
     num_node_weights : int, optional
         Needed for output of `pm_dglpart` if nodes have attributes and the stats file is not beside it.

@@ -80,7 +80,7 @@ def assign(
     restart : bool
         Whether an unfinished run in `out_dir` is thrown away; else it is continued.
     keep_workspace : bool
-        Whether temporary files stay when all is done.
+        Whether temporary files are kept at the end.
     progress : Progress, optional
         ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
     storage_options : mapping of str to object, optional
@@ -89,7 +89,7 @@ def assign(
     Returns
     -------
     Assignment
-        `dispatch` takes it, or `out_dir`; `report` tells cut and balance.
+        `dispatch` takes it, or `out_dir`; `report` has cut and balance.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def dispatch(
     restart : bool
         Whether an unfinished run in `out_dir` is thrown away; else it is continued.
     keep_workspace : bool
-        Whether temporary files stay when all is done.
+        Whether temporary files are kept at the end.
     progress : Progress, optional
         ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
     storage_options : mapping of str to object, optional
@@ -186,7 +186,7 @@ def dispatch(
     ResumeError
         If there is an unfinished run with other input or options.
     PlanError
-        If the memory budget is too small; says what would do.
+        If the memory budget is too small; the message has the smallest that works.
     InputFileError, AssignmentError
         If the data are not what the metadata say.
     """

@@ -136,8 +136,8 @@ def plan(
 ) -> Plan:
     """Estimate what `partition` reads, writes and holds, and which method it takes, without reading the data.
 
-    Closed formulas over the schema, see `daskgraphpart.dispatching.estimate`. What only the edges tell (cut edges, HALO
-    nodes, parallel edges) has typical values; the estimated output is within some per cent of what a run writes.
+    Closed formulas over the schema, see `daskgraphpart.dispatching.estimate`. What depends on the edges themselves (cut
+    edges, HALO nodes, parallel edges) has typical values; the output of a run is within some per cent of the estimate.
 
     Parameters
     ----------

@@ -89,7 +89,8 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
         )
         edges = f"{format_count(num_arcs // 2)} edges"
         if calls:
-            why = f"the best of {' and '.join(call.library for call in calls)} for {edges}, refined"
+            names = " and ".join(call.library for call in calls)
+            why = f"{'the best of ' if len(calls) > 1 else ''}{names} for {edges}, refined"
             return Choice("auto", calls, max(need["graph"], *(needed[c] for c in calls)), why + _varies(calls[-1]))
         why = f"{edges} would need {format_size(need['kaminpar, compressed'])} of {format_size(resources.memory)}"
     elif method == "fennel":

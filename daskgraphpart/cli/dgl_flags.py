@@ -34,7 +34,7 @@ def unused_option(
 ) -> Callable[[Any], Any]:
     """Option of a script of DGL's that changes nothing here, as the log says: by a warning if it would elsewhere."""
 
-    def tell(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    def log(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         assert param.name is not None, "options have names"
         if ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
             logger.log(level, "%s is accepted and has no effect: %s", name, why)
@@ -46,6 +46,6 @@ def unused_option(
         is_flag=is_flag,
         metavar=None if is_flag else "VALUE",
         expose_value=False,
-        callback=tell,
+        callback=log,
         help=f"As {script} has it: no effect, {why}.",
     )

@@ -1,4 +1,4 @@
-"""The command `daskgraphpart`: finds the subcommand, turns errors into exit codes.
+"""Find the subcommand of `daskgraphpart`, and turn errors into exit codes.
 
 Exit codes: 0 done; 1 `verify` found faults; 2 a mistake in the input or usage; 3 the machine failed (disk, worker);
 70 a bug of ours; 130 interrupted.
@@ -31,7 +31,7 @@ COMMANDS = {
     "assign": "Give every node a part (step 1).",
     "dispatch": "Bring nodes, edges and features to their parts (steps 2 and 3).",
     "partition": "Assign and dispatch in one go.",
-    "plan": "Say what partition would read, write, hold and take, without reading the data.",
+    "plan": "Estimate disk and memory of partition, and the method it takes, without reading the data.",
     "compare": "Partition by several methods, and tabulate cut, balance, time and memory.",
     "parmetis": "Write a graph for ParMETIS, and read the parts it has made.",
     "convert": "Turn the complete output of ParMETIS' pm_dglpart into partitions.",
@@ -40,7 +40,7 @@ COMMANDS = {
     "verify": "Compare partitions with the graph they were made from.",
 }
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
-"""Imports make many objects that stay; with Python's 700, looking for garbage among them takes a tenth of a second."""
+"""Imports make many objects that stay; collecting garbage among them as often as is Python's default takes 0.1 s."""
 
 MISTAKE_EXIT_CODE, ENVIRONMENT_EXIT_CODE, BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE = 2, 3, 70, 130
 
@@ -68,7 +68,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # what is said before the options of the command are parsed is for the same reader
+        # warnings and errors that come before the options are parsed are read by the same program
         if "--progress=json" in args or ("--progress", "json") in pairwise(args):
             ctx.ensure_object(Session).use_json(True)
         name = _with_dashes(args[0])
@@ -136,22 +136,22 @@ def _run(arguments: list[str] | None, session: Session) -> int:
         with environment_faults():
             code = group.main(args=arguments, prog_name="daskgraphpart", standalone_mode=False, obj=session)
     except click.ClickException as error:
-        return _tell_usage(error, session)
+        return _show_usage(error, session)
     except (_Interrupted, KeyboardInterrupt, click.Abort) as stop:
         if sys.stderr.isatty():
             click.echo(err=True)  # after the ^C that the terminal shows
-        return session.tell_error(f"interrupted{'; ' if str(stop) else ''}{stop}", INTERRUPTED_EXIT_CODE)
+        return session.show_error(f"interrupted{'; ' if str(stop) else ''}{stop}", INTERRUPTED_EXIT_CODE)
     except GraphPartError as error:
-        return session.tell_error(error.for_command_line(), error.exit_code)
+        return session.show_error(error.for_command_line(), error.exit_code)
     except MemoryError:
-        return session.tell_error("out of memory; give a smaller --memory or fewer --workers", ENVIRONMENT_EXIT_CODE)
+        return session.show_error("out of memory; give a smaller --memory or fewer --workers", ENVIRONMENT_EXIT_CODE)
     except Exception:
         logger.exception("this is a bug in daskgraphpart; please report the lines below with the command you ran")
         return BUG_EXIT_CODE
     return code if isinstance(code, int) else 0
 
 
-def _tell_usage(error: click.ClickException, session: Session) -> int:
+def _show_usage(error: click.ClickException, session: Session) -> int:
     """Tell a mistake of usage in one line, and where to read on."""
     ctx = getattr(error, "ctx", None)
     if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
@@ -160,4 +160,4 @@ def _tell_usage(error: click.ClickException, session: Session) -> int:
     text = " ".join(error.format_message().split())
     if ctx is not None:
         text += f" See {ctx.command_path} --help."
-    return session.tell_error(text, MISTAKE_EXIT_CODE)
+    return session.show_error(text, MISTAKE_EXIT_CODE)

@@ -85,7 +85,7 @@ def write(**values: Any) -> None:
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("parts_path", required=False, type=click.Path())
 @click.argument("assign_dir", required=False, type=click.Path())
-@click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts, if no file name tells it.")
+@click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts, if it is not in a file name.")
 @click.option(
     "--num-node-weights",
     type=click.IntRange(min=0),

@@ -65,7 +65,7 @@ def show_plan(
     options: DispatchOptions,
     values: dict[str, Any],
 ) -> None:
-    """Show the plan of a run in one line, and its warnings, unless it is to be quiet.
+    """Show the plan of a run in one line, and its warnings, unless the command is quiet.
 
     What is wrong with the input is left to the run itself to report.
     """

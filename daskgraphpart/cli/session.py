@@ -71,7 +71,7 @@ class Session:
             logging.getLogger().removeHandler(handler)
             handler.close()
 
-    def tell_error(self, text: str, exit_code: int) -> int:
+    def show_error(self, text: str, exit_code: int) -> int:
         """Write why the command ends, as one line; return the exit code."""
         if self.as_json:
             from daskgraphpart.engine.progress import json_event
@@ -89,7 +89,7 @@ class Session:
 
 
 def _is_for_users(record: logging.LogRecord) -> bool:
-    """Whether a record is ours, or at least a warning: distributed tells all it does."""
+    """Whether a record is ours, or at least a warning; distributed logs everything it does."""
     return record.name.startswith("daskgraphpart") or record.levelno >= logging.WARNING
 
 
