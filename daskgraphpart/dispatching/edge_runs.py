@@ -73,13 +73,14 @@ class RunTable:
             first[mine] = book.edge_ranges[:, type_id, 0] + exclusive_sums(self.counts[mine])
         return first
 
-    def slices_of(self, part: int) -> Slices:
-        """Slices of the runs that hold edges of a part, in the order of their new IDs."""
-        runs = np.flatnonzero(self.counts[:, part])
-        starts = self.counts[runs, :part].sum(axis=1, dtype=np.int64)
-        return Slices(
-            runs, self.num_rows[runs], starts, self.counts[runs, part], self.first_rows[runs], self.etype_ids[runs]
-        )
+    def slices_of_parts(self) -> list[Slices]:
+        """Slices of the runs that hold edges of each part, in the order of their new IDs."""
+        found, all_starts = [], self.starts()
+        for part in range(self.num_parts):
+            runs = np.flatnonzero(self.counts[:, part])
+            starts, counts = all_starts[runs, part], self.counts[runs, part]
+            found.append(Slices(runs, self.num_rows[runs], starts, counts, self.first_rows[runs], self.etype_ids[runs]))
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

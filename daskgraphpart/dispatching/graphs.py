@@ -76,8 +76,8 @@ class HeldGraphs:
 
 def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     """Find the edges and nodes that each part holds beside its own."""
-    ranges = _part_ranges(book)
-    units = [HaloUnit(part, low, high, runs.slices_of(part)) for part, (low, high) in enumerate(ranges.tolist())]
+    owned = zip(_part_ranges(book).tolist(), runs.slices_of_parts(), strict=True)
+    units = [HaloUnit(part, low, high, slices) for part, ((low, high), slices) in enumerate(owned)]
     extra = _collect_extra(job, runs, book, units) if job.options.has_extra_edges else None
     if extra is not None:
         units = [replace(unit, extra=extra.slices_of(unit.part)) for unit in units]

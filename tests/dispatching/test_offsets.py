@@ -45,7 +45,7 @@ def test_slices_of_runs_hold_consecutive_edge_ids(counts: np.ndarray, data: st.D
     first_eids = runs.first_new_eids(book)
     next_eid = 0
     for part in range(num_parts):
-        slices = runs.slices_of(part)
+        slices = runs.slices_of_parts()[part]
         found = []
         for run, start, count in zip(slices.runs, slices.starts, slices.counts, strict=True):
             assert first_eids[run, part] == next_eid
