@@ -14,17 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Read a block of edges.
-
-    Parameters
-    ----------
-    block : Block
-        Edges of one type.
-
-    Returns
-    -------
-    src, dst : int64 array (rows,)
-        Type-wise IDs; not yet compared with the numbers of nodes.
+    """Read type-wise IDs of the sources and destinations of a block, int64; not yet compared with numbers of nodes.
 
     Raises
     ------
@@ -46,20 +36,7 @@ def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
-    """Read a block of rows of a feature.
-
-    Parameters
-    ----------
-    block : Block
-        Rows of one feature.
-    spec : DataSpec
-        The feature.
-
-    Returns
-    -------
-    array (rows, *row shape)
-        In the dtype of the spec, C-contiguous.
-    """
+    """Read a block of rows of a feature: array (rows, *row shape) in the dtype of the spec, C-contiguous."""
     if block.format == "parquet":
         from daskgraphpart.chunked.read_parquet import read_parquet_rows
 

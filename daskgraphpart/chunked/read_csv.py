@@ -61,11 +61,7 @@ def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_lines(path: str, start: int, stop: int) -> np.ndarray:
-    """Read the lines that begin in ``[start, stop)``: a line begins at byte 0 or after a newline.
-
-    Returns
-    -------
-    uint8 array
+    """Read the lines that begin in ``[start, stop)``, uint8: a line begins at byte 0 or after a newline.
 
     Raises
     ------
