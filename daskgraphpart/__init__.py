@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from daskgraphpart.id_converter import IdConverter
     from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
     from daskgraphpart.partitioned.load import load_partition, load_partition_book, load_partition_feats
+    from daskgraphpart.partitioned.staged import open_staged
     from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
     from daskgraphpart.verification.pipeline import verify, verify_checksums
 
@@ -55,6 +56,7 @@ _HOMES = {
     "load_partition_book": "partitioned.load",
     "load_partition_feats": "partitioned.load",
     "open_partitions": "partitioned.graph",
+    "open_staged": "partitioned.staged",
     "partition": "api.pipeline",
     "partition_graph": "api.partition_graph",
     "plan": "api.plan",
@@ -90,6 +92,7 @@ __all__ = [
     "load_partition_book",
     "load_partition_feats",
     "open_partitions",
+    "open_staged",
     "partition",
     "partition_graph",
     "plan",

@@ -1,4 +1,4 @@
-"""What a job depends on: options, schema, and path, size and time of change of every input file.
+"""What a job depends on: options, metadata, and path, size, times of change and inode of every input file.
 
 Kept in the journal; a run that continues the job must have the same, because what is in the workspace was made from it.
 Times are only compared for being equal, never with a clock, so that one that lies in the future does no harm.
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from upath import UPath
 
 from daskgraphpart.assignment.directory import BINARY_FORMS, TRAINERS, crc_of
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
+from daskgraphpart.storage.files import is_file, read_file, signature_of
 from daskgraphpart.storage.paths import to_path
-from daskgraphpart.storage.stores import cached_listings, version_of
+from daskgraphpart.storage.stores import cached_listings
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.schema import GraphSchema
 
-WORK_VERSION = 1
+WORK_VERSION = 2
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3
@@ -60,13 +60,10 @@ def fingerprint(
     with cached_listings(to_path(graph.directory)):
         for path in paths:
             absolute = path.absolute()
-            if isinstance(absolute, UPath):
-                version = version_of(absolute)
-                if version is not None:
-                    found[f"input {absolute}"] = [*version]
-            elif absolute.is_file():
-                status = absolute.stat()
-                found[f"input {absolute}"] = [status.st_size, status.st_mtime_ns]
+            if (signature := signature_of(absolute)) is not None:
+                found[f"input {absolute}"] = [*signature]
+        metadata = read_file(paths[0]) if is_file(paths[0]) else b""
+    found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
     found["schema"] = _schema(graph.schema)
     return found
 
@@ -108,8 +105,8 @@ def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace
     changed = [key for key in {**now, **before} if before.get(key) != now.get(key) or (key in before) != (key in now)]
     if not changed:
         return
-    # the options say more than the schema that follows from the files
-    shown = [key for key in changed if key != "schema"][:MOST_SHOWN] or changed
+    # options and files say more than what follows from them
+    shown = [key for key in changed if key not in ("schema", "metadata")][:MOST_SHOWN] or changed
     more = "" if len(changed) <= len(shown) else f", and {len(changed) - len(shown)} more"
     raise ResumeError(
         "an unfinished run is here, and what it was begun with has changed",
@@ -125,13 +122,13 @@ def _describe(key: str, of: Mapping[str, Any]) -> str:
     if key not in of:
         return "no such file" if key.startswith("input ") else "nothing"
     if not key.startswith("input "):
-        return "another schema" if key == "schema" else str(of[key])
-    nbytes, mtime_ns = of[key]
+        return {"schema": "another schema", "metadata": "other metadata"}.get(key, str(of[key]))
+    nbytes, mtime_ns, *others = of[key]
     if isinstance(mtime_ns, str):
         return f"{format_size(nbytes)} ({nbytes} bytes), {mtime_ns}"
     seconds, rest = divmod(mtime_ns, 10**9)
     when = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    return f"{format_size(nbytes)} ({nbytes} bytes) of {when}.{rest:09d}"
+    return f"{format_size(nbytes)} ({nbytes} bytes) of {when}.{rest:09d}, ctime and inode {others}"
 
 
 def _schema(schema: GraphSchema) -> list[Any]:

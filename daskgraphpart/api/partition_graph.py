@@ -14,8 +14,8 @@ from daskgraphpart.assignment.from_arrays import assignment_of
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.chunked.write_graph import ChunkFormat
-from daskgraphpart.delivery.output import check_empty
 from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.output import check_empty
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.graph import open_partitions

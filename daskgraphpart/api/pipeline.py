@@ -18,7 +18,7 @@ from daskgraphpart.assignment.options import METHODS, as_options
 from daskgraphpart.assignment.pipeline import assign_nodes, check_method
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
-from daskgraphpart.delivery.machines import read_machines
+from daskgraphpart.dispatching.machines import read_machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import smallest_task_memory
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.delivery.machines import MachineDirectory
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.machines import Machines
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location
@@ -200,7 +200,7 @@ def dispatch(
         if not isinstance(assignment, Assignment):
             assignment = read_assignment(assignment, graph.schema, work.owners, runner, num_parts)
         assignment.check_fits(graph.schema)
-        return prepare.delivered(dispatch_graph(prepare.job(assignment)))
+        return dispatch_graph(prepare.job(assignment))
 
 
 def partition(
@@ -229,14 +229,14 @@ def partition(
     manner = Manner(resources, progress, restart, keep_workspace)
     with open_dispatch(graph, out, options, (how, num_parts), (overwrite, manner)) as prepare:
         assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
-        return prepare.delivered(dispatch_graph(prepare.job(assignment)))
+        return dispatch_graph(prepare.job(assignment))
 
 
 def _output(
     out_dir: str | os.PathLike[str],
     dispatch_to: str | os.PathLike[str] | None,
     storage_options: Mapping[str, Any] | None,
-) -> Location | MachineDirectory:
+) -> Location | Machines:
     if dispatch_to is None:
         return resolve_path(out_dir, storage_options)
     return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch"))

@@ -115,7 +115,7 @@ def command(**values: Any) -> None:
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: Path, out_dir: Path) -> str | None:
     """File of the machines that parts go to, by either name of the option; None if all parts are written here."""
     from daskgraphpart.assignment.read_files import read_num_parts
-    from daskgraphpart.delivery.machines import read_machines
+    from daskgraphpart.dispatching.machines import read_machines
     from daskgraphpart.engine.cluster_names import is_on_this_machine
 
     machines: str | None = values["dispatch_to"]

@@ -91,12 +91,13 @@ def _plan(
 ) -> Plan:
     """Plan a run; partitions that go to machines are made in the workspace first."""
     from daskgraphpart.api.plan import plan
-    from daskgraphpart.delivery.machines import read_machines
+    from daskgraphpart.dispatching.machines import read_machines
+    from daskgraphpart.dispatching.workspace import staging_directory
 
     resources = resources_of(values)
     if values["dispatch_to"] is not None:
         machines = read_machines(values["dispatch_to"], Path(out_dir))
         machines.check_parts(num_parts)
         machines.check_cluster(resources.cluster)
-        out_dir = str(machines.staging_directory(resources.workspace))
+        out_dir = str(staging_directory(machines.path, resources.workspace))
     return plan(graph, num_parts, out_dir=out_dir, method=method, options=options, resources=resources)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.blocks import cut_rows
 from daskgraphpart.dispatching.place_rows import PlaceConfig, RowUnit, place_rows_pass
-from daskgraphpart.dispatching.stage_rows import StageUnit, move_rows_through_zarr
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.storage.files import signature_of
+from daskgraphpart.storage.paths import to_path
+from daskgraphpart.storage.stores import cached_listings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,8 +18,9 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block, InputFile
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.offsets import RowOffsets
-    from daskgraphpart.dispatching.targets import Targets
+    from daskgraphpart.dispatching.targets import RowTarget
     from daskgraphpart.schema import DataSpec, RowType
+    from daskgraphpart.storage.paths import FilePath
     from daskgraphpart.storage.region import Region
 
 
@@ -85,24 +89,22 @@ def move_features(
     features: Sequence[Feature],
     owners: Mapping[str, Region],
     offsets: Mapping[str, RowOffsets],
-    targets: Targets,
+    targets: Mapping[str, Sequence[RowTarget]],
 ) -> None:
     """Bring the rows of all features to their owners; types that have features have owners and offsets."""
     wanted = [feature for feature in features if feature.array in targets]
-    by_feature = [_row_units(feature, owners, offsets) for feature in wanted]
-    in_order = [unit for units in by_feature for unit in units]
-    config = PlaceConfig(targets, job.num_parts)
-    if job.runner.resources.staging == "zarr":
-        staged = [
-            [
-                StageUnit(unit, job.work.staged(feature.kind, feature.type_id, feature.data_id, i))
-                for i, unit in enumerate(units)
-            ]
-            for feature, units in zip(wanted, by_feature, strict=True)
-        ]
-        move_rows_through_zarr(staged, config, job.sizes.row_block_bytes, job.runner)
-    else:
-        job.runner.run(place_rows_pass(in_order, config))
+    units = [unit for feature in wanted for unit in _row_units(feature, owners, offsets)]
+    before = _signatures(job, units)
+    job.runner.run(place_rows_pass(units, PlaceConfig(targets, job.num_parts)))
+    after = _signatures(job, units)
+    for path, signature in before.items():
+        if after[path] != signature:
+            raise InputFileError("the file was replaced while it was read", file=path, hint="run again")
+
+
+def _signatures(job: Job, units: Sequence[RowUnit]) -> dict[FilePath, Any]:
+    with cached_listings(to_path(job.graph.directory)):
+        return {path: signature_of(path) for path in dict.fromkeys(unit.block.path for unit in units)}
 
 
 def _row_units(feature: Feature, owners: Mapping[str, Region], offsets: Mapping[str, RowOffsets]) -> list[RowUnit]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.dispatching.machines import Destination
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.dispatching.sizes import Sizes
     from daskgraphpart.dispatching.workspace import Workspace
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Input, output, options, how to run, and the layouts to write."""
+    """Input, directory where files are made, options, how to run, layouts, and where files go if not there."""
 
     graph: ChunkedGraph
     assignment: Assignment
@@ -27,8 +28,14 @@ class Job:
     work: Workspace
     runner: Runner
     layouts: tuple[Layout, ...]
+    destination: Destination | None = None
 
     @property
     def num_parts(self) -> int:
         """Number of parts."""
         return self.assignment.num_parts
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether rows of features travel through zarr."""
+        return self.destination is not None or self.runner.resources.staging == "zarr"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.targets import RowTarget
 
 logger = logging.getLogger(__name__)
 
@@ -57,20 +58,22 @@ def dispatch_graph(job: Job) -> Outcome:
     num_marked = {key: marked.of(key).sum(axis=0) for key in mask_keys(schema)}
     sizes = GraphSizes(schema, nodes.counts, edge_counts, held.num_halo_nodes, held.num_extra_edges, num_marked)
 
-    targets = lay_out(job, sizes)
+    targets, staged = lay_out(job, sizes)
+    row_targets: dict[str, tuple[RowTarget, ...]] = {**targets}
+    row_targets.update({name: (*targets.get(name, ()), array) for name, array in staged.items()})
     job.runner.run(list_nodes_pass(ListConfig(owners, targets), nodes.offsets))
     write_graphs(job, held, targets)
     job.work.remove_edges()
-    move_features(job, node_features, owners, nodes.offsets, targets)
+    move_features(job, node_features, owners, nodes.offsets, row_targets)
     edge_offsets = count_intervals(
         edges.owners, block_marks(edge_features), job.num_parts, job.sizes.interval_rows, job.runner
     )
-    move_features(job, edge_features, edges.owners, edge_offsets, targets)
+    move_features(job, edge_features, edges.owners, edge_offsets, row_targets)
     split_nids(job, marked, targets)
     if not job.options.reshuffle:
         keep_ids(job, book, targets, edges.owners)
     _warn_of_empty_parts(job, sizes.num_nodes, sizes.num_edges)
-    return finish(job, sizes, book, held.quality())
+    return finish(job, sizes, book, held.quality(), staged)
 
 
 def _warn_of_empty_parts(job: Job, node_counts: np.ndarray, edge_counts: np.ndarray) -> None:

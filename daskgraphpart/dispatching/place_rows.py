@@ -1,6 +1,6 @@
-"""Pass `place-rows`: rows of features go straight to their final places in the parts' files.
+"""Pass `place-rows`: write rows of features to their final places in the parts' files, or in staged zarr arrays.
 
-For an output that all workers see. Each block is read once, in order; its rows are grouped by owner, and each group is
+Each block is read once, in order; its rows are grouped by owner, and each group is
 one write at an offset known since `count-owners`. HALO nodes never carry features.
 """
 
@@ -17,10 +17,10 @@ from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import count_owners, group_positions, group_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.blocks import Block
-    from daskgraphpart.dispatching.targets import Targets
+    from daskgraphpart.dispatching.targets import RowTarget
     from daskgraphpart.schema import DataSpec
     from daskgraphpart.storage.region import Region
 
@@ -40,7 +40,7 @@ class RowUnit:
 class PlaceConfig:
     """Where all arrays go, and the number of parts."""
 
-    targets: Targets
+    targets: Mapping[str, Sequence[RowTarget]]
     num_parts: int
 
 

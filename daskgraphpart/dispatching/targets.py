@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
-from daskgraphpart.storage.region import Region, write_exactly
+from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,9 +36,29 @@ class Target:
         shape = (int(self.num_rows[part]), *self.row_shape)
         return Region(self.path(part), int(self.offsets[part]), self.dtype, shape)
 
+    @property
+    def row_nbytes(self) -> int:
+        """Bytes of a row."""
+        return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
+
+    def write(self, part: int, start: int, rows: np.ndarray) -> None:
+        """Write rows of a part from its row `start` on."""
+        self.region(part).write(rows, start)
+
 
 Targets: TypeAlias = Mapping[str, tuple[Target, ...]]
 """By name of the array, as `layouts.layout` lists them."""
+
+
+class RowTarget(Protocol):
+    """Where rows of all parts go: a `Target`, or a `StagedArray`."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype that is stored."""
+
+    def write(self, part: int, start: int, rows: np.ndarray) -> None:
+        """Write rows of a part from its row `start` on."""
 
 
 def file_of_part(name: str, part: int) -> str:
@@ -58,20 +77,12 @@ def write_rows(regions: tuple[Region, ...], rows: np.ndarray, start: int) -> Non
         region.write(rows, start)
 
 
-def write_groups(rows: np.ndarray, counts: np.ndarray, targets: tuple[Target, ...], before: np.ndarray) -> None:
+def write_groups(rows: np.ndarray, counts: np.ndarray, targets: Sequence[RowTarget], before: np.ndarray) -> None:
     """Write rows that are grouped by part, `counts` of each, behind the `before` rows of each (int64 (parts,))."""
     if rows.size == 0:
         return
+    starts = group_starts(counts)
     for target in targets:
         stored = np.ascontiguousarray(rows, target.dtype)
-        content = memoryview(stored.reshape(-1).view(np.uint8).data)
-        row_nbytes = stored.nbytes // len(stored)
-        ends = group_starts(counts) * row_nbytes
         for part in np.flatnonzero(counts).tolist():
-            path = target.path(part)
-            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-            try:
-                offset = int(target.offsets[part] + before[part] * row_nbytes)
-                write_exactly(fd, content[ends[part] : ends[part + 1]], offset, path)
-            finally:
-                os.close(fd)
+            target.write(part, int(before[part]), stored[starts[part] : starts[part + 1]])

@@ -8,11 +8,52 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from upath import UPath
+
+from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
+from daskgraphpart.storage.lock import LOCK_NAME
+
+if TYPE_CHECKING:
+    from daskgraphpart.storage.paths import Location
 
 WORKSPACE_NAME = ".daskgraphpart-work"
 _TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `storage.atomic.whole_file`
+
+
+STAGING_NAME = ".daskgraphpart-staging"
+
+
+def staging_directory(target: Location, workspace: str | None) -> Path:
+    """Name the local directory in which files are made for a store, or for machines.
+
+    Raises
+    ------
+    OptionError
+        If no workspace is given.
+    """
+    what = "a store" if isinstance(target, UPath) else "the disks of machines"
+    if workspace is None:
+        raise OptionError(
+            f"partitions for {what} are made in a workspace first",
+            file=target,
+            place="--workspace",
+            expected="a directory that all workers share with the client, with room for the partitions and for "
+            "temporary files",
+        )
+    of_output = hashlib.sha256(str(target).encode()).hexdigest()[:12]
+    return Path(workspace).absolute() / f"{STAGING_NAME}-{of_output}"
+
+
+def remove_staging(directory: Path) -> None:
+    """Remove the staging directory of a job that is over, and leave that of one that can be continued.
+
+    A workspace in it is one that was to be kept, or that a run continues from; a lock is that of another run.
+    """
+    if not (directory / WORKSPACE_NAME).exists() and not (directory / LOCK_NAME).exists():
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +167,6 @@ class Workspace:
         """Original IDs of the nodes (0) or edges (1) of a part, for its graph."""
         return f"{self.root}/kept/{part}-{kind}.npy"
 
-    def staged(self, kind: str, type_id: int, data_id: int, block: int) -> str:
-        """Rows of one block of features, grouped by owner."""
-        return f"{self.root}/staged/{kind}-{type_id}-{data_id}-{block}.zarr"
+    def staged(self, number: int) -> str:
+        """Rows of one feature in owner order; see `storage.staged_array`."""
+        return f"{self.root}/staged/{number}.zarr"

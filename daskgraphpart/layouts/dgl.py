@@ -17,6 +17,16 @@ from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
 from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout
 from daskgraphpart.layouts.manifest import SUFFIX, write_manifest
+from daskgraphpart.layouts.written_files import (
+    EDGE_FEAT,
+    EDGE_MAP,
+    GRAPH,
+    NODE_FEAT,
+    NODE_MAP,
+    ORIG_EIDS,
+    ORIG_NIDS,
+    SPLIT_NIDS,
+)
 from daskgraphpart.storage.checksums import hash_bytes
 
 if TYPE_CHECKING:
@@ -26,16 +36,6 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema, RowType
-
-GRAPH = "graph.dgl"
-NODE_FEAT = "node_feat.dgl"
-EDGE_FEAT = "edge_feat.dgl"
-ORIG_NIDS = "orig_nids.dgl"
-ORIG_EIDS = "orig_eids.dgl"
-SPLIT_NIDS = "split_nids.dgl"
-NODE_MAP = "node_map.npy"
-EDGE_MAP = "edge_map.npy"
-PART_FILES = (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)
 
 INT64, INT32, UINT8 = np.dtype("<i8"), np.dtype("<i4"), np.dtype(np.uint8)
 _ARRAY_NAMES = {

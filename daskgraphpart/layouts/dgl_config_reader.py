@@ -11,8 +11,9 @@ import numpy as np
 from upath import UPath
 
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.layouts.manifest import SUFFIX
 from daskgraphpart.storage.confine import leads_outside
-from daskgraphpart.storage.files import is_file
+from daskgraphpart.storage.files import is_file, list_names
 from daskgraphpart.storage.json_file import shown
 from daskgraphpart.storage.stores import kind_of
 
@@ -159,6 +160,8 @@ class ConfigReader:
             names = [config.name, part.node_feats, part.edge_feats, part.part_graph]
             beside = (os.path.join(os.path.dirname(part.part_graph), name) for name in BESIDE)
             names += [name for name in beside if _is_there(config.parent / name)]
+            if number == 0:
+                names += [name for name in list_names(config.parent) if name.endswith(SUFFIX)]
             for name in names:
                 target = leads_outside(config.parent / name, config.parent)
                 if target is not None:

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, LayoutError
+from daskgraphpart.layouts.written_files import MANIFEST_FORMAT
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
 from daskgraphpart.storage.files import is_file, list_names
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.storage.paths import Location
 
-FORMAT = "daskgraphpart partitions"
 VERSION = 2
 SUFFIX = ".manifest.json"
 
@@ -38,7 +38,7 @@ class Manifest:
 def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, FileChecksum]) -> None:
     """Write ``<graph name>.manifest.json`` atomically: its content, and checksums by relative path in this order."""
     listed = {name: {"size": found.nbytes, ALGORITHM: found.digest} for name, found in files.items()}
-    write_json(path, {"format": FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed})
+    write_json(path, {"format": MANIFEST_FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed})
 
 
 def find_manifest(directory: Location, graph_name: str | None = None) -> Location | None:
@@ -64,8 +64,8 @@ def read_manifest(path: Location) -> Manifest:
         raise  # of a store that fails, too: that tells nothing of the manifest
     except OSError as fault:
         raise LayoutError("manifest is not readable", file=str(path), found=str(fault)) from fault
-    if content.get("format") != FORMAT:
-        raise LayoutError("not a manifest of daskgraphpart", file=str(path), expected=f'"format": "{FORMAT}"')
+    if content.get("format") != MANIFEST_FORMAT:
+        raise LayoutError("not a manifest of daskgraphpart", file=str(path), expected=f'"format": "{MANIFEST_FORMAT}"')
     version = content.get("version")
     if version not in range(1, VERSION + 1):
         raise LayoutError(

@@ -76,16 +76,10 @@ def whole_directory(path: str | os.PathLike[str]) -> Iterator[str]:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a small file atomically and durably."""
-    try:
-        with attach_path_to_error(path), open(temporary_path(path), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        publish(path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary_path(path))
-        raise
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import io
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from upath import UPath
 
-from daskgraphpart.storage.stores import StoreFile, kind_of, list_directory, read_range, size_of
+from daskgraphpart.storage.stores import (
+    StoreFile,
+    delete_stored,
+    kind_of,
+    list_directory,
+    read_range,
+    size_of,
+    version_of,
+)
 
 if TYPE_CHECKING:
     from daskgraphpart.storage.paths import AnyPath, Location
@@ -30,6 +39,17 @@ def is_directory(path: AnyPath) -> bool:
 def file_size(path: AnyPath) -> int:
     """Return the bytes of a file; a `FileNotFoundError` if there is none."""
     return size_of(path) if isinstance(path, UPath) else os.stat(path).st_size
+
+
+def signature_of(path: AnyPath) -> tuple[int | str, ...] | None:
+    """Return size, mtime and ctime (ns) and inode of a file, or what its store tells; None if there is none."""
+    if isinstance(path, UPath):
+        return version_of(path)
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 def list_names(directory: Location) -> list[str]:
@@ -68,3 +88,12 @@ def size_of_open(file: BinaryIO) -> int:
 def parquet_source(path: AnyPath) -> object:
     """Return what pyarrow opens as a parquet file."""
     return StoreFile(path) if isinstance(path, UPath) else path
+
+
+def delete_file(path: AnyPath) -> None:
+    """Delete a file, or a link, if it is there."""
+    if isinstance(path, UPath):
+        delete_stored(path)
+    else:
+        with suppress(FileNotFoundError):
+            os.unlink(path)

@@ -285,7 +285,7 @@ class StoreFile(io.RawIOBase):
         return len(content)
 
 
-def delete_file(path: UPath) -> None:
+def delete_stored(path: UPath) -> None:
     """Delete a file, and the directory it was in where a store keeps empty ones."""
     fs = open_store(path)
     with store_faults(path):

@@ -1,55 +1,15 @@
-"""Blocks of rows as zarr (v3) arrays: one array and one file per block, readable in part."""
+"""Create and open zarr arrays of rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.atomic import whole_directory
-from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.json_file import read_json_object
 
-
-def write_rows_array(path: str | Path, rows: np.ndarray, chunk_rows: int) -> None:
-    """Write rows to a new zarr array.
-
-    Parameters
-    ----------
-    path : path
-        Directory of the array, which appears when it is whole; one that is there already has the same rows, and stays.
-    rows : numpy.ndarray
-        Rows along the first axis.
-    chunk_rows : int
-        Rows that can be read alone. The chunks lie in one shard, hence in one file.
-    """
-    import zarr
-
-    num_rows = rows.shape[0]
-    chunk_rows = max(1, min(chunk_rows, num_rows))
-    chunks = (chunk_rows, *rows.shape[1:])
-    shard_rows = -(-max(num_rows, 1) // chunk_rows) * chunk_rows
-    with whole_directory(path) as temporary:
-        array = zarr.create_array(
-            temporary,
-            shape=rows.shape,
-            dtype=rows.dtype,
-            chunks=chunks,
-            shards=(shard_rows, *rows.shape[1:]),
-            compressors=None,  # features hardly compress, and what is written is read once, soon
-        )
-        if num_rows:
-            array[:] = rows
-
-
-def read_rows_array(path: str | Path, start: int, stop: int) -> np.ndarray:
-    """Read rows ``[start, stop)`` of a zarr array."""
-    import zarr
-
-    with attach_path_to_error(path):
-        return np.ascontiguousarray(zarr.open_array(str(path), mode="r")[start:stop])
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def create_rows_array(path: str | Path, shape: tuple[int, ...], dtype: np.dtype, chunk_rows: int) -> Any:

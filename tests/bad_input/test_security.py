@@ -219,19 +219,22 @@ def test_every_command_that_reads_a_graph_can_be_confined(
     judge(found, Case("", str, ("leads out of the directory", "elsewhere")))
 
 
-@pytest.mark.parametrize("name", ["graph.dgl", "node_feat.dgl", "edge_feat.dgl", "orig_nids.dgl", "orig_eids.dgl"])
+PART_FILES = [f"part1/{name}.dgl" for name in ("graph", "node_feat", "edge_feat", "orig_nids", "orig_eids")]
+
+
+@pytest.mark.parametrize("name", [*PART_FILES, "g.manifest.json"])
 def test_confined_partitions_read_nothing_outside_their_directory(name: str, tmp_path: Path, server: Server) -> None:
     write_graph(tmp_path / "in")
     out = tmp_path / "out"
     assert call("partition", tmp_path / "in", out, "--num-parts", "2", "--quiet", "--method", "random") == 0
     assert dgp.open_partitions(out, confined=True).num_parts == 2
-    (out / "part1" / name).rename(tmp_path / name)
-    (out / "part1" / name).symlink_to(tmp_path / name)
+    (out / name).rename(tmp_path / "elsewhere")
+    (out / name).symlink_to(tmp_path / "elsewhere")
     assert dgp.open_partitions(out).num_parts == 2
     with pytest.raises(GraphPartError, match="leads out of the directory") as caught:
         dgp.open_partitions(out, confined=True)
-    assert str(tmp_path / name) in str(caught.value)
-    case = Case("", str, ("leads out of the directory", name))
+    assert str(tmp_path / "elsewhere") in str(caught.value)
+    case = Case("", str, ("leads out of the directory", "elsewhere"))
     for command in (
         ("info", out),
         ("verify", tmp_path / "in", out),

@@ -18,8 +18,7 @@ from distributed import Client, LocalCluster
 from graphs import file_hashes
 
 import daskgraphpart as dgp
-from daskgraphpart.delivery.machine_output import MARK
-from daskgraphpart.delivery.machines import read_machines
+from daskgraphpart.dispatching.machines import MARK, read_machines
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError, OutputExistsError, ResumeError
@@ -116,7 +115,7 @@ def of_machine(hashes: dict[str, str], index: int) -> dict[str, str]:
 def assert_delivered(machines: Machines, out: Path, undisturbed: dict[str, str]) -> None:
     for index, host in enumerate(HOSTS):
         assert file_hashes(machines.seen_by(host, out)) == of_machine(undisturbed, index)
-    assert list(machines.shared.iterdir()) == []
+    assert list(machines.shared.rglob("*")) == []
 
 
 def configs(out: Path) -> list[Path]:
@@ -135,7 +134,7 @@ def test_each_machine_gets_its_parts_and_the_config_and_nothing_else(
     out = machines.disk / "whole"
     flags = ("--num-parts", "4", "--method", "random", "--memory", "256MB", "--workers", "2")
     more = ("--cluster", machines.scheduler, "--workspace", machines.shared, "--dispatch", machines.ip_config)
-    assert call("partition", graph, out, *flags, *more) == 0
+    assert call("partition", graph, out, *flags, *more, "-v") == 0
     shown = capsys.readouterr().out
     assert [line.split()[-1] for line in shown.splitlines() if "127.0.0." in line] == [*HOSTS, *HOSTS]
     assert f"config              {out}/" in shown
@@ -220,7 +219,7 @@ def test_a_directory_that_holds_something_is_refused_on_every_machine(
     partition(machines, graph, out, overwrite=True)
     assert (there / "mine.txt").is_file()
     (there / "part7").touch()
-    with pytest.raises(OutputExistsError, match=rf"127.0.0.2:{out}/part7: a file that is not of a partition is in the"):
+    with pytest.raises(OutputExistsError, match=rf"127.0.0.2:{out}/part7: something that is not of a part"):
         partition(machines, graph, out, overwrite=True)
     assert configs(there)
 
@@ -252,7 +251,7 @@ def test_a_full_disk_leaves_no_config_and_the_same_command_continues(
     assert_delivered(machines, out, undisturbed)
 
 
-@pytest.mark.parametrize("when", ["deliver-manifest", "deliver-config"])
+@pytest.mark.parametrize("when", ["check-files", "describe-parts"])
 def test_a_machine_that_is_lost_is_one_error_and_may_come_back_with_another_disk(
     when: str, machines: Machines, graph: Path, undisturbed: dict[str, str]
 ) -> None:
@@ -268,7 +267,7 @@ def test_a_machine_that_is_lost_is_one_error_and_may_come_back_with_another_disk
     with pytest.raises(EnvironmentFaultError, match=r"the last worker on 127.0.0.2 is gone; found no other after 2 s"):
         partition(machines, graph, out, progress=Killer(0, lambda: None))
     # where all files are, the config may be
-    assert bool(configs(machines.seen_by(HOSTS[0], out))) == (when == "deliver-config")
+    assert bool(configs(machines.seen_by(HOSTS[0], out))) == (when == "describe-parts")
     machines.start(HOSTS[1])
     with Client(machines.scheduler, set_as_default=False) as client:
         machines.wait(client, 2)
@@ -283,15 +282,13 @@ def test_files_are_sent_again_that_are_gone_or_others(
 
     class Changer(Disturber):
         def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-            if name == "deliver-manifest":
+            if name == "check-files":
                 (machines.seen_by(HOSTS[0], out) / "part2" / "graph.dgl").unlink()
                 damaged = machines.seen_by(HOSTS[1], out) / "part3" / "graph.dgl"
                 damaged.write_bytes(bytes(damaged.stat().st_size))
                 (damaged.parent / "node_feat.dgl.0123456789ab.unfinished").touch()
 
-    with pytest.raises(
-        EnvironmentFaultError, match=rf"127.0.0.1:{out}/part2/graph.dgl: a file that was delivered is gone"
-    ):
+    with pytest.raises(EnvironmentFaultError, match=rf"{out}/part[23]/graph.dgl: a file that was sent is gone, or"):
         partition(machines, graph, out, progress=Changer(0, lambda: None))
     assert_no_config(machines, out)
     partition(machines, graph, out)
@@ -334,7 +331,7 @@ def test_a_file_of_machines_is_read_as_dgl_reads_it(tmp_path: Path) -> None:
     (tmp_path / "ips").write_text("10.0.0.1 30050\n\n  node2\t\n10.0.0.1\n")
     found = read_machines(tmp_path / "ips", tmp_path)
     assert found.hosts == ("10.0.0.1", "node2", "10.0.0.1")
-    assert found.machines == ("10.0.0.1", "node2")
+    assert found.distinct == ("10.0.0.1", "node2")
     assert [found.host_of(part) for part in range(4)] == ["10.0.0.1", "node2", "10.0.0.1", "10.0.0.1"]
     (tmp_path / "ips").write_bytes(b"\xff\x00")
     with pytest.raises(OptionError, match="not a file of machines"):

@@ -29,10 +29,10 @@ ERRORS: list[tuple[str, str, str, tuple[str, ...], int, int]] = [
     ("random", "bucket-edges", "the-input", ("read",), errno.EIO, 9),
     ("random", "bucket-edges", "the-input", ("read",), errno.ESTALE, 9),
     ("zarr", "bucket-edges", "the-input", ("read",), errno.ETIMEDOUT, 9),
-    ("zarr", "stage-rows", "the-input", ("read",), errno.ESTALE, 4),
+    ("zarr", "place-rows", "the-input", ("read",), errno.ESTALE, 4),
     ("dispatch", "read-assignment", "the-input", ("read",), errno.ESTALE, 1),
     ("fennel", "merge-arcs", "the-workspace", ("read",), errno.EUCLEAN, 3),
-    ("zarr", "gather-rows", "the-workspace", ("read",), errno.ENOTCONN, 50),
+    ("zarr", "export-files", "the-workspace", ("read",), errno.ENOTCONN, 2),
     ("random", "place-rows", "the-input", ("open",), errno.EACCES, 5),
     ("random", "place-rows", "the-input", ("open",), errno.EMFILE, 5),
     ("random", "place-rows", "the-output", ("write",), errno.EDQUOT, 7),
@@ -85,7 +85,7 @@ def test_calls_that_move_less_than_they_should_change_nothing(name: str, trial: 
     [
         ("random", "bucket-edges", 9),
         ("zarr", "bucket-edges", 9),
-        ("zarr", "stage-rows", 3),
+        ("zarr", "place-rows", 3),
         ("chunk", "collect-ids", 0),
     ],
 )

@@ -29,7 +29,7 @@ WALKS: dict[str, tuple[str, ...]] = {
     "fennel": FENNEL,
     "zarr": (
         "assign-random", "scan-edges", "bucket-edges", "mark-sources", "follow-hop", "collect-extra", "order-extra",
-        "compress-graph", "stage-rows", "gather-rows",
+        "compress-graph", "place-rows", "export-files",
     ),
     "multilevel": ("partition-graph",),
     "on-disk": ("partition-graph",),

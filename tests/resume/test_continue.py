@@ -94,7 +94,7 @@ def test_finished_tasks_are_not_done_again(case: Case, root: Path, calls: Calls,
     whole.mkdir()
     case.run(whole)
     undisturbed, in_steps = calls.counts.copy(), tasks_of_steps(calls)
-    last = "write_owners" if case.command == "assign" else "place_rows" if case.staging != "zarr" else "gather_rows"
+    last = "write_owners" if case.command == "assign" else "place_rows" if case.staging != "zarr" else "export_file"
     calls.counts.clear()
     fail(case, root, calls, last, 1)
     before = calls.counts.copy()

@@ -1,1 +1,0 @@
-"""Bring finished partitions to where they will be served: into a store, or onto the disks of machines."""

@@ -1,0 +1,225 @@
+"""Partitions on the disks of the machines that will serve them: part p goes to line p, modulo lines, as in DGL.
+
+Tasks of this file run on the machine that they are about, each by a worker there. From the first file to the config a
+mark in the directory tells which job writes there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from daskgraphpart.dispatching.output import check_claimable, discard_output, discard_unfinished
+from daskgraphpart.engine.cluster_names import is_on_this_machine, needs_cluster
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import (
+    EnvironmentFaultError,
+    GraphPartError,
+    InputFileNotFoundError,
+    OptionError,
+    OutputExistsError,
+)
+from daskgraphpart.storage.atomic import write_bytes
+from daskgraphpart.storage.checksums import hash_file
+from daskgraphpart.storage.faults import attach_path_to_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from upath import UPath
+
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.checksums import FileChecksum
+
+ConfigT = TypeVar("ConfigT")
+
+MARK = ".daskgraphpart-delivery"
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """A directory on the disk of each of several machines: its path, the machine of each line of a file, that file."""
+
+    path: Path
+    hosts: tuple[str, ...]
+    file: str
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """Each machine once, in the order of the lines."""
+        return tuple(dict.fromkeys(self.hosts))
+
+    def host_of(self, part: int) -> str:
+        """Machine of a part; the one that DGL's dispatch pipeline writes it on."""
+        return self.hosts[part % len(self.hosts)]
+
+    def check_cluster(self, cluster: object) -> None:
+        """Refuse tasks that run on this machine only."""
+        if is_on_this_machine(cluster):
+            raise needs_cluster(str(cluster), self.file)
+
+    def check_parts(self, num_parts: int) -> None:
+        """Refuse, as DGL's dispatch does, machines that cannot share the parts evenly."""
+        if num_parts % len(self.hosts):
+            raise OptionError(
+                "the parts cannot be shared evenly by the machines",
+                file=self.file,
+                expected=f"a number of lines that divides {num_parts}",
+                found=len(self.hosts),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A store or machines, which take whole files: what is written beside the parts there, what may be replaced.
+
+    Files that are not streamed are made in the local directory `staging` before, which all workers see.
+    """
+
+    target: UPath | Machines
+    staging: str
+    own_names: tuple[str, ...]
+    overwrite: bool
+
+
+def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
+    """Read a file of machines as DGL reads it: an address, or a name, on each line; ports behind it are ignored.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If there is no such file.
+    OptionError
+        If it is not a list of machines.
+    """
+    path = Path(file)
+    try:
+        with attach_path_to_error(path):
+            lines = path.read_bytes().decode("ascii").splitlines()
+    except FileNotFoundError as fault:
+        raise InputFileNotFoundError("there is no such file of machines", file=path, place="--dispatch") from fault
+    except (IsADirectoryError, UnicodeDecodeError) as fault:
+        raise OptionError(
+            "not a file of machines", file=path, place="--dispatch", expected="one address per line"
+        ) from fault
+    hosts = []
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if len(words) > 3 or not all(word.isdigit() for word in words[1:]):
+            raise OptionError(
+                "not a line of a file of machines",
+                file=path,
+                place=f"line {number}",
+                expected="an address, and a port if there is one",
+                found=line.strip(),
+            )
+        hosts += words[:1]
+    if not hosts:
+        raise OptionError("a file of machines without any", file=path, expected="one address per line")
+    return Machines(directory.absolute(), tuple(hosts), str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class SentFiles:
+    """What machines were sent: checksums of files by machine and path, and the names of what describes them."""
+
+    destination: Destination
+    checksums: Mapping[str, Mapping[str, FileChecksum]]
+    names: Sequence[str]
+
+
+def run_on_each(
+    name: str, task: Callable[[str, ConfigT], None], machines: Machines, config: ConfigT, runner: Runner
+) -> None:
+    """Run a task of this file once on every machine."""
+    runner.check_hosts(machines.distinct, machines.file)
+    runner.run(Pass(name, task, machines.distinct, config, [0] * len(machines.distinct), unit_hosts=machines.distinct))
+
+
+def check_machine(host: str, destination: Destination) -> None:
+    """Look before work starts whether the directory on a machine can be the output, and touch nothing."""
+    out = _machines(destination).path
+    with attach_host_to_error(host):
+        there = next(path for path in (out, *out.parents) if path.exists())
+        if not there.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))
+        check_claimable(out, destination.own_names, destination.overwrite or _is_ours(out, destination))
+
+
+def claim_machine(host: str, destination: Destination) -> None:
+    """Delete the partitions that may be replaced, and leave the mark; a fault here is one that the work survives."""
+    out = _machines(destination).path
+    with attach_host_to_error(host):
+        out.mkdir(parents=True, exist_ok=True)
+        try:
+            check_claimable(out, destination.own_names, destination.overwrite or _is_ours(out, destination))
+        except OutputExistsError as fault:
+            raise EnvironmentFaultError(
+                fault.what, file=fault.file, found=fault.found, hint="empty it, and run again"
+            ) from fault
+        discard_output(out)
+        discard_unfinished(out)
+        write_bytes(out / MARK, destination.staging.encode())
+
+
+def check_files(host: str, sent: SentFiles) -> None:
+    """Compare the files that a machine was sent with their checksums."""
+    out = _machines(sent.destination).path
+    with attach_host_to_error(host):
+        for name, expected in sent.checksums[host].items():
+            found = hash_file(str(out / name)) if (out / name).is_file() else None
+            if found != expected:
+                raise EnvironmentFaultError(
+                    "a file that was sent is gone, or another",
+                    file=out / name,
+                    expected=f"{expected.nbytes:,} bytes, checksum {expected.digest}",
+                    found="no such file" if found is None else f"{found.nbytes:,} bytes, checksum {found.digest}",
+                    hint="see what happens to that directory, and run again",
+                )
+
+
+def describe_parts(host: str, sent: SentFiles) -> None:
+    """Copy what describes the parts to a machine, the config last, and remove the mark."""
+    out = _machines(sent.destination).path
+    with attach_host_to_error(host):
+        for name in sent.names:
+            write_bytes(out / name, Path(sent.destination.staging, name).read_bytes())
+        (out / MARK).unlink(missing_ok=True)
+
+
+def _machines(destination: Destination) -> Machines:
+    assert isinstance(destination.target, Machines), "a store has no machines"
+    return destination.target
+
+
+def _is_ours(out: Path, destination: Destination) -> bool:
+    """Whether the mark of this job is there, or its manifest, where that machine was complete already."""
+    manifest = destination.own_names[0]
+    for path, expected in ((out / MARK, destination.staging.encode()), (out / manifest, None)):
+        with suppress(FileNotFoundError, NotADirectoryError), attach_path_to_error(path):
+            content = Path(destination.staging, manifest).read_bytes() if expected is None else expected
+            if path.read_bytes() == content:
+                return True
+    return False
+
+
+@contextmanager
+def attach_host_to_error(host: str) -> Iterator[None]:
+    """Name the machine, if there is one, before the file: ``10.0.0.2:/data/part1/graph.dgl``."""
+    try:
+        yield
+    except GraphPartError as fault:
+        if not host:
+            raise
+        fields = {name: getattr(fault, name) for name in ("place", "expected", "found", "hint")}
+        raise type(fault)(fault.what, file=f"{host}:{fault.file or ''}", **fields) from fault
+    except OSError as fault:
+        if host and fault.filename is not None:
+            fault.filename = f"{host}:{os.fsdecode(fault.filename)}"
+        raise

@@ -1,0 +1,135 @@
+"""Say what may be written and deleted in the directory of an output, be it here, on another machine, or in a store."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from upath import UPath
+
+from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
+from daskgraphpart.errors import LayoutError, OutputExistsError
+from daskgraphpart.layouts.written_files import GRAPH_FILES, PART_FILES, is_description
+from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
+from daskgraphpart.storage.confine import leads_outside
+from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_names
+from daskgraphpart.storage.json_file import read_json_object
+from daskgraphpart.storage.lock import LOCK_NAME
+from daskgraphpart.storage.paths import to_key
+from daskgraphpart.storage.stores import require_bucket
+from daskgraphpart.storage.upload import check_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from daskgraphpart.storage.paths import Location
+
+_PART_DIRECTORY = re.compile(r"part\d+")
+_NAMES = "|".join(map(re.escape, (*PART_FILES, *GRAPH_FILES)))
+_UNFINISHED = re.compile(rf"({_NAMES}|.*\.json)(\.[0-9a-f]{{12}})?{re.escape(TEMPORARY_SUFFIX)}")
+
+
+def check_output(out: Location, inputs: Iterable[Location]) -> None:
+    """Check that a directory can be the output, before anything is touched.
+
+    Raises
+    ------
+    OutputExistsError
+        If it is a file, or holds one of the inputs.
+    InputFileNotFoundError
+        If there is no such bucket.
+    EnvironmentFaultError
+        If a store cannot be reached, or refuses access.
+    """
+    if isinstance(out, UPath):
+        require_bucket(out)
+    for path in inputs:
+        if isinstance(path, UPath) == isinstance(out, UPath) and (
+            str(path) == str(out) or leads_outside(to_key(path), to_key(out)) is None
+        ):
+            raise OutputExistsError(
+                "the output directory holds the input",
+                file=out,
+                found=path,
+                hint="give a directory of its own for the output",
+            )
+    if is_file(out) or (not isinstance(out, UPath) and out.exists() and not out.is_dir()):
+        raise OutputExistsError("the output is a file", file=out, hint="give a directory")
+    if isinstance(out, UPath):
+        check_writable(out)
+
+
+def check_empty(out: Location, overwrite: bool) -> None:
+    """Refuse a directory that holds something, unless it may be overwritten; raises as `check_claimable`."""
+    found = [name for name in _names_in(out) if name not in (WORKSPACE_NAME, LOCK_NAME)]
+    if found and not overwrite:
+        raise OutputExistsError(
+            "the output directory is not empty",
+            file=out,
+            found=", ".join(found[:5]) + (" ..." if len(found) > 5 else ""),
+            hint="give another directory, or --overwrite to replace partitions in it",
+        )
+
+
+def check_claimable(out: Location, own_names: Iterable[str], overwrite: bool) -> None:
+    """Check that partitions can be written to a directory, with `own_names` beside the parts.
+
+    Raises
+    ------
+    OutputExistsError
+        If it is not empty and may not be overwritten, or holds something of somebody else under a name that is needed.
+    """
+    check_empty(out, overwrite)
+    names = _names_in(out)
+    wrong = [name for name in own_names if name in names and not is_config(out / name)]
+    wrong += [name for name in names if _PART_DIRECTORY.fullmatch(name) and not _is_own_directory(out / name)]
+    if wrong:
+        raise OutputExistsError(
+            "something that is not of a partition is in the way",
+            file=out / wrong[0],
+            hint="links are not followed; remove it, or give another directory",
+        )
+
+
+def discard_output(out: Location) -> None:
+    """Delete finished partitions, and nothing else: configs first, so that nothing ever looks whole."""
+    for name in _names_in(out):
+        if name in GRAPH_FILES or (name.endswith(".json") and is_config(out / name)):
+            delete_file(out / name)
+    _discard_in_parts(out, re.compile("|".join(map(re.escape, PART_FILES))))
+
+
+def discard_unfinished(out: Path) -> None:
+    """Delete files of a local directory that are under temporary names of ours."""
+    for name in filter(_UNFINISHED.fullmatch, _names_in(out)):
+        delete_file(out / name)
+    _discard_in_parts(out, _UNFINISHED)
+
+
+def _discard_in_parts(out: Location, names: re.Pattern[str]) -> None:
+    for directory in filter(_PART_DIRECTORY.fullmatch, _names_in(out)):
+        if _is_own_directory(out / directory):
+            for name in filter(names.fullmatch, list_names(out / directory)):
+                delete_file(out / directory / name)
+            if not isinstance(out, UPath) and not os.listdir(out / directory):
+                (out / directory).rmdir()
+
+
+def is_config(path: Location) -> bool:
+    """Whether a file is a partition config, or a manifest of ours."""
+    if not is_file(path):
+        return False
+    try:
+        return is_description(read_json_object(path, LayoutError))
+    except LayoutError:
+        return False
+
+
+def _names_in(out: Location) -> list[str]:
+    return list_names(out) if isinstance(out, UPath) or out.is_dir() else []
+
+
+def _is_own_directory(path: Location) -> bool:
+    return is_directory(path) and (isinstance(path, UPath) or not path.is_symlink())
