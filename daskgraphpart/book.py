@@ -16,7 +16,7 @@ import numpy as np
 from daskgraphpart.errors import GraphPartError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 class IdOutOfRangeError(GraphPartError, IndexError):
@@ -177,6 +177,13 @@ def check_ids(ids: np.ndarray, total: int, what: str) -> None:
     if ids.size and not (ids.min() >= 0 and ids.max() < total):
         first = ids.reshape(-1)[np.flatnonzero((ids < 0) | (ids >= total))[0]]
         raise IdOutOfRangeError(f"{what} ID out of range", expected=f"[0, {total:,})", found=int(first))
+
+
+def places_by_part(parts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Each part in an array of parts, int64 (ids,), with the places where it stands, ascending."""
+    order = np.argsort(parts, kind="stable")
+    found, first = np.unique(parts[order], return_index=True)
+    yield from zip(found.tolist(), np.split(order, first[1:]), strict=False)
 
 
 def _ranges(counts: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from daskgraphpart.book import places_by_part
 from daskgraphpart.dispatching.lay_out import graph_regions
 from daskgraphpart.dispatching.targets import write_rows
 from daskgraphpart.engine.plan import Pass
@@ -95,9 +96,8 @@ def copy_rows(unit: CopyUnit, config: KeepConfig | None) -> None:
         part = np.searchsorted(first_ids, values, side="right") - 1
         rows = values - first_ids[part]
         values = np.empty(len(rows), np.int64)
-        for number in np.unique(part).tolist():
-            mine = part == number
-            values[mine] = config.originals[unit.kind].region(number).take(rows[mine])
+        for number, places in places_by_part(part):
+            values[places] = config.originals[unit.kind].region(number).take(rows[places])
     write_rows(unit.targets, values, unit.start)
 
 

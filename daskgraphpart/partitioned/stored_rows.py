@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from upath import UPath
 
-from daskgraphpart.book import as_ids, check_ids, is_tensor, like
+from daskgraphpart.book import as_ids, check_ids, is_tensor, like, places_by_part
 from daskgraphpart.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -99,22 +99,22 @@ class StoredRows:
 
     def _range(self, start: int, stop: int) -> np.ndarray:
         rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
-        for region, end in zip(self.regions, self._ends.tolist(), strict=True):
-            first = end - region.num_rows
-            low, high = max(start, first), min(stop, end)
-            if low < high:
-                region.read_into(rows[low - start : high - start], low - first)
+        number, low = int(np.searchsorted(self._ends, start, side="right")), start
+        while low < stop:
+            region, end = self.regions[number], int(self._ends[number])
+            high = min(stop, end)
+            region.read_into(rows[low - start : high - start], low - end + region.num_rows)
+            number, low = number + 1, high
         return rows
 
     def _gather(self, ids: np.ndarray) -> np.ndarray:
         check_ids(ids, len(self), self.name)
-        rows = np.empty((*ids.shape, *self.shape[1:]), self.dtype)
-        part = np.searchsorted(self._ends, ids, side="right")
-        for number in np.unique(part).tolist():
-            region, mine = self.regions[number], part == number
-            first = int(self._ends[number]) - region.num_rows
-            rows[mine] = region.take(ids[mine] - first)
-        return rows
+        flat = ids.reshape(-1)
+        rows = np.empty((flat.size, *self.shape[1:]), self.dtype)
+        for number, places in places_by_part(np.searchsorted(self._ends, flat, side="right")):
+            region = self.regions[number]
+            rows[places] = region.take(flat[places] - int(self._ends[number]) + region.num_rows)
+        return rows.reshape(*ids.shape, *self.shape[1:])
 
 
 def _is_mask(ids: Any) -> bool:
