@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import file_size, read_file
+from daskgraphpart.storage.files import file_size, is_file, read_file
 
 T = TypeVar("T")
 
@@ -44,6 +44,8 @@ def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, A
         Of the type that is given, if it is no regular file, or as `parse_json_object` does.
     """
     size = file_size(path)
+    if not is_file(path):  # opening a pipe would wait for ever
+        raise error("not a regular file", file=str(path))
     if size > MOST_BYTES:
         raise error(
             "too large to be read as JSON", file=str(path), expected=f"at most {MOST_BYTES:,} bytes", found=f"{size:,}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
-from bad_input.judge import ETYPE, Case, Server, expect_refusal, judge, write_graph
+from bad_input.judge import ETYPE, Case, Server, judge, write_graph
 from graphs import file_hashes
 
 if TYPE_CHECKING:
@@ -57,13 +58,14 @@ def test_an_output_that_is_a_file_or_below_one_is_refused(tmp_path: Path, server
     assert out.read_text() == "mine"
 
 
-def test_a_run_that_fails_over_older_partitions_leaves_none(tmp_path: Path, server: Server) -> None:
+def test_a_run_that_fails_over_older_partitions_leaves_them_whole(tmp_path: Path, server: Server) -> None:
     graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
     assert server.run("partition", graph, out, *JOB)["code"] == 0
     path = graph / "edges" / "0-1.csv"
     path.write_text("x y\n" + path.read_text().split("\n", 1)[1])
-    expect_refusal(server, graph, Case("", str, ("edges/0-1.csv", "row 0")), "--overwrite")
-    assert not list(out.rglob("part*"))
+    before = file_hashes(out)
+    refused(server, "partition", graph, out, *JOB, "--overwrite", words=("edges/0-1.csv", "row 0"))
+    assert file_hashes(out) == before
 
 
 def test_input_files_in_the_output_directory_are_not_deleted(tmp_path: Path, server: Server) -> None:
@@ -84,6 +86,24 @@ def test_owners_in_the_output_directory_are_not_deleted(tmp_path: Path, server: 
     before = file_hashes(owners)
     server.run("dispatch", graph, owners, tmp_path / "out", "--overwrite", "--quiet")
     assert file_hashes(owners) == before
+
+
+def test_a_part_that_is_a_link_is_not_followed(tmp_path: Path, server: Server) -> None:
+    graph, out, theirs = write_graph(tmp_path / "in"), tmp_path / "out", tmp_path / "theirs"
+    for directory in (out, theirs):
+        directory.mkdir()
+    (theirs / "graph.dgl").write_text("precious")
+    (out / "part0").symlink_to(theirs)
+    refused(server, "partition", graph, out, *JOB, "--overwrite", words=("part0",))
+    assert [(path.name, path.read_text()) for path in theirs.iterdir()] == [("graph.dgl", "precious")]
+
+
+def test_a_pipe_in_the_output_directory_is_left_alone(tmp_path: Path, server: Server) -> None:
+    graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
+    out.mkdir()
+    os.mkfifo(out / "notes.json")
+    assert server.run("partition", graph, out, *JOB, "--overwrite")["code"] == 0
+    assert (out / "notes.json").is_fifo()
 
 
 def test_assign_does_not_overwrite_the_input(tmp_path: Path, server: Server) -> None:
