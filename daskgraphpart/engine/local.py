@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -102,7 +103,8 @@ class LocalScheduler:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent does: a pool's processes would wait for work for ever."""
+    """End this process when its parent does, and not by Ctrl-C, which a terminal sends to all: the parent obeys it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None, "the initializer of a pool runs in its processes"
 

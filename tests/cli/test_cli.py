@@ -106,12 +106,15 @@ def test_formats_of_the_input_do_not_change_the_partitions(tmp_path: Path) -> No
 
 
 def test_parts_that_lack_a_type_are_warned_of_and_can_be_filled(
-    graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert call("partition", graph, tmp_path / "a", "--num-parts", "600", *RANDOM) == 0
+    graph = tmp_path / "graph"
+    tiny = ("--kind", "mag", "--features", "2", "--nodes", "300", "--edges", "900", "--quiet")
+    assert call("generate", graph, *tiny) == 0
+    assert call("partition", graph, tmp_path / "a", "--num-parts", "70", *RANDOM) == 0
     assert "own no node of type 'paper', which has features" in caplog.text
     caplog.clear()
-    assert call("partition", graph, tmp_path / "b", "--num-parts", "600", "--fill-parts", *RANDOM) == 0
+    assert call("partition", graph, tmp_path / "b", "--num-parts", "70", "--fill-parts", *RANDOM) == 0
     assert "which has features" not in caplog.text
 
 

@@ -25,18 +25,15 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
     graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table, plot = tmp_path / "methods.csv", tmp_path / "methods.png"
-    options = ("--parts", "2,4", "--methods", "metis,random", "--balance", "nodes", "--memory", "1GB")
+    options = ("--parts", "4", "--methods", "metis,random", "--balance", "nodes", "--memory", "1GB")
     assert call("compare", graph, *options, "--csv", table, "--plot", plot) == 0
     shown = capsys.readouterr().out
     for word in ("parts", "edge cut", "replication", "peak memory", "metis", "random"):
         assert word in shown
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["parts"], row["method"]) for row in rows] == [
-        ("2", "metis"), ("2", "random"), ("4", "metis"), ("4", "random"),
-    ]  # fmt: skip
-    cuts = {(row["parts"], row["method"]): float(row["cut_share"]) for row in rows}
-    assert cuts["4", "metis"] < cuts["4", "random"]
+    assert [(row["parts"], row["method"]) for row in rows] == [("4", "metis"), ("4", "random")]
+    assert float(rows[0]["cut_share"]) < float(rows[1]["cut_share"])
     assert all(int(row["peak_bytes"]) > 50_000_000 for row in rows)
     assert all(float(row["balance of nodes"]) <= 1.0301 for row in rows)
     assert plot.read_bytes().startswith(b"\x89PNG")
