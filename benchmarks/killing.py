@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daskgraphpart as dgp
-import daskgraphpart.api.prepared as prepared
+import daskgraphpart.api.open_dispatch as opening
 from daskgraphpart.chunked.write import write_chunked
 from daskgraphpart.dispatching.sizes import Sizes
 from daskgraphpart.storage.lock import LOCK_NAME
@@ -73,7 +73,7 @@ class Case:
         graph, out = root.parent / self.graph, root / "out"
         method = dgp.AssignOptions(self.method, num_trainers_per_machine=self.trainers)
         sizes = replace(TINY, map_bytes=0) if self.by_range else TINY
-        before, prepared.choose_sizes = prepared.choose_sizes, lambda _: sizes
+        before, opening.choose_sizes = opening.choose_sizes, lambda _: sizes
         try:
             if self.command == "assign":
                 dgp.assign(graph, 3, out_dir=out, method=method, resources=resources, **how)
@@ -83,7 +83,7 @@ class Case:
             else:
                 dgp.partition(graph, out, 3, method=method, options=self.options, resources=resources, **how)
         finally:
-            prepared.choose_sizes = before
+            opening.choose_sizes = before
 
 
 ALL = dgp.DispatchOptions(num_hops=3, graph_formats=("coo", "csr", "csc"), out_edges=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.jobs import Manner
-from daskgraphpart.api.prepared import open_dispatch
+from daskgraphpart.api.jobs import RunOptions
+from daskgraphpart.api.open_dispatch import open_dispatch
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph
@@ -122,9 +122,9 @@ def convert(
             )
         assignment.check_fits(graph.schema)
         # the graph is lost with a failure, and so nothing can be continued
-        manner = Manner(resources, progress, restart=True, is_part=True)
-        with open_dispatch(graph, out, options or DispatchOptions(), assignment, (overwrite, manner)) as prepare:
-            return dispatch_graph(prepare.job(assignment))
+        run = RunOptions(resources, progress, overwrite, restart=True, can_continue=False)
+        with open_dispatch(graph, out, options or DispatchOptions(), assignment, None, run) as opened_job:
+            return dispatch_graph(opened_job.job(assignment))
 
 
 def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:

@@ -39,112 +39,71 @@ CONTINUE_HINT = "run the same command again to continue, or add --restart to sta
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """An output directory.
+class OutputDirectory:
+    """Directory that a job writes to, and the graph's directory that it reads."""
 
-    Parameters
-    ----------
-    out : Path
-        The directory.
-    claim : callable
-        Makes it ready for a new job, or raises; is told whether what is there is left from an unfinished one.
-    discard : callable
-        Deletes what an unfinished job has written.
-    source : Path or UPath
-        Directory of the graph.
-    what : str
-        What the directory is, for messages.
-    """
-
-    out: Path
+    path: Path
     claim: Callable[[bool], None]
+    """Make it ready for a new job, or raise; the argument says whether what is there is from an unfinished one."""
     discard: Callable[[], None]
+    """Delete what an unfinished job has written."""
     source: Location
-    what: str = "output directory"
+    name: str = "output directory"
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How a job is run, which changes no byte.
-
-    Parameters
-    ----------
-    resources : Resources
-        What it may use.
-    progress : Progress or None
-        Who is told.
-    restart : bool
-        Whether an unfinished job is thrown away.
-    keep_workspace : bool
-        Whether temporary files stay when it is done.
-    is_part : bool
-        Whether it is the end of a larger job, whose earlier results are lost with a failure: then nothing is continued,
-        and nothing is left to be.
-    """
+class RunOptions:
+    """How a job runs, which changes no byte of its output."""
 
     resources: Resources
     progress: Progress | None = None
+    overwrite: bool = False
     restart: bool = False
     keep_workspace: bool = False
-    is_part: bool = False
+    can_continue: bool = True
+    """False for the end of a larger job, whose earlier results are lost with a failure."""
 
 
 @contextmanager
-def open_job(place: Place, fingerprint: dict[str, Any], manner: Manner) -> Iterator[tuple[Workspace, Runner]]:
+def open_job(
+    output: OutputDirectory, fingerprint: dict[str, Any], run: RunOptions
+) -> Iterator[tuple[Workspace, Runner]]:
     """Lock an output directory, and begin a job or continue the unfinished one that is there.
 
-    Parameters
-    ----------
-    place : Place
-        Where it writes.
-    fingerprint : dict
-        What it depends on.
-    manner : Manner
-        How it is run.
-
-    Yields
-    ------
-    workspace : Workspace
-    runner : Runner
-
-    Raises
-    ------
-    OutputLockedError
-        If another run is writing there.
-    ResumeError
-        If an unfinished job is there that was begun with other input or options, or cannot be continued.
+    Raises `OutputLockedError` if another run is writing there, and `ResumeError` if an unfinished job was begun with
+    other input or options, or cannot be continued.
     """
-    place.out.mkdir(parents=True, exist_ok=True)
-    lock = DirectoryLock(place.out)
+    output.path.mkdir(parents=True, exist_ok=True)
+    lock = DirectoryLock(output.path)
     try:
-        work, journal = _begin_or_continue(place, lock, fingerprint, manner)
+        work, journal = _begin_or_continue(output, lock, fingerprint, run)
     except BaseException:
         lock.release(keep_notes=lock.notes.workspace is not None)
         raise
     try:
-        plan, usable = _shares(manner.resources, journal.header["plan"])
-        with environment_faults(), open_runner(usable, manner.progress, journal, plan) as runner:
-            directories = [(place.what, place.out, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
-            inputs = [("input directory", place.source, "")] if isinstance(place.source, Path) else []
+        plan, usable = _shares(run.resources, journal.header["plan"])
+        with environment_faults(), open_runner(usable, run.progress, journal, plan) as runner:
+            directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
+            inputs = [("input directory", output.source, "")] if isinstance(output.source, Path) else []
             runner.check_shared([*directories, *inputs])
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:
         journal.close()
-        _leave(place, work, journal, lock, fault, manner.is_part)
+        _leave(output, work, journal, lock, fault, run.can_continue)
         raise
 
 
 def _begin_or_continue(
-    place: Place, lock: DirectoryLock, fingerprint: dict[str, Any], manner: Manner
+    output: OutputDirectory, lock: DirectoryLock, fingerprint: dict[str, Any], run: RunOptions
 ) -> tuple[Workspace, Journal]:
-    wanted = Workspace.of(place.out, manner.resources.workspace, manner.keep_workspace)
-    there = _find_workspace(place.out, lock, Path(wanted.root))
-    journal, is_unfinished = _find_journal(there, manner.restart)
+    wanted = Workspace.of(output.path, run.resources.workspace, run.keep_workspace)
+    there = _find_workspace(output.path, lock, Path(wanted.root))
+    journal, is_unfinished = _find_journal(there, run.restart)
     if journal is not None:
         try:
             check_unchanged(journal.header["fingerprint"], fingerprint, str(there))
-            _check_plan(journal, there, Path(wanted.root), manner.resources)
+            _check_plan(journal, there, Path(wanted.root), run.resources)
         except BaseException:
             journal.close()
             raise
@@ -152,14 +111,14 @@ def _begin_or_continue(
         logger.info("continuing the unfinished run: %d tasks are done", journal.num_finished)
         journal.begin_run()
         return wanted, journal
-    place.claim(is_unfinished or lock.notes.workspace is not None)
+    output.claim(is_unfinished or lock.notes.workspace is not None)
     shutil.rmtree(there, ignore_errors=True)
-    work = Workspace.create(place.out, manner.resources.workspace, manner.keep_workspace)
-    resources = manner.resources
+    work = Workspace.create(output.path, run.resources.workspace, run.keep_workspace)
+    resources = run.resources
     plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
-    output = str(place.out.resolve())
-    journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan, "output": output})
-    lock.write(workspace=work.root, output=output)
+    directory = str(output.path.resolve())
+    journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan, "output": directory})
+    lock.write(workspace=work.root, output=directory)
     return work, journal
 
 
@@ -173,7 +132,7 @@ def _find_workspace(out: Path, lock: DirectoryLock, default: Path) -> Path:
 
 
 def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]:
-    """Open the journal of a job that can be continued; and tell whether there was one that cannot."""
+    """Open the journal of a job that can be continued; the second value is whether there is an unfinished job."""
     try:
         journal = Journal.open(workspace)
     except ResumeError:
@@ -243,14 +202,19 @@ def _end(work: Workspace, journal: Journal, lock: DirectoryLock) -> None:
 
 
 def _leave(
-    place: Place, work: Workspace, journal: Journal, lock: DirectoryLock, fault: BaseException, is_part: bool
+    output: OutputDirectory,
+    work: Workspace,
+    journal: Journal,
+    lock: DirectoryLock,
+    fault: BaseException,
+    can_continue: bool,
 ) -> None:
     """Leave everything for a run that continues, or nothing if there is nothing to continue."""
-    torn = _torn(fault, (Path(work.root), place.out))
+    torn = _torn(fault, (Path(work.root), output.path))
     fault = torn or fault
     is_mistake = isinstance(fault, GraphPartError) and fault.exit_code == 2 and not isinstance(fault, ResumeError)
-    if is_mistake or is_part or not journal.num_finished:
-        place.discard()
+    if is_mistake or not can_continue or not journal.num_finished:
+        output.discard()
         work.remove()
         lock.release()
         if torn is not None:
@@ -271,7 +235,7 @@ def _leave(
 
 
 def _torn(fault: BaseException, ours: tuple[Path, Path]) -> EnvironmentFaultError | None:
-    """Tell a damaged file of ours from one of the user's: that is not a mistake, and worth another try."""
+    """Turn the error of a damaged temporary or output file, which is not a mistake of the user, into a fault."""
     if not isinstance(fault, InputFileError) or fault.file is None:
         return None
     if not any(directory in Path(fault.file).parents for directory in ours):

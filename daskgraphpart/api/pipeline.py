@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.fingerprint import fingerprint
 from daskgraphpart.api.inputs import check_assignment_directory, opened
-from daskgraphpart.api.jobs import Manner, Place, open_job
-from daskgraphpart.api.prepared import files_of, open_dispatch
+from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
+from daskgraphpart.api.open_dispatch import files_of, open_dispatch
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.directory import TRAINERS
@@ -110,12 +110,12 @@ def assign(
     out = require_local(out_dir, "an assignment").absolute()
     check_assignment_directory(graph, out, overwrite=True)
     source = to_path(graph.directory).absolute()
-    place = Place(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None, source)
+    output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None, source)
     chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
-    manner = Manner(resources, progress, restart, keep_workspace)
+    run = RunOptions(resources, progress, overwrite, restart, keep_workspace)
     with environment_faults():
         identity = fingerprint("assign", graph, chosen, files_of(options))
-        with open_job(place, identity, manner) as (work, runner):
+        with open_job(output, identity, run) as (work, runner):
             assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
             chance = options.method in METHODS
             write_assignment(assignment, out, runner, form=form, seed=options.seed if chance else None)
@@ -190,17 +190,14 @@ def dispatch(
     InputFileError, AssignmentError
         If the data are not what the metadata say.
     """
-    owned_by = (
-        assignment if isinstance(assignment, Assignment) else (require_local(assignment, "an assignment"), num_parts)
-    )
-    manner = Manner(resources or detect_resources(), progress, restart, keep_workspace)
-    opened_graph, out = opened(graph, storage_options), _output(out_dir, dispatch_to, storage_options)
-    with open_dispatch(opened_graph, out, options or DispatchOptions(), owned_by, (overwrite, manner)) as prepare:
-        graph, work, runner = prepare.graph, prepare.work, prepare.runner
-        if not isinstance(assignment, Assignment):
-            assignment = read_assignment(assignment, graph.schema, work.owners, runner, num_parts)
-        assignment.check_fits(graph.schema)
-        return dispatch_graph(prepare.job(assignment))
+    run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
+    owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
+    graph, out = opened(graph, storage_options), _output(out_dir, dispatch_to, storage_options)
+    with open_dispatch(graph, out, options or DispatchOptions(), owners, num_parts, run) as opened_job:
+        if not isinstance(owners, Assignment):
+            owners = read_assignment(owners, graph.schema, opened_job.work.owners, opened_job.runner, num_parts)
+        owners.check_fits(graph.schema)
+        return dispatch_graph(opened_job.job(owners))
 
 
 def partition(
@@ -226,10 +223,10 @@ def partition(
     if how.needs_adjacency:
         both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options))
         resources = resources.limited(max(both))
-    manner = Manner(resources, progress, restart, keep_workspace)
-    with open_dispatch(graph, out, options, (how, num_parts), (overwrite, manner)) as prepare:
-        assignment = assign_nodes(prepare.graph, num_parts, how, prepare.work.owners, prepare.runner, report=False)
-        return dispatch_graph(prepare.job(assignment))
+    run = RunOptions(resources, progress, overwrite, restart, keep_workspace)
+    with open_dispatch(graph, out, options, how, num_parts, run) as opened_job:
+        owners = assign_nodes(graph, num_parts, how, opened_job.work.owners, opened_job.runner, report=False)
+        return dispatch_graph(opened_job.job(owners))
 
 
 def _output(

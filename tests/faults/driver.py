@@ -19,7 +19,7 @@ from typing import Any
 from fork_server import serve
 from killing import TINY, make_inputs
 
-import daskgraphpart.api.prepared as prepared
+import daskgraphpart.api.open_dispatch as opening
 from daskgraphpart.assignment import choose
 from daskgraphpart.cli.main import main
 from daskgraphpart.dispatching.sizes import Sizes
@@ -104,7 +104,7 @@ def run(request: dict[str, Any], report: str) -> int:
     if "most_arcs" in wanted:
         choose.COARSE_ARCS = wanted.pop("most_arcs")
     sizes = Sizes(**{**{name: getattr(TINY, name) for name in Sizes.__slots__}, **wanted})
-    prepared.choose_sizes = lambda _: sizes
+    opening.choose_sizes = lambda _: sizes
     watch, code = Watch(request), 0
     try:
         main(request["arguments"])

@@ -1,15 +1,15 @@
-"""A dispatch that lacks nothing but its owners: checked, identified, begun or continued."""
+"""Open a dispatch: check its options and its output, identify it, begin or continue it."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.fingerprint import balance_files, fingerprint, owner_files, owners_fingerprint
 from daskgraphpart.api.inputs import data_files
-from daskgraphpart.api.jobs import Manner, Place, open_job
+from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.read_files import read_num_parts
@@ -36,27 +36,26 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.paths import AnyPath, Location
 
 
-class Prepared:
-    """A job that lacks nothing but its assignment."""
+@dataclass(frozen=True, slots=True)
+class OpenedDispatch:
+    """A dispatch that has begun, and needs the owners of nodes."""
 
-    def __init__(
-        self, graph: ChunkedGraph, out: Path, destination: Destination | None, options: DispatchOptions,
-        work: Workspace, runner: Runner,
-    ) -> None:  # fmt: skip
-        self.graph, self.work, self.runner = graph, work, runner
-        self._out, self._destination, self._options = out, destination, options
+    graph: ChunkedGraph
+    work: Workspace
+    runner: Runner
+    out: Path
+    destination: Destination | None
+    options: DispatchOptions
 
     def job(self, assignment: Assignment) -> Job:
-        """Give it the owners; if they have trainers, these become a feature."""
+        """Return the job with these owners; if they have trainers, these become a feature."""
         sizes = choose_sizes(self.runner.resources)
         graph = self.graph
         if assignment.trainers:
             graph = with_trainers(graph, assignment.trainers, self.work.owners / "edge-trainers", self.runner)
-        options = self._options
+        options = self.options
         layouts = (DglLayout(options.graph_formats, options.config_name, options.reshuffle),)
-        return Job(
-            graph, assignment, str(self._out), options, sizes, self.work, self.runner, layouts, self._destination
-        )
+        return Job(graph, assignment, str(self.out), options, sizes, self.work, self.runner, layouts, self.destination)
 
 
 @contextmanager
@@ -64,70 +63,51 @@ def open_dispatch(
     graph: ChunkedGraph,
     out_dir: AnyPath | Machines,
     options: DispatchOptions,
-    assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
-    how: tuple[bool, Manner],
-) -> Iterator[Prepared]:
+    owners: Assignment | Path | AssignOptions,
+    num_parts: int | None,
+    run: RunOptions,
+) -> Iterator[OpenedDispatch]:
     """Check the budget and the output, and begin or continue the job.
 
-    Parameters
-    ----------
-    graph : ChunkedGraph
-        The graph.
-    out_dir : path, URL or Machines
-        Output directory.
-    options : DispatchOptions
-        What is written.
-    assignment : Assignment, or (Path, int or None), or (AssignOptions, int)
-        What the owners will be: those given, those of a directory, or those that options and a number of parts make.
-    how : bool and Manner
-        Whether partitions that are there are replaced; how the job is run.
-
-    Yields
-    ------
-    Prepared
-
-    Raises
-    ------
-    GraphPartError
-        As `daskgraphpart.partition` does before work starts.
+    Owners are given, lie in a directory, or will be made by options; the number of parts may be unknown if they are in
+    a directory.
     """
-    overwrite, manner = how
     options.check_fits(graph.schema)
-    manner = replace(manner, resources=manner.resources.limited(smallest_task_memory(graph.schema, options)))
+    run = replace(run, resources=run.resources.limited(smallest_task_memory(graph.schema, options)))
     target = out_dir if isinstance(out_dir, Machines) else resolve_path(out_dir).absolute()
     if not isinstance(target, Path):
         _check_kept_ids(target, options)
     with environment_faults():
-        command, chosen, files = _identity(assignment)
+        command, chosen, files = _identity(owners, num_parts)
         inputs = [to_path(graph.directory), *data_files(graph), *files]
         names = (f"{graph.schema.name}.manifest.json", options.config_name or f"{graph.schema.name}.json")
         check_output(target.path if isinstance(target, Machines) else target, inputs)
         if isinstance(target, Path):
             out, destination = target, None
         else:
-            out = staging_directory(target.path if isinstance(target, Machines) else target, manner.resources.workspace)
-            destination = Destination(target, str(out), names, overwrite)
-            manner = replace(manner, resources=replace(manner.resources, workspace=None))
+            out = staging_directory(target.path if isinstance(target, Machines) else target, run.resources.workspace)
+            destination = Destination(target, str(out), names, run.overwrite)
+            run = replace(run, resources=replace(run.resources, workspace=None))
         if isinstance(target, Machines):
-            target.check_cluster(manner.resources.cluster)
-            if (num_parts := _num_parts(assignment)) is not None:
+            target.check_cluster(run.resources.cluster)
+            if (num_parts := _known_num_parts(owners, num_parts)) is not None:
                 target.check_parts(num_parts)
             chosen["dispatch"] = list(target.hosts)
         identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
-        place = _place(out, destination, inputs[0].absolute(), names, overwrite)
+        output = _output_directory(out, destination, inputs[0].absolute(), names, run.overwrite)
         try:
-            with open_job(place, identity, manner) as (work, runner):
+            with open_job(output, identity, run) as (work, runner):
                 if destination is not None and isinstance(target, Machines):
                     run_on_each("check-machines", check_machine, target, destination, runner)
-                yield Prepared(graph, out, destination, options, work, runner)
+                yield OpenedDispatch(graph, work, runner, out, destination, options)
         finally:
             if destination is not None:
                 remove_staging(out)
 
 
-def _place(
+def _output_directory(
     out: Path, destination: Destination | None, source: Location, names: tuple[str, str], overwrite: bool
-) -> Place:
+) -> OutputDirectory:
     """Directory in which a job makes files; partitions that are replaced stay until the new ones are complete."""
 
     def claim(is_unfinished: bool) -> None:
@@ -141,7 +121,7 @@ def _place(
         if destination is not None:
             discard_output(out)
 
-    return Place(out, claim, discard, source, "output directory" if destination is None else "workspace")
+    return OutputDirectory(out, claim, discard, source, "output directory" if destination is None else "workspace")
 
 
 def _check_kept_ids(target: UPath | Machines, options: DispatchOptions) -> None:
@@ -157,24 +137,23 @@ def _check_kept_ids(target: UPath | Machines, options: DispatchOptions) -> None:
         )
 
 
-def _num_parts(assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int]) -> int | None:
+def _known_num_parts(owners: Assignment | Path | AssignOptions, num_parts: int | None) -> int | None:
     """Number of parts, if it is known before the owners are read."""
-    if isinstance(assignment, Assignment):
-        return assignment.num_parts
-    what, num_parts = assignment
-    return read_num_parts(what) if num_parts is None and isinstance(what, Path) else num_parts
+    if isinstance(owners, Assignment):
+        return owners.num_parts
+    return read_num_parts(owners) if num_parts is None and isinstance(owners, Path) else num_parts
 
 
 def _identity(
-    assignment: Assignment | tuple[Path, int | None] | tuple[AssignOptions, int],
+    owners: Assignment | Path | AssignOptions, num_parts: int | None
 ) -> tuple[str, dict[str, Any], list[Path]]:
     """Command, options and input files that the owners of a dispatch depend on."""
-    if isinstance(assignment, Assignment):
-        return "dispatch", owners_fingerprint(assignment), []
-    what, num_parts = assignment
-    if isinstance(what, AssignOptions):
-        return "partition", {"num_parts": num_parts, **asdict(what)}, files_of(what)
-    return "dispatch", {"num_parts": num_parts, "assignment": str(what.absolute())}, [what, *owner_files(what)]
+    if isinstance(owners, Assignment):
+        return "dispatch", owners_fingerprint(owners), []
+    if isinstance(owners, AssignOptions):
+        return "partition", {"num_parts": num_parts, **asdict(owners)}, files_of(owners)
+    chosen = {"num_parts": num_parts, "assignment": str(owners.absolute())}
+    return "dispatch", chosen, [owners, *owner_files(owners)]
 
 
 def files_of(options: AssignOptions) -> list[Path]:
