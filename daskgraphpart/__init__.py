@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from daskgraphpart.api.plan import plan
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.chunked.from_collections import from_collections
     from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
     from daskgraphpart.chunked.write import write_chunked
     from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.dispatching.with_owners import with_owners
     from daskgraphpart.engine.resources import Resources, detect_resources
     from daskgraphpart.errors import GraphPartError
     from daskgraphpart.id_converter import IdConverter
@@ -52,6 +54,7 @@ _HOMES = {
     "convert": "api.convert",
     "detect_resources": "engine.resources",
     "dispatch": "api.pipeline",
+    "from_collections": "chunked.from_collections",
     "load_partition": "partitioned.load",
     "load_partition_book": "partitioned.load",
     "load_partition_feats": "partitioned.load",
@@ -65,6 +68,7 @@ _HOMES = {
     "read_parmetis": "api.parmetis",
     "verify": "verification.pipeline",
     "verify_checksums": "verification.pipeline",
+    "with_owners": "dispatching.with_owners",
     "write_chunked": "chunked.write",
     "write_parmetis": "api.parmetis",
 }
@@ -88,6 +92,7 @@ __all__ = [
     "convert",
     "detect_resources",
     "dispatch",
+    "from_collections",
     "load_partition",
     "load_partition_book",
     "load_partition_feats",
@@ -101,6 +106,7 @@ __all__ = [
     "read_parmetis",
     "verify",
     "verify_checksums",
+    "with_owners",
     "write_chunked",
     "write_parmetis",
 ]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.arc_runs import ArcRuns, num_slabs, slab_shift, write_run
-from daskgraphpart.chunked.edge_blocks import edge_blocks
-from daskgraphpart.chunked.read_block import check_ids, read_edges
+from daskgraphpart.chunked.partitions import edge_partitions
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -18,8 +17,8 @@ from daskgraphpart.storage.runs import id_dtype
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.partitions import Edges, RowRange
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import EdgeType
 
@@ -29,10 +28,10 @@ MOST_ROWS, LEAST_ROWS = 1 << 20, 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class SplitUnit:
-    """One block of edges of one type, and the number of its run."""
+    """One partition of edges of one type, and the number of its run."""
 
     index: int
-    block: Block
+    rows: RowRange
     edge_type: EdgeType
 
 
@@ -46,45 +45,40 @@ class SplitConfig:
         Of the runs.
     first_ids : mapping of str to int
         Homogeneous ID of the first node of each type.
-    counts : mapping of str to int
-        Nodes of each type.
     num_nodes : int
         Nodes of all types.
     """
 
     directory: str
     first_ids: dict[str, int]
-    counts: dict[str, int]
     num_nodes: int
 
 
 def split_edges_of(graph: ChunkedGraph, directory: Path, runner: Runner) -> ArcRuns:
     """Run the pass over all edges of a graph."""
     rows = min(MOST_ROWS, max(LEAST_ROWS, runner.resources.task_memory // (2 * BYTES_PER_EDGE)))
-    blocks = edge_blocks(graph, rows, rows * 8, runner)
-    in_order = [(edge_type, block) for edge_type in graph.schema.edge_types for block in blocks.get(edge_type.name, [])]
-    units = [SplitUnit(i, block, edge_type) for i, (edge_type, block) in enumerate(in_order)]
+    partitions = edge_partitions(graph, rows, rows * 8, runner)
+    units = [SplitUnit(i, partition.rows, edge_type) for i, (edge_type, partition) in enumerate(partitions)]
     node_types = graph.schema.node_types
     ends = np.cumsum([0, *(node_type.num_nodes for node_type in node_types)])
     config = SplitConfig(
         str(directory),
         {node_type.name: int(first) for node_type, first in zip(node_types, ends, strict=False)},
-        {node_type.name: node_type.num_nodes for node_type in node_types},
         graph.schema.num_nodes,
     )
-    sizes = [unit.block.num_rows * BYTES_PER_EDGE for unit in units]
-    types = [unit.edge_type.name for unit in units]
-    counts = runner.run(Pass("split-edges", split_edges, units, config, sizes, unit_types=types))
+    sizes = [unit.rows.num_rows * BYTES_PER_EDGE for unit in units]
+    values, types = [partition.value for _, partition in partitions], [unit.edge_type.name for unit in units]
+    counts = runner.run(Pass("split-edges", split_edges, units, config, sizes, partitions=values, unit_types=types))
     dtype = id_dtype(config.num_nodes)
     table = np.array(counts, np.int64).reshape(len(units), num_slabs(config.num_nodes))
     return ArcRuns(str(directory), config.num_nodes, dtype, table)
 
 
-def split_edges(unit: SplitUnit, config: SplitConfig) -> np.ndarray:
-    """Write the run of one block; return the number of its arcs in each slab, int64 (slabs,)."""
-    src, dst = read_edges(unit.block)
+def split_edges(edges: Edges, unit: SplitUnit, config: SplitConfig) -> np.ndarray:
+    """Write the run of one partition; return the number of its arcs in each slab, int64 (slabs,)."""
+    src, dst = edges
+    unit.rows.check(src.size)
     edge_type = unit.edge_type
-    check_ids(src, dst, config.counts[edge_type.src], config.counts[edge_type.dst], unit.block, edge_type)
     firsts = (config.first_ids[edge_type.src], config.first_ids[edge_type.dst])
     shift = slab_shift(config.num_nodes)
     counts = np.zeros(num_slabs(config.num_nodes), np.int64)

@@ -65,6 +65,8 @@ def fingerprint(
         metadata = read_file(paths[0]) if is_file(paths[0]) else b""
     found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
     found["schema"] = _schema(graph.schema)
+    if graph.source is not None:
+        found["collections"] = graph.source.token
     return found
 
 

@@ -47,7 +47,7 @@ class OutputDirectory:
     """Make it ready for a new job, or raise; the argument says whether what is there is from an unfinished one."""
     discard: Callable[[], None]
     """Delete what an unfinished job has written."""
-    source: Location
+    source: Location | None
     name: str = "output directory"
 
 

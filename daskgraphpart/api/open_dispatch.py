@@ -94,7 +94,8 @@ def open_dispatch(
                 target.check_parts(num_parts)
             chosen["dispatch"] = list(target.hosts)
         identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
-        output = _output_directory(out, destination, inputs[0].absolute(), names, run.overwrite)
+        source = None if graph.source is not None else inputs[0].absolute()
+        output = _output_directory(out, destination, source, names, run.overwrite)
         try:
             with open_job(output, identity, run) as (work, runner):
                 if destination is not None and isinstance(target, Machines):
@@ -106,7 +107,7 @@ def open_dispatch(
 
 
 def _output_directory(
-    out: Path, destination: Destination | None, source: Location, names: tuple[str, str], overwrite: bool
+    out: Path, destination: Destination | None, source: Location | None, names: tuple[str, str], overwrite: bool
 ) -> OutputDirectory:
     """Directory in which a job makes files; partitions that are replaced stay until the new ones are complete."""
 

@@ -109,7 +109,7 @@ def assign(
             return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
     out = require_local(out_dir, "an assignment").absolute()
     check_assignment_directory(graph, out, overwrite=True)
-    source = to_path(graph.directory).absolute()
+    source = None if graph.source is not None else to_path(graph.directory).absolute()
     output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None, source)
     chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
     run = RunOptions(resources, progress, overwrite, restart, keep_workspace)

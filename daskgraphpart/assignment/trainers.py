@@ -15,8 +15,7 @@ import numpy as np
 from daskgraphpart.assignment.directory import TRAINERS
 from daskgraphpart.assignment.owner_parts import Span, spans_of
 from daskgraphpart.chunked.blocks import InputFile
-from daskgraphpart.chunked.edge_blocks import edge_blocks
-from daskgraphpart.chunked.read_block import check_ids, read_edges
+from daskgraphpart.chunked.partitions import Edges, RowRange, edge_partitions
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DataSpec
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import EdgeType, GraphSchema
@@ -38,9 +36,9 @@ EDGES_PER_BLOCK = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class EdgeUnit:
-    """One block of edges of one type."""
+    """One partition of edges of one type."""
 
-    block: Block
+    rows: RowRange
     edge_type: EdgeType
 
 
@@ -98,10 +96,11 @@ def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory
         for i, t in enumerate(schema.edge_types)
     }
     runner.step("create-trainers-of-edges", lambda: create_files(files.values()))
-    blocks = edge_blocks(graph, EDGES_PER_BLOCK, 8 * EDGES_PER_BLOCK, runner)
-    units = [EdgeUnit(block, t) for t in schema.edge_types for block in blocks.get(t.name, [])]
-    sizes = [24 * unit.block.num_rows for unit in units]
-    runner.run(Pass("trainers-of-edges", trainers_of_edges, units, EdgeConfig(trainers, files), sizes))
+    partitions = edge_partitions(graph, EDGES_PER_BLOCK, 8 * EDGES_PER_BLOCK, runner)
+    units = [EdgeUnit(partition.rows, edge_type) for edge_type, partition in partitions]
+    sizes, types = [24 * unit.rows.num_rows for unit in units], [unit.edge_type.name for unit in units]
+    values, config = [partition.value for _, partition in partitions], EdgeConfig(trainers, files)
+    runner.run(Pass("trainers-of-edges", trainers_of_edges, units, config, sizes, partitions=values, unit_types=types))
     spec = DataSpec(FEATURE, np.dtype(np.int64), ())
     return replace(
         graph,
@@ -119,9 +118,8 @@ def _input_files(region: Region) -> tuple[InputFile, ...]:
     return (InputFile(region.path, "numpy", ",", region.num_rows, region.offset + region.nbytes),)
 
 
-def trainers_of_edges(unit: EdgeUnit, config: EdgeConfig) -> None:
-    """Write the trainers of one block of edges: those of their destinations."""
-    src, dst = read_edges(unit.block)
-    nodes = config.nodes[unit.edge_type.dst]
-    check_ids(src, dst, config.nodes[unit.edge_type.src].num_rows, nodes.num_rows, unit.block, unit.edge_type)
-    config.edges[unit.edge_type.name].write(nodes.memmap()[dst], unit.block.first_row)
+def trainers_of_edges(edges: Edges, unit: EdgeUnit, config: EdgeConfig) -> None:
+    """Write the trainers of one partition of edges: those of their destinations."""
+    _, dst = edges
+    unit.rows.check(dst.size)
+    config.edges[unit.edge_type.name].write(config.nodes[unit.edge_type.dst].memmap()[dst], unit.rows.first_row)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.balance import Constraint, Wish
-from daskgraphpart.chunked.blocks import cut_rows
-from daskgraphpart.chunked.read_block import read_rows
+from daskgraphpart.chunked.partitions import Partition, RowRange, row_partitions
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy
@@ -18,7 +17,6 @@ from daskgraphpart.storage.region import Region, create_files, npy_region, open_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec, GraphSchema
@@ -71,8 +69,6 @@ class WeighUnit:
         Node type.
     first, start, stop : int
         Homogeneous ID of the type's first node, and the range of type-wise IDs.
-    block : Block or None
-        Rows of the feature; None if the column does not depend on one here.
     """
 
     column: int
@@ -80,7 +76,6 @@ class WeighUnit:
     first: int
     start: int
     stop: int
-    block: Block | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +85,6 @@ class WeighConfig:
     columns: tuple[Column, ...]
     targets: tuple[Region, ...]
     in_degrees: Region
-    specs: dict[int, DataSpec]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +111,11 @@ def weigh_nodes(
     num_nodes = graph.schema.num_nodes
     targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, (num_nodes,)) for i in range(len(columns)))
     runner.step("create-weights", lambda: create_files(targets))
-    specs = {
-        i: next(s for s in graph.schema.node_type(c.ntype).data if s.name == c.feature)
-        for i, c in enumerate(columns)
-        if c.feature
-    }
-    units = list(_units(graph, columns))
-    config = WeighConfig(columns, targets, in_degrees, specs)
-    found = runner.run(Pass("weigh-nodes", weigh, units, config, [8 * (u.stop - u.start) for u in units]))
+    found_units = list(_units(graph, columns))
+    units, values = [unit for unit, _ in found_units], [p.value if p else None for _, p in found_units]
+    config = WeighConfig(columns, targets, in_degrees)
+    sizes = [8 * (unit.stop - unit.start) for unit in units]
+    found = runner.run(Pass("weigh-nodes", weigh, units, config, sizes, partitions=values))
     constraints = []
     for i, column in enumerate(columns):
         mine = [result for unit, result in zip(units, found, strict=True) if unit.column == i]
@@ -231,32 +222,38 @@ def _feature_columns(graph: ChunkedGraph, kind: str, where: str, tolerance: floa
 
 def _values(graph: ChunkedGraph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:
     """Find values of a feature other than zero; `MOST_VALUES` and one at most."""
-    blocks = cut_rows(graph.node_files[ntype][spec.name], ROWS_PER_UNIT)
-    sizes = [block.num_rows * spec.dtype.itemsize for block in blocks]
-    found = runner.run(Pass("find-values", find_values, blocks, spec, sizes))
+    partitions = row_partitions(graph, "node", ntype, spec, ROWS_PER_UNIT)
+    units, values = [partition.rows for partition in partitions], [partition.value for partition in partitions]
+    sizes = [unit.num_rows * spec.dtype.itemsize for unit in units]
+    found = runner.run(Pass("find-values", find_values, units, None, sizes, partitions=values))
     return sorted({value for values in found for value in values if value})[: MOST_VALUES + 1]
 
 
-def find_values(block: Block, spec: DataSpec) -> list[int]:
-    """Task of the pass `find-values`: the smallest values of one block."""
-    values: list[int] = np.unique(read_rows(block, spec))[: MOST_VALUES + 2].astype(np.int64).tolist()
+def find_values(rows: np.ndarray, unit: RowRange, _: None) -> list[int]:
+    """Task of the pass `find-values`: the smallest values of one partition."""
+    unit.check(rows.shape[0])
+    values: list[int] = np.unique(rows)[: MOST_VALUES + 2].astype(np.int64).tolist()
     return values
 
 
-def _units(graph: ChunkedGraph, columns: Sequence[Column]) -> Iterator[WeighUnit]:
+def _units(graph: ChunkedGraph, columns: Sequence[Column]) -> Iterator[tuple[WeighUnit, Partition | None]]:
+    """Units of all columns, with the partition of the feature for those that depend on one."""
     first = 0
     for ntype_id, node_type in enumerate(graph.schema.node_types):
         for i, column in enumerate(columns):
             if column.feature and column.ntype == node_type.name:
-                for block in cut_rows(graph.node_files[column.ntype][column.feature], ROWS_PER_UNIT):
-                    yield WeighUnit(i, ntype_id, first, block.first_row, block.first_row + block.num_rows, block)
+                spec = next(spec for spec in node_type.data if spec.name == column.feature)
+                for partition in row_partitions(graph, "node", column.ntype, spec, ROWS_PER_UNIT):
+                    rows = partition.rows
+                    unit = WeighUnit(i, ntype_id, first, rows.first_row, rows.first_row + rows.num_rows)
+                    yield unit, partition
             else:
                 for start in range(0, node_type.num_nodes, ROWS_PER_UNIT):
-                    yield WeighUnit(i, ntype_id, first, start, min(start + ROWS_PER_UNIT, node_type.num_nodes), None)
+                    yield WeighUnit(i, ntype_id, first, start, min(start + ROWS_PER_UNIT, node_type.num_nodes)), None
         first += node_type.num_nodes
 
 
-def weigh(unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int]:
+def weigh(values: np.ndarray | None, unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int]:
     """Write the weights of one unit; return their sum, the largest and the smallest."""
     column = config.columns[unit.column]
     first, last = unit.first + unit.start, unit.first + unit.stop
@@ -269,10 +266,10 @@ def weigh(unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int]:
         assert column.region is not None
         rows = column.region.read(first, last)
         weights = (rows[:, column.value] if rows.ndim == 2 else rows).astype(np.int64)
-    elif unit.block is None:
+    elif values is None:
         weights = np.zeros(last - first, np.int64)
     else:
-        rows = read_rows(unit.block, config.specs[unit.column]).reshape(last - first).astype(np.int64)
+        rows = values.reshape(last - first).astype(np.int64)
         weights = (rows == column.value).astype(np.int64) if column.kind == "value" else rows
     config.targets[unit.column].write(weights, first)
     return int(weights.sum()), int(weights.max(initial=0)), int(weights.min(initial=0))

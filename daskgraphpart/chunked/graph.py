@@ -18,15 +18,17 @@ from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.blocks import InputFile
+    from daskgraphpart.chunked.collections import Collections
     from daskgraphpart.chunked.metadata import Files, Metadata
+    from daskgraphpart.schema import RowType
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkedGraph:
-    """A graph in DGL's Chunked Graph Data Format; data are read when a collection is computed.
+    """A graph in DGL's Chunked Graph Data Format, or of dask collections; data are read when these are computed.
 
     Parameters
     ----------
@@ -38,6 +40,8 @@ class ChunkedGraph:
         By canonical edge type, in the order of edge IDs.
     node_files, edge_data_files : mapping of str to mapping of str to tuple of InputFile
         By type and feature, in the order of IDs.
+    source : Collections or None
+        The user's collections of a graph that is not in files, as `from_collections` makes it.
 
     Examples
     --------
@@ -51,21 +55,22 @@ class ChunkedGraph:
     edge_files: Mapping[str, tuple[InputFile, ...]]
     node_files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
     edge_data_files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
+    source: Collections | None = None
 
     @property
     def edges(self) -> Mapping[str, Any]:
         """For each canonical edge type a dask DataFrame with int64 columns `src` and `dst`, type-wise IDs."""
-        return LazyMapping("edge type", self.schema.etypes, self._edge_frame)
+        return LazyMapping("edge type", self.schema.etypes, self.edge_frame)
 
     @property
     def node_data(self) -> Mapping[str, Mapping[str, Any]]:
         """For each node type and feature a dask array with known chunks, one row per node."""
-        return _lazy_data("node type", self.schema.node_types, self.node_files)
+        return self._lazy_data("node", self.schema.node_types)
 
     @property
     def edge_data(self) -> Mapping[str, Mapping[str, Any]]:
         """For each canonical edge type and feature a dask array with known chunks, one row per edge."""
-        return _lazy_data("edge type", self.schema.edge_types, self.edge_data_files)
+        return self._lazy_data("edge", self.schema.edge_types)
 
     @property
     def files(self) -> tuple[InputFile, ...]:
@@ -76,15 +81,51 @@ class ChunkedGraph:
 
     @property
     def nbytes(self) -> int:
-        """Size of all data files."""
+        """Size of all data files; of a graph of collections that of its edges and rows in memory."""
+        if self.source is not None:
+            rows = sum(t.num_rows * spec.row_nbytes for t in self.schema.row_types for spec in t.data)
+            return rows + 16 * self.schema.num_edges
         return sum(file.nbytes for file in self.files)
 
-    def _edge_frame(self, etype: str) -> Any:
-        from daskgraphpart.chunked.collections import edge_frame
+    def edge_frame(self, etype: str, blocksize: int | str | None = None) -> Any:
+        """Dask DataFrame of the edges of one type.
+
+        Parameters
+        ----------
+        etype : str
+            Canonical edge type.
+        blocksize : int or str, optional
+            Bytes of one partition, as in `dask.dataframe.read_csv`: of its text (CSV), or about of its frame; default
+            64 MiB (CSV: 32 MiB). The user's own frames keep their partitions.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            int64 columns `src` and `dst`, type-wise IDs. A row that is no edge is an `InputFileError` when it is
+            computed.
+        """
+        from daskgraphpart.chunked import collections
 
         edge_type = self.schema.edge_type(etype)
-        ends = (self.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
-        return edge_frame(self.edge_files[etype], edge_type, *ends)
+        num_src, num_dst = (self.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
+        if self.source is not None:
+            return collections.checked_frame(self.source.edges[etype], edge_type, num_src, num_dst)
+        return collections.edge_frame(self.edge_files[etype], edge_type, num_src, num_dst, blocksize)
+
+    def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
+        specs = {t.name: {spec.name: spec for spec in t.data} for t in types}
+
+        def array_of(type_name: str, feature: str) -> Any:
+            from daskgraphpart.chunked.collections import data_array
+
+            array = None if self.source is None else self.source.array(kind, type_name, feature)
+            files = self.node_files if kind == "node" else self.edge_data_files
+            return data_array(specs[type_name][feature], files[type_name][feature]) if array is None else array
+
+        def of_type(name: str) -> Mapping[str, Any]:
+            return LazyMapping(f"feature of {name}", tuple(specs[name]), lambda feature: array_of(name, feature))
+
+        return LazyMapping(f"{kind} type", tuple(specs), of_type)
 
     def __repr__(self) -> str:
         counts = f"{format_count(self.schema.num_nodes)} nodes, {format_count(self.schema.num_edges)} edges"
@@ -192,17 +233,3 @@ def _check_rows(metadata: Metadata, place: str, files: tuple[InputFile, ...], ex
             found=f"{found:,} in {len(files)} files",
             hint="check the counts per type (or per chunk), and that no file is missing from the list",
         )
-
-
-def _lazy_data(
-    what: str, types: Any, files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
-) -> Mapping[str, Mapping[str, Any]]:
-    def of_type(name: str) -> Mapping[str, Any]:
-        from daskgraphpart.chunked.collections import data_array
-
-        specs = {spec.name: spec for t in types if t.name == name for spec in t.data}
-        return LazyMapping(
-            f"feature of {name}", tuple(specs), lambda feature: data_array(specs[feature], files[name][feature])
-        )
-
-    return LazyMapping(what, tuple(t.name for t in types), of_type)

@@ -35,6 +35,13 @@ def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     return rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
 
 
+def read_checked_edges(block: Block, edge_type: EdgeType, num_src: int, num_dst: int) -> tuple[np.ndarray, np.ndarray]:
+    """Read a block of edges whose ends are nodes."""
+    src, dst = read_edges(block)
+    check_ids(src, dst, num_src, num_dst, block, edge_type)
+    return src, dst
+
+
 def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
     """Read a block of rows of a feature: array (rows, *row shape) in the dtype of the spec, C-contiguous."""
     if block.format == "parquet":
@@ -62,9 +69,10 @@ def check_ids(src: np.ndarray, dst: np.ndarray, num_src: int, num_dst: int, bloc
     InputFileError
         With the row of the first such edge.
     """
-    bad_src, bad_dst = (np.flatnonzero((ids < 0) | (ids >= n)) for ids, n in ((src, num_src), (dst, num_dst)))
-    if not bad_src.size and not bad_dst.size:
+    ends = ((src, num_src), (dst, num_dst))
+    if all(not ids.size or (ids.min() >= 0 and ids.max() < count) for ids, count in ends):
         return
+    bad_src, bad_dst = (np.flatnonzero((ids < 0) | (ids >= n)) for ids, n in ends)
     at_src = bad_src.size > 0 and not (bad_dst.size and bad_dst[0] < bad_src[0])
     row = int(bad_src[0] if at_src else bad_dst[0])
     ids, count, ntype = (src, num_src, edge_type.src) if at_src else (dst, num_dst, edge_type.dst)

@@ -1,7 +1,8 @@
 """Pass `bucket-edges`: every edge goes to the owner of its destination node.
 
-Reads one block of one edge type, looks up owner and new IDs of both ends, groups the edges stably by owner and writes
-one run. Original order is kept inside each owner, so new edge IDs follow from the counts alone (see edge_runs.py).
+Takes one partition of one edge type, looks up owner and new IDs of both ends, groups the edges stably by owner and
+writes one run. Original order is kept inside each owner, so new edge IDs follow from the counts alone
+(see edge_runs.py).
 """
 
 from __future__ import annotations
@@ -11,37 +12,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.read_block import check_ids, read_edges
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.plan import ConfigT, Pass, ResultT
 from daskgraphpart.kernels.owner_sort import group_starts, look_up_owners, scatter_edges
 from daskgraphpart.storage.runs import write_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.chunked.partitions import Edges, Partition, RowRange
     from daskgraphpart.schema import EdgeType
     from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeUnit:
-    """One block of one edge type.
-
-    Parameters
-    ----------
-    index : int
-        Number of the run.
-    block : Block
-        The edges.
-    edge_type : EdgeType
-        Their type.
-    run : str
-        File of the run.
-    """
+    """One partition of one edge type, the number of its run, and the file of the run."""
 
     index: int
-    block: Block
+    rows: RowRange
     edge_type: EdgeType
     run: str
 
@@ -66,33 +54,33 @@ class BucketConfig:
     num_parts: int
 
 
-def bucket_edges_pass(units: Sequence[EdgeUnit], config: BucketConfig) -> Pass[EdgeUnit, BucketConfig, np.ndarray]:
+def bucket_edges_pass(
+    units: Sequence[EdgeUnit], partitions: Sequence[Partition], config: BucketConfig
+) -> Pass[EdgeUnit, BucketConfig, np.ndarray]:
     """Plan the pass; a result holds how many edges each part owns, int64 (parts,)."""
-    sizes = [unit_nbytes(unit, config.maps) for unit in units]
-    return Pass("bucket-edges", bucket_edges, units, config, sizes)
+    return edge_pass("bucket-edges", bucket_edges, units, partitions, config, config.maps)
 
 
-def unit_nbytes(unit: EdgeUnit, maps: Mapping[str, Region]) -> int:
-    """Bytes a unit reads (as decoded) and writes."""
-    return unit.block.num_rows * (16 + 3 * maps[unit.edge_type.src].dtype.itemsize)
+def edge_pass(
+    name: str,
+    task: Callable[..., ResultT],
+    units: Sequence[EdgeUnit],
+    partitions: Sequence[Partition],
+    config: ConfigT,
+    maps: Mapping[str, Region],
+) -> Pass[EdgeUnit, ConfigT, ResultT]:
+    """Plan a pass over the partitions of edges; it reads them (as decoded) and writes ends as wide as the maps."""
+    sizes = [unit.rows.num_rows * (16 + 3 * maps[unit.edge_type.src].dtype.itemsize) for unit in units]
+    values, types = [partition.value for partition in partitions], [unit.edge_type.name for unit in units]
+    return Pass(name, task, units, config, sizes, partitions=values, unit_types=types)
 
 
-def bucket_edges(unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
-    """Group the edges of one block by owner.
-
-    Raises
-    ------
-    InputFileError
-        If an edge ends outside its node type, or the block cannot be read.
-    """
-    edge_type = unit.edge_type
-    src, dst = read_edges(unit.block)
+def bucket_edges(edges: Edges, unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
+    """Group the edges of one partition by owner."""
+    (src, dst), edge_type = edges, unit.edge_type
+    unit.rows.check(src.size)
     new_src, new_dst = config.maps[edge_type.src].memmap(), config.maps[edge_type.dst].memmap()
-    owner_of_dst = config.owners[edge_type.dst].memmap()
-    owners = np.empty(src.size, owner_of_dst.dtype)
-    counts = np.zeros(config.num_parts, np.int64)
-    if look_up_owners(src, dst, new_src.size, owner_of_dst, owners, counts) >= 0:
-        check_ids(src, dst, new_src.size, new_dst.size, unit.block, edge_type)
+    owners, counts = owners_of_edges(src, dst, new_src.size, config.owners[edge_type.dst].memmap(), config.num_parts)
     run = np.empty((3, src.size), new_src.dtype)
     scatter_edges((src, dst), (new_src, new_dst), owners, group_starts(counts)[:-1], run)
     write_run(unit.run, run)
@@ -100,7 +88,18 @@ def bucket_edges(unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
     return counts
 
 
+def owners_of_edges(
+    src: np.ndarray, dst: np.ndarray, num_src: int, owner_of_dst: np.ndarray, num_parts: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Join edges that are in range with the owner of their destination; also count the edges of each part."""
+    owners = np.empty(dst.size, owner_of_dst.dtype)
+    counts = np.zeros(num_parts, np.int64)
+    bad = look_up_owners(src, dst, num_src, owner_of_dst, owners, counts)
+    assert bad < 0, f"edge {bad} of a partition is out of range, which was checked as it was read"
+    return owners, counts
+
+
 def write_edge_owners(unit: EdgeUnit, config: BucketConfig, owners: np.ndarray) -> None:
     """Keep the owners of edges whose type carries data."""
     if unit.edge_type.name in config.edge_owners:
-        config.edge_owners[unit.edge_type.name].write(owners, unit.block.first_row)
+        config.edge_owners[unit.edge_type.name].write(owners, unit.rows.first_row)

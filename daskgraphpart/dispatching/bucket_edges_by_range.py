@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.read_block import check_ids, read_edges
-from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, unit_nbytes, write_edge_owners
+from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, edge_pass, write_edge_owners
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import count_owners, group_positions, group_starts, scatter_edges
 from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy
@@ -22,6 +21,7 @@ from daskgraphpart.storage.runs import write_run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from daskgraphpart.chunked.partitions import Edges, Partition
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
@@ -69,23 +69,25 @@ class ResolveUnit:
     slices: tuple[tuple[int, str, int, int], ...]
 
 
-def bucket_edges_by_range(units: Sequence[EdgeUnit], config: RangeConfig, runner: Runner) -> list[np.ndarray]:
+def bucket_edges_by_range(
+    units: Sequence[EdgeUnit], partitions: Sequence[Partition], config: RangeConfig, runner: Runner
+) -> list[np.ndarray]:
     """Run the three passes; the results are those of `bucket-edges`."""
-    sizes = [unit_nbytes(unit, config.bucket.maps) for unit in units]
-    split = runner.run(Pass("split-ends", split_ends, units, config, sizes))
+    first_pass = edge_pass("split-ends", split_ends, units, partitions, config, config.bucket.maps)
+    split = runner.run(first_pass)
     runner.step("create-ends", lambda: create_files(_new_ends(units, config)))
     ranges = resolve_units(units, split, config)
     range_sizes = [sum(rows for *_, rows in unit.slices) * 16 for unit in ranges]
     runner.run(Pass("resolve-ends", resolve_ends, ranges, config, range_sizes))
-    return runner.run(Pass("merge-ends", merge_ends, units, config, sizes))
+    return runner.run(Pass("merge-ends", merge_ends, units, config, first_pass.unit_nbytes))
 
 
-def split_ends(unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
-    """Group both ends of a block by range of IDs; return how many sources and destinations fall into each range."""
-    src, dst = read_edges(unit.block)
+def split_ends(edges: Edges, unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
+    """Group both ends of a partition by range of IDs; return how many of each fall into each range."""
+    src, dst = edges
+    unit.rows.check(src.size)
     maps = config.bucket.maps
     num_src, num_dst = maps[unit.edge_type.src].num_rows, maps[unit.edge_type.dst].num_rows
-    check_ids(src, dst, num_src, num_dst, unit.block, unit.edge_type)
     counts = []
     for end, ids, num_ids in (("src", src, num_src), ("dst", dst, num_dst)):
         num_ranges = -(-num_ids // config.range_nodes)
@@ -105,7 +107,7 @@ def _new_ends(units: Sequence[EdgeUnit], config: RangeConfig) -> Iterator[Region
     for unit in units:
         dtype = config.bucket.maps[unit.edge_type.src].dtype
         for end in ("src", "dst"):
-            yield npy_region(config.work.ends(unit.index, end, "new"), dtype, (unit.block.num_rows,))
+            yield npy_region(config.work.ends(unit.index, end, "new"), dtype, (unit.rows.num_rows,))
 
 
 def resolve_units(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import owner_dtype
-from daskgraphpart.chunked.edge_blocks import edge_blocks
+from daskgraphpart.chunked.partitions import edge_partitions
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges_pass
 from daskgraphpart.dispatching.bucket_edges_by_range import RangeConfig, bucket_edges_by_range
 from daskgraphpart.dispatching.edge_runs import RunTable
@@ -40,11 +40,12 @@ class BucketedEdges:
 
 
 def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
-    """Write a run for every block of edges, in one pass or, if the node maps exceed the memory, in three."""
+    """Write a run for every partition of edges, in one pass or, if the node maps exceed the memory, in three."""
     schema = job.graph.schema
-    blocks = edge_blocks(job.graph, job.sizes.edge_block_rows, job.sizes.csv_block_bytes, job.runner)
-    in_order = [(edge_type, block) for edge_type in schema.edge_types for block in blocks.get(edge_type.name, [])]
-    units = [EdgeUnit(i, block, edge_type, job.work.run(i)) for i, (edge_type, block) in enumerate(in_order)]
+    sizes = job.sizes
+    found = edge_partitions(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
+    partitions = [partition for _, partition in found]
+    units = [EdgeUnit(i, p.rows, edge_type, job.work.run(i)) for i, (edge_type, p) in enumerate(found)]
     wanted = wanted_arrays(job.layouts, schema)
     edge_owners = {
         edge_type.name: npy_region(job.work.edge_owners(i), owner_dtype(job.num_parts), (edge_type.num_edges,))
@@ -54,15 +55,15 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
     job.runner.step("create-edge-owners", lambda: create_files(edge_owners.values()))
     config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts)
     if _looked_up_bytes(job, nodes) <= job.sizes.map_bytes:
-        counts = job.runner.run(bucket_edges_pass(units, config))
+        counts = job.runner.run(bucket_edges_pass(units, partitions, config))
     else:
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
         ranges = RangeConfig(config, job.work, job.sizes.range_nodes, part_ends)
-        counts = bucket_edges_by_range(units, ranges, job.runner)
+        counts = bucket_edges_by_range(units, partitions, ranges, job.runner)
     runs = RunTable(
         etype_ids=np.array([schema.etypes.index(unit.edge_type.name) for unit in units], np.int64),
-        first_rows=np.array([unit.block.first_row for unit in units], np.int64),
-        num_rows=np.array([unit.block.num_rows for unit in units], np.int64),
+        first_rows=np.array([unit.rows.first_row for unit in units], np.int64),
+        num_rows=np.array([unit.rows.num_rows for unit in units], np.int64),
         counts=np.array(counts, np.int64).reshape(len(units), job.num_parts),
         dtype=next(iter(nodes.maps.values())).dtype,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.blocks import cut_rows
+from daskgraphpart.chunked.partitions import row_partitions
 from daskgraphpart.dispatching.place_rows import PlaceConfig, RowUnit, place_rows_pass
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.files import signature_of
@@ -15,7 +15,8 @@ from daskgraphpart.storage.stores import cached_listings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.chunked.blocks import Block, InputFile
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.partitions import Partition
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.offsets import RowOffsets
     from daskgraphpart.dispatching.targets import RowTarget
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One feature of one type, cut into blocks.
+    """One feature of one type, in partitions.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class Feature:
         Node type or canonical edge type.
     spec : DataSpec
         Name, dtype and shape of a row.
-    blocks : sequence of Block
+    partitions : sequence of Partition
         Its rows, in order.
     """
 
@@ -47,7 +48,7 @@ class Feature:
     data_id: int
     type_name: str
     spec: DataSpec
-    blocks: Sequence[Block]
+    partitions: Sequence[Partition]
 
     @property
     def array(self) -> str:
@@ -55,13 +56,9 @@ class Feature:
         return f"{self.kind}_data/{self.type_name}/{self.spec.name}"
 
 
-def cut_features(
-    kind: str,
-    types: Sequence[RowType],
-    files: Mapping[str, Mapping[str, Sequence[InputFile]]],
-    row_block_bytes: int,
-) -> list[Feature]:
-    """Cut all features of all node types, or of all edge types, into blocks."""
+def cut_features(graph: ChunkedGraph, kind: str, max_nbytes: int) -> list[Feature]:
+    """List the partitions of all features of all node types, or of all edge types; those of files are cut so small."""
+    types: Sequence[RowType] = graph.schema.node_types if kind == "node" else graph.schema.edge_types
     return [
         Feature(
             kind,
@@ -69,18 +66,18 @@ def cut_features(
             data_id,
             of_type.name,
             spec,
-            cut_rows(files[of_type.name][spec.name], max(1, row_block_bytes // max(1, spec.row_nbytes))),
+            row_partitions(graph, kind, of_type.name, spec, max_nbytes // max(1, spec.row_nbytes)),
         )
         for type_id, of_type in enumerate(types)
         for data_id, spec in enumerate(of_type.data)
     ]
 
 
-def block_marks(features: Sequence[Feature]) -> dict[str, list[int]]:
-    """Rows of each type at which a block of one of its features begins."""
+def partition_marks(features: Sequence[Feature]) -> dict[str, list[int]]:
+    """Rows of each type at which a partition of one of its features begins."""
     marks: dict[str, list[int]] = {}
     for feature in features:
-        marks.setdefault(feature.type_name, []).extend(block.first_row for block in feature.blocks)
+        marks.setdefault(feature.type_name, []).extend(p.rows.first_row for p in feature.partitions)
     return marks
 
 
@@ -94,17 +91,20 @@ def move_features(
     """Bring the rows of all features to their owners; types that have features have owners and offsets."""
     wanted = [feature for feature in features if feature.array in targets]
     units = [unit for feature in wanted for unit in _row_units(feature, owners, offsets)]
-    before = _signatures(job, units)
-    job.runner.run(place_rows_pass(units, PlaceConfig(targets, job.num_parts)))
-    after = _signatures(job, units)
+    values = [p.value for feature in wanted if feature.spec.row_nbytes for p in feature.partitions]
+    before = _signatures(job.graph, wanted)
+    job.runner.run(place_rows_pass(units, values, PlaceConfig(targets, job.num_parts)))
+    after = _signatures(job.graph, wanted)
     for path, signature in before.items():
         if after[path] != signature:
             raise InputFileError("the file was replaced while it was read", file=path, hint="run again")
 
 
-def _signatures(job: Job, units: Sequence[RowUnit]) -> dict[FilePath, Any]:
-    with cached_listings(to_path(job.graph.directory)):
-        return {path: signature_of(path) for path in dict.fromkeys(unit.block.path for unit in units)}
+def _signatures(graph: ChunkedGraph, features: Sequence[Feature]) -> dict[FilePath, Any]:
+    files = {"node": graph.node_files, "edge": graph.edge_data_files}
+    paths = [file.path for f in features for file in files[f.kind][f.type_name].get(f.spec.name, ())]
+    with cached_listings(to_path(graph.directory)):
+        return {path: signature_of(path) for path in dict.fromkeys(paths)}
 
 
 def _row_units(feature: Feature, owners: Mapping[str, Region], offsets: Mapping[str, RowOffsets]) -> list[RowUnit]:
@@ -112,6 +112,6 @@ def _row_units(feature: Feature, owners: Mapping[str, Region], offsets: Mapping[
         return []  # rows of width 0: laid out, nothing to move
     rows = offsets[feature.type_name]
     return [
-        RowUnit(block, feature.spec, owners[feature.type_name], feature.array, rows.owned_before(block.first_row))
-        for block in feature.blocks
+        RowUnit(p.rows, feature.spec, owners[feature.type_name], feature.array, rows.owned_before(p.rows.first_row))
+        for p in feature.partitions
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.count_owners import count_intervals
 from daskgraphpart.dispatching.edges import bucket_all_edges
-from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
+from daskgraphpart.dispatching.features import cut_features, move_features, partition_marks
 from daskgraphpart.dispatching.finish import finish
 from daskgraphpart.dispatching.graphs import find_held, write_graphs
 from daskgraphpart.dispatching.keep_ids import keep_ids
@@ -46,10 +46,10 @@ def dispatch_graph(job: Job) -> Outcome:
         If the data are not what the metadata say. No partition config has been written then.
     """
     schema, owners = job.graph.schema, job.assignment.owners
-    node_features = cut_features("node", schema.node_types, job.graph.node_files, job.sizes.row_block_bytes)
-    edge_features = cut_features("edge", schema.edge_types, job.graph.edge_data_files, job.sizes.row_block_bytes)
+    node_features = cut_features(job.graph, "node", job.sizes.row_block_bytes)
+    edge_features = cut_features(job.graph, "edge", job.sizes.row_block_bytes)
 
-    nodes = number_nodes(job, block_marks(node_features))
+    nodes = number_nodes(job, partition_marks(node_features))
     edges = bucket_all_edges(job, nodes)
     edge_counts = edges.runs.counts_by_type(len(schema.etypes))
     book = PartitionBook.from_counts(schema.ntypes, schema.etypes, nodes.counts, edge_counts)
@@ -66,7 +66,7 @@ def dispatch_graph(job: Job) -> Outcome:
     job.work.remove_edges()
     move_features(job, node_features, owners, nodes.offsets, row_targets)
     edge_offsets = count_intervals(
-        edges.owners, block_marks(edge_features), job.num_parts, job.sizes.interval_rows, job.runner
+        edges.owners, partition_marks(edge_features), job.num_parts, job.sizes.interval_rows, job.runner
     )
     move_features(job, edge_features, edges.owners, edge_offsets, row_targets)
     split_nids(job, marked, targets)

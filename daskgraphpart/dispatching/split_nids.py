@@ -1,7 +1,7 @@
 """Passes `count-marked` and `split-nids`: the training, validation and test nodes of each part, where masks exist.
 
-Masks are read block by block as all features are; how many nodes each block marks in each part gives the place of every
-list before a byte is written. IDs are new and type-wise, the ones `DistGraph` indexes its data with.
+Masks are read partition by partition as all features are; how many nodes each marks in each part gives the place of
+every list before a byte is written. IDs are new and type-wise, the ones `DistGraph` indexes its data with.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.dispatching.lay_out import wanted_arrays
 from daskgraphpart.dispatching.offsets import exclusive_sums
-from daskgraphpart.dispatching.place_rows import PlaceConfig, read_grouped_rows
+from daskgraphpart.dispatching.place_rows import PlaceConfig, group_rows
 from daskgraphpart.dispatching.targets import write_groups
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -21,7 +21,7 @@ from daskgraphpart.kernels.owner_sort import group_starts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.chunked.partitions import Partition, RowRange
     from daskgraphpart.dispatching.features import Feature
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.nodes import NumberedNodes
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskUnit:
-    """One block of the mask `key`; `first_nids` (parts,) are the new type-wise IDs of each part's first node in it."""
+    """One partition of mask `key`; `first_nids` (parts,) are the new type-wise IDs of each part's first node in it."""
 
     key: str
-    block: Block
+    rows: RowRange
     spec: DataSpec
     owners: Region
     first_nids: np.ndarray
@@ -43,20 +43,21 @@ class MaskUnit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marked:
-    """How many nodes all blocks of masks mark: int64 (blocks, parts)."""
+    """How many nodes all partitions of masks mark: int64 (partitions, parts)."""
 
     units: Sequence[MaskUnit]
+    partitions: Sequence[Partition]
     counts: np.ndarray
 
     def of(self, key: str) -> np.ndarray:
-        """Nodes that a mask marks, by block and part."""
+        """Nodes that a mask marks, by partition and part."""
         counts: np.ndarray = self.counts[[unit.key == key for unit in self.units]]
         return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitUnit:
-    """One block of a mask, and the nodes of each part that earlier blocks mark."""
+    """One partition of a mask, and the nodes of each part that earlier ones mark."""
 
     mask: MaskUnit
     before: np.ndarray
@@ -66,26 +67,34 @@ def count_marked(job: Job, features: Sequence[Feature], nodes: NumberedNodes) ->
     """Count the nodes that masks mark in each part."""
     wanted = wanted_arrays(job.layouts, job.graph.schema)
     first_nids = np.cumsum(nodes.counts, axis=0) - nodes.counts
-    units = [
-        MaskUnit(
-            f"{feature.type_name}/{feature.spec.name}",
-            block,
-            feature.spec,
-            job.assignment.owners[feature.type_name],
-            first_nids[:, feature.type_id] + nodes.offsets[feature.type_name].owned_before(block.first_row),
-        )
+    found = [
+        (feature, partition)
         for feature in features
         if feature.kind == "node" and f"split_nids/{feature.type_name}/{feature.spec.name}" in wanted
-        for block in feature.blocks
+        for partition in feature.partitions
     ]
-    sizes = [unit.block.num_rows for unit in units]
-    counts = job.runner.run(Pass("count-marked", count_block, units, job.num_parts, sizes))
-    return Marked(units, np.array(counts, np.int64).reshape(len(units), job.num_parts))
+    units = [
+        MaskUnit(
+            partition.rows.name,
+            partition.rows,
+            feature.spec,
+            job.assignment.owners[feature.type_name],
+            first_nids[:, feature.type_id] + nodes.offsets[feature.type_name].owned_before(partition.rows.first_row),
+        )
+        for feature, partition in found
+    ]
+    partitions = [partition for _, partition in found]
+    sizes, types = [unit.rows.num_rows for unit in units], [unit.key for unit in units]
+    values = [partition.value for partition in partitions]
+    counts = job.runner.run(
+        Pass("count-marked", count_partition, units, job.num_parts, sizes, partitions=values, unit_types=types)
+    )
+    return Marked(units, partitions, np.array(counts, np.int64).reshape(len(units), job.num_parts))
 
 
-def count_block(unit: MaskUnit, num_parts: int) -> np.ndarray:
-    """Task of `count-marked`: count the nodes of each part that one block of a mask marks, int64 (parts,)."""
-    mask, counts = read_grouped_rows(unit.block, unit.spec, unit.owners, num_parts)
+def count_partition(values: np.ndarray, unit: MaskUnit, num_parts: int) -> np.ndarray:
+    """Task of `count-marked`: count the nodes of each part that one partition of a mask marks, int64 (parts,)."""
+    mask, counts = group_rows(values, unit.rows, unit.spec, unit.owners, num_parts)
     return np.diff(np.append(0, np.cumsum(mask != 0))[group_starts(counts)])
 
 
@@ -98,13 +107,14 @@ def split_nids(job: Job, marked: Marked, targets: Targets) -> None:
             [unit for unit in marked.units if unit.key == key], exclusive_sums(marked.of(key)), strict=True
         )
     ]
-    sizes = [unit.mask.block.num_rows for unit in units]
-    job.runner.run(Pass("split-nids", split_block, units, PlaceConfig(targets, job.num_parts), sizes))
+    sizes, types = [unit.mask.rows.num_rows for unit in units], [unit.mask.key for unit in units]
+    values, config = [partition.value for partition in marked.partitions], PlaceConfig(targets, job.num_parts)
+    job.runner.run(Pass("split-nids", split_partition, units, config, sizes, partitions=values, unit_types=types))
 
 
-def split_block(unit: SplitUnit, config: PlaceConfig) -> None:
-    """Task of `split-nids`: list the nodes that one block of a mask marks."""
-    mask, counts = read_grouped_rows(unit.mask.block, unit.mask.spec, unit.mask.owners, config.num_parts)
+def split_partition(values: np.ndarray, unit: SplitUnit, config: PlaceConfig) -> None:
+    """Task of `split-nids`: list the nodes that one partition of a mask marks."""
+    mask, counts = group_rows(values, unit.mask.rows, unit.mask.spec, unit.mask.owners, config.num_parts)
     places, starts = np.flatnonzero(mask), group_starts(counts)
     part = np.searchsorted(starts, places, side="right") - 1
     nids = places + (unit.mask.first_nids - starts[:-1])[part]

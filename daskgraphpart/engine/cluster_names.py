@@ -22,7 +22,7 @@ def resolve_cluster(cluster: Any) -> Any:
         If it may be a queueing system, and dask-jobqueue is not installed.
     """
     if cluster is None or cluster == AUTO:
-        active = _active_client()
+        active = active_client()
         return "threads" if active is None else active
     if isinstance(cluster, str):
         if cluster in ON_THIS_MACHINE or is_scheduler_file(cluster) or ":" in cluster or job_queue(cluster):
@@ -84,7 +84,7 @@ def needs_cluster(cluster: str, file: str) -> OptionError:
     )
 
 
-def _active_client() -> Any:
+def active_client() -> Any:
     """The client that was made last and is still open; None if there is none, or it is asynchronous."""
     if "distributed" not in sys.modules:
         return None

@@ -16,7 +16,7 @@ import dask
 from distributed import Client, LocalCluster
 from distributed.core import Status
 
-from daskgraphpart.engine.cluster_names import is_scheduler_file, job_queue
+from daskgraphpart.engine.cluster_names import active_client, is_scheduler_file, job_queue
 from daskgraphpart.engine.settings import arguments_setting, seconds_setting
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.units import parse_size
@@ -50,6 +50,10 @@ def connect(cluster: Any, workers: int) -> Iterator[Client]:
     """
     if isinstance(cluster, Client):
         yield cluster
+        return
+    active = active_client()
+    if active is not None and active.scheduler.address == getattr(cluster, "scheduler_address", cluster):
+        yield active  # what the user has persisted with it belongs to it
         return
     made = None
     if cluster == "local":

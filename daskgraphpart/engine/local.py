@@ -34,8 +34,6 @@ class LocalScheduler:
         Tasks that run at one time.
     """
 
-    is_distributed = False
-
     def __init__(self, name: str, workers: int) -> None:
         self._name = name
         self._pool: Executor | None = None
@@ -68,8 +66,6 @@ class LocalScheduler:
         tasks: Sequence[Delayed],
         on_done: Callable[[int, Any], None],
         hosts: Sequence[str],
-        *,
-        retries: bool,
     ) -> None:
         """Compute all tasks of a pass; `on_done` is called with the index and the result of each.
 
@@ -78,7 +74,6 @@ class LocalScheduler:
         EnvironmentFaultError
             If a worker process dies.
         """
-        del retries
         assert not hosts, "no scheduler of this machine knows another"
         index = {task.key: i for i, task in enumerate(tasks)}
 

@@ -44,8 +44,6 @@ class ClusterScheduler:
         If the scheduler cannot be reached, or no worker comes.
     """
 
-    is_distributed = True
-
     def __init__(self, cluster: Any, workers: int) -> None:
         self._workers = workers
         self._retries = count_setting("retries", 0) or 0
@@ -82,8 +80,6 @@ class ClusterScheduler:
         tasks: Sequence[Delayed],
         on_done: Callable[[int, Any], None],
         hosts: Sequence[str],
-        *,
-        retries: bool,
     ) -> None:
         """Compute all tasks of a pass; `on_done` is called with the index and the result of each.
 
@@ -98,7 +94,7 @@ class ClusterScheduler:
 
         def submit(count: int) -> None:
             indexes = list(itertools.islice(waiting, count))
-            futures = self._submit([tasks[i] for i in indexes], [hosts[i] for i in indexes] if hosts else [], retries)
+            futures = self._submit([tasks[i] for i in indexes], [hosts[i] for i in indexes] if hosts else [])
             under_way.update(zip(futures, indexes, strict=True))
             for future in futures:
                 future.add_done_callback(done.put)
@@ -123,8 +119,8 @@ class ClusterScheduler:
         """Leave the cluster as it was; end it if it was made here."""
         self._stack.close()
 
-    def _submit(self, tasks: Sequence[Delayed], hosts: Sequence[str], retries: bool) -> list[Future]:
-        how = {"retries": self._retries * retries, "optimize_graph": False}
+    def _submit(self, tasks: Sequence[Delayed], hosts: Sequence[str]) -> list[Future]:
+        how = {"retries": self._retries, "optimize_graph": False}
         if not hosts:
             return list(self._client.compute(tasks, **how))
         # a worker that comes later may run a task as well, if it is on that machine; none elsewhere may

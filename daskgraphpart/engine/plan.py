@@ -16,7 +16,7 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[UnitT, ConfigT, ResultT]):
-    """One sweep over the data: independent tasks, idempotent unless `is_repeatable` says otherwise.
+    """One sweep over the data: independent tasks that may run again, after they were killed half way as well.
 
     Parameters
     ----------
@@ -33,13 +33,10 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
         Bytes each unit moves, for progress.
     result_types : tuple of type
         Dataclasses that results are made of, for the journal; plain values, tuples and arrays need none.
-    is_repeatable : bool
-        Whether a task may run again after it was killed half way. One that changes in place what it reads may not: it
-        belongs inside a `Runner.step`.
     unit_hosts : sequence of str, optional
         Machine on which each unit has to run, by name or address; only on a cluster, after `Runner.check_hosts`.
-    partitions : sequence of dask.delayed.Delayed, optional
-        Partition of a lazy collection for each unit; the task gets its value, computed in the same graph.
+    partitions : sequence of dask.delayed.Delayed or None, optional
+        Partition of a lazy collection for each unit; the task gets its value, computed in the same graph, or None.
     unit_types : sequence of str, optional
         Node type or canonical edge type of each unit, for the keys of its tasks.
     """
@@ -50,7 +47,6 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
     config: ConfigT
     unit_nbytes: Sequence[int]
     result_types: tuple[type, ...] = ()
-    is_repeatable: bool = True
     unit_hosts: Sequence[str] | None = None
     partitions: Sequence[Any] | None = None
     unit_types: Sequence[str] | None = None
@@ -58,7 +54,6 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
     def __post_init__(self) -> None:
         for per_unit in (self.unit_nbytes, self.unit_hosts, self.partitions, self.unit_types):
             assert per_unit is None or len(per_unit) == len(self.units), f"{self.name}: one value per unit"
-        assert self.unit_hosts is None or self.is_repeatable, f"{self.name}: a machine may lose its worker"
 
     def keys(self, token: str) -> list[tuple[str | int, ...]]:
         """Keys of the tasks: ``("bucket-edges-1a2b3c4d", "author:writes:paper", 17)``, numbered within their type."""

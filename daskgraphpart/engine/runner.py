@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import secrets
-import tempfile
 import time
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import dask
-
 from daskgraphpart.engine.journal_values import from_json, to_json
 from daskgraphpart.engine.local import LocalScheduler
 from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
+from daskgraphpart.engine.tasks import Call, delay
+from daskgraphpart.errors import GraphPartError
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
@@ -33,9 +30,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
 
     class Scheduler(Protocol):
-        """What computes tasks; one whose `is_distributed` gives the task of a worker that died to another."""
-
-        is_distributed: bool
+        """What computes tasks."""
 
         def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
             """Check that workers see directories as this process does."""
@@ -49,8 +44,6 @@ if TYPE_CHECKING:
             tasks: Sequence[Delayed],
             on_done: Callable[[int, Any], None],
             hosts: Sequence[str],
-            *,
-            retries: bool,
         ) -> None:
             """Compute all tasks of a pass; `on_done` is called with the index and the result of each that is done."""
 
@@ -81,7 +74,6 @@ class Runner:
     ) -> None:
         self.resources = resources
         self.seconds: dict[str, float] = {}
-        self._scratch = None if journal is None else str(journal.path.parent)
         # of this run: a task of a run that was killed, which a worker may still have, is none of the next
         self._token = secrets.token_hex(4)
         self._times: Counter[str] = Counter()
@@ -116,8 +108,7 @@ class Runner:
     def step(self, name: str, work: Callable[[], ResultT], result_types: tuple[type, ...] = ()) -> ResultT:
         """Do something that is journalled as a whole: if it was finished before, only its result is looked up.
 
-        For what the client does itself, such as creating files that tasks fill in, and for passes that change files
-        in place, so that one of them cannot be done again without those before it.
+        For what the client does itself, such as creating files that tasks fill in.
 
         Parameters
         ----------
@@ -142,18 +133,6 @@ class Runner:
             self._journal = journal
         journal.record(entry, 0, to_json(result))
         return result
-
-    def run_in_turn(self, name: str, passes: Sequence[Pass[Any, Any, Any]]) -> list[list[Any]]:
-        """Run several passes one after another, shown as one; the results of each, in the order of its units.
-
-        For work whose steps depend on each other, such as the rounds of a label propagation. They are not journalled,
-        and so belong inside a `step`.
-        """
-        assert self._journal is None, f"{name} changes files in place and has to be part of a step"
-        num_rows = [sum(p.unit_num_rows) for p in passes]
-        nbytes = sum(sum(p.unit_nbytes) for p in passes)
-        with environment_faults(), self._shown(name, sum(len(p.units) for p in passes), nbytes, num_rows):
-            return [self._compute(pass_, range(len(pass_.units)), lambda *_: None) for pass_ in passes]
 
     def run(self, pass_: Pass[UnitT, ConfigT, ResultT]) -> list[ResultT]:
         """Run every unit of a pass that is not finished yet; the results come in the order of the units.
@@ -182,26 +161,8 @@ class Runner:
         """Compute some units and show it; `on_done` is called with the index and the result of each."""
         if len(which) < len(pass_.units):
             logger.info("%s: %d of %d units are done", pass_.name, len(pass_.units) - len(which), len(pass_.units))
-        nbytes, num_rows = (sum(sizes[i] for i in which) for sizes in (pass_.unit_nbytes, pass_.unit_num_rows))
-        with self._shown(pass_.name, len(which), nbytes, [num_rows]):
-            return self._compute(pass_, which, on_done)
-
-    @contextmanager
-    def _shown(self, name: str, num_units: int, nbytes: int, num_rows: Sequence[int]) -> Iterator[None]:
-        """Show progress of what runs inside, if it ends well; rows only if all passes have some."""
-        started = time.monotonic()
-        self._progress.begin(name, num_units, nbytes, sum(num_rows) if all(num_rows) else 0)
-        yield
-        self._progress.end()
-        seconds = time.monotonic() - started
-        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-        logger.debug("%s: %d units in %.3f s", name, num_units, seconds)
-
-    def _compute(
-        self, pass_: Pass[Any, Any, Any], which: Sequence[int], on_done: Callable[[int, Any], None]
-    ) -> list[Any]:
-        assert pass_.is_repeatable or self._journal is None, f"{pass_.name} has to be part of a step"
-        num_rows = pass_.unit_num_rows
+        started, unit_num_rows = time.monotonic(), pass_.unit_num_rows
+        nbytes, num_rows = (sum(sizes[i] for i in which) for sizes in (pass_.unit_nbytes, unit_num_rows))
         results: list[Any] = [None] * len(which)
 
         def done(place: int, result: Any) -> None:
@@ -209,54 +170,32 @@ class Runner:
                 raise result
             results[place] = result
             on_done(which[place], result)
-            self._progress.advance(pass_.unit_nbytes[which[place]], num_rows[which[place]])
+            self._progress.advance(pass_.unit_nbytes[which[place]], unit_num_rows[which[place]])
 
         hosts = [pass_.unit_hosts[i] for i in which] if pass_.unit_hosts else []
-        if pass_.is_repeatable or not self._scheduler.is_distributed:
-            self._scheduler.compute(pass_.name, self._tasks(pass_, which), done, hosts, retries=pass_.is_repeatable)
-            return results
-        with tempfile.TemporaryDirectory(prefix="begun-", dir=self._scratch) as begun:
-            self._scheduler.compute(pass_.name, self._tasks(pass_, which, begun), done, hosts, retries=False)
+        self._progress.begin(pass_.name, len(which), nbytes, num_rows)
+        self._scheduler.compute(pass_.name, self._tasks(pass_, which), done, hosts)
+        self._progress.end()
+        seconds = time.monotonic() - started
+        self.seconds[pass_.name] = self.seconds.get(pass_.name, 0.0) + seconds
+        logger.debug("%s: %d units in %.3f s", pass_.name, len(which), seconds)
         return results
 
-    def _tasks(self, pass_: Pass[Any, Any, Any], which: Sequence[int], begun: str = "") -> list[Delayed]:
+    def _tasks(self, pass_: Pass[Any, Any, Any], which: Sequence[int]) -> list[Delayed]:
         """Tasks of some units; two jobs on one scheduler, and two runs of a pass in one job, have different keys."""
         self._times[pass_.name] += 1
         identity = f"{self._token} {pass_.name} {self._times[pass_.name]}"
         keys = pass_.keys(hashlib.sha256(identity.encode()).hexdigest()[:8])
         tasks = []
         for i in which:
-            call = _Call(pass_.task, pass_.units[i], pass_.config, f"{begun}/{i}" if begun else "")
-            partition = () if pass_.partitions is None else (pass_.partitions[i],)
-            # dask would search the arguments of a partial for collections
-            tasks.append(dask.delayed(call, traverse=False)(*partition, dask_key_name=keys[i]))
+            arguments: tuple[Any, ...] = (pass_.units[i], pass_.config)
+            partitions: list[Delayed] = []
+            if pass_.partitions is not None and pass_.partitions[i] is not None:
+                partitions = [pass_.partitions[i]]
+            elif pass_.partitions is not None:
+                arguments = (None, *arguments)
+            tasks.append(delay(keys[i], Call(pass_.task, *arguments), partitions))
         return tasks
-
-
-class _Call:
-    """A task bound to its unit; if it has the name of a file, it refuses to be called a second time."""
-
-    __slots__ = ("begun", "config", "task", "unit")
-
-    def __init__(self, task: Callable[..., Any], unit: Any, config: Any, begun: str) -> None:
-        self.task, self.unit, self.config, self.begun = task, unit, config, begun
-
-    def __call__(self, *partition: Any) -> Any:
-        """Return what the task returns, or the error it raises: mistakes are not tried again, and not in logs."""
-        try:
-            if self.begun:
-                self._begin()
-            return self.task(*partition, self.unit, self.config)
-        except GraphPartError as fault:
-            return fault
-
-    def _begin(self) -> None:
-        try:
-            os.close(os.open(self.begun, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
-        except FileExistsError:
-            raise EnvironmentFaultError(
-                "a worker died while it changed files in place", place=self.task.__name__
-            ) from None
 
 
 @contextmanager

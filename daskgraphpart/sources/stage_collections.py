@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.rows import EdgeRows, JoinedRows, RegionRows
 from daskgraphpart.chunked.write_graph import GraphRows
-from daskgraphpart.engine.compute import compute_piece
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.sources.arrays import as_array, as_ids
@@ -27,14 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StageUnit:
-    """One partition of a frame with the columns that are wanted, or one block of an array.
-
-    The partition is a `Delayed`, not a frame: a task would have to make a graph of that, for which dask may compute an
-    example, on a cluster by a further task, which nothing runs while all workers wait like this.
-    """
+    """One partition of a frame with the columns that are wanted, or one block of an array."""
 
     what: str
-    piece: Any
     columns: Sequence[Any]
     is_ids: bool
     path: str
@@ -62,23 +56,24 @@ def stage_collections(source: GraphSource, directory: Path, runner: Runner) -> d
         what: list(_units(what, lazy, is_ids, directory / str(number)))
         for number, (what, lazy, is_ids) in enumerate(collections_in(source))
     }
-    every = [unit for of_one in units.values() for unit in of_one]
-    results = iter(runner.run(Pass("stage-collections", stage_piece, every, None, [1] * len(every))))
+    every = [unit for of_one in units.values() for unit, _ in of_one]
+    partitions = [partition for of_one in units.values() for _, partition in of_one]
+    staging = Pass("stage-collections", stage_partition, every, None, [1] * len(every), partitions=partitions)
+    try:
+        results = iter(runner.run(staging))
+    except (GraphPartError, MemoryError, OSError):
+        raise
+    except Exception as fault:  # whatever the user's own functions raise
+        found = f"{type(fault).__name__}: {str(fault)[:300]}"
+        raise OptionError("a dask collection cannot be computed", found=found) from fault
     return {
         what: [_joined(what, regions) for regions in zip(*(next(results) for _ in of_one), strict=True)]
         for what, of_one in units.items()
     }
 
 
-def stage_piece(unit: StageUnit, _: None) -> list[Region]:
-    """Compute one partition and write its columns."""
-    try:
-        value = compute_piece(unit.piece)
-    except (GraphPartError, MemoryError):
-        raise
-    except Exception as fault:  # whatever the user's own functions raise
-        found = f"{type(fault).__name__}: {str(fault)[:300]}"
-        raise OptionError(f"{unit.what} cannot be computed", found=found) from fault
+def stage_partition(value: Any, unit: StageUnit, _: None) -> list[Region]:
+    """Write the columns of one partition."""
     columns = [(f"{unit.what}, column {name!r}", value[name]) for name in unit.columns] or [(unit.what, value)]
     Path(unit.path).parent.mkdir(parents=True, exist_ok=True)
     return [
@@ -128,17 +123,17 @@ def _write(path: str, values: Any, what: str) -> Region:
     return region
 
 
-def _units(what: str, lazy: LazyFrame | LazyArray, is_ids: bool, directory: Path) -> Iterator[StageUnit]:
+def _units(what: str, lazy: LazyFrame | LazyArray, is_ids: bool, directory: Path) -> Iterator[tuple[StageUnit, Any]]:
+    """Units of one collection, each with its delayed partition."""
     if isinstance(lazy, LazyFrame):
-        for i in range(lazy.frame.npartitions):
-            (piece,) = lazy.frame.partitions[i].to_delayed()
-            yield StageUnit(f"{what}, partition {i}", piece, lazy.columns, True, str(directory / str(i)))
+        for i, partition in enumerate(lazy.frame.to_delayed()):
+            yield StageUnit(f"{what}, partition {i}", lazy.columns, True, str(directory / str(i))), partition
         return
     array = lazy.array
     if any(len(chunks) > 1 for chunks in array.chunks[1:]):
         array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
-    for i in range(array.numblocks[0]):
-        yield StageUnit(f"{what}, block {i}", array.blocks[i], (), is_ids, str(directory / str(i)))
+    for i, block in enumerate(array.to_delayed().reshape(-1)):
+        yield StageUnit(f"{what}, block {i}", (), is_ids, str(directory / str(i))), block
 
 
 def _joined(what: str, regions: Sequence[Region]) -> Rows:

@@ -104,12 +104,9 @@ def test_lines_of_nothing_but_tabs_are_blank(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"), [("0 x", "not two integers"), ("0 500", "out of range"), ("7", "second column is missing")]
 )
-def test_the_row_of_a_fault_in_a_lazy_frame_is_counted_in_the_file(
-    line: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(collections, "BYTES_PER_PARTITION", 100)
+def test_the_row_of_a_fault_in_a_lazy_frame_is_counted_in_the_file(line: str, words: str, tmp_path: Path) -> None:
     graph: ChunkedGraph = read_chunked(csv_graph(tmp_path, "0 1\n\n" + "0 1\n" * 99 + line + "\n"))
-    frame = graph.edges["n:e:n"]
+    frame = graph.edge_frame("n:e:n", blocksize="50B")
     assert frame.npartitions > 2
     with pytest.raises(InputFileError, match=rf"e\.csv, row 100: .*{words}"):
         frame.compute(scheduler="sync")

@@ -222,7 +222,7 @@ def test_opening_and_building_collections_read_no_data(tmp_path: Path, monkeypat
     def refuse(*_: object) -> None:
         raise AssertionError("data were read")
 
-    monkeypatch.setattr(collections, "read_edges", refuse)
+    monkeypatch.setattr(collections, "read_checked_edges", refuse)
     monkeypatch.setattr(collections, "read_rows", refuse)
     graph = read_chunked(tmp_path / "in")
     frame, array = graph.edges["n:e:n"], graph.node_data["n"]["x"]
@@ -266,9 +266,8 @@ def test_npy_edges_of_any_order_and_width_become_int64(order: str, dtype: str, t
 
 
 @pytest.mark.parametrize("form", ["numpy", "parquet"])
-def test_the_index_of_an_edge_frame_is_the_edge_id(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collections, "EDGES_PER_PARTITION", 2)
-    frame = read_chunked(seven_edges(tmp_path, edge_format=form, num_chunks=2)).edges[ETYPE]
+def test_the_index_of_an_edge_frame_is_the_edge_id(form: str, tmp_path: Path) -> None:
+    frame = read_chunked(seven_edges(tmp_path, edge_format=form, num_chunks=2)).edge_frame(ETYPE, blocksize=32)
     assert frame.divisions == (0, 2, 3, 5, 6)
     assert frame.compute().index.tolist() == list(range(7))
     assert frame.loc[3].compute().to_numpy().tolist() == [[9, 8]]
@@ -276,8 +275,7 @@ def test_the_index_of_an_edge_frame_is_the_edge_id(form: str, tmp_path: Path, mo
 
 @pytest.mark.parametrize("form", ["csv", "numpy", "parquet"])
 def test_small_partitions_hold_the_same_rows(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collections, "EDGES_PER_PARTITION", 1)
-    monkeypatch.setattr(collections, "BYTES_PER_PARTITION", 16)
+    monkeypatch.setattr(collections, "NBYTES_PER_PARTITION", 16)
     graph = read_chunked(seven_edges(tmp_path, edge_format=form, num_chunks=3))
     frame = graph.edges[ETYPE].compute()
     assert (frame.src.tolist(), frame.dst.tolist()) == (EDGES[0].tolist(), EDGES[1].tolist())

@@ -18,7 +18,7 @@ from killing import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.local import LocalScheduler
-from daskgraphpart.engine.runner import _Call
+from daskgraphpart.engine.tasks import Call
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, OutputLockedError, ResumeError
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 
@@ -54,16 +54,18 @@ class Calls:
         self.counts: Counter[str] = Counter()
         self.fail_at: tuple[str, int] | None = None
         self.fault: BaseException = EnvironmentFaultError("the disk is full", hint="free some")
-        original = _Call.__call__
+        original = Call.__call__
 
-        def counted(this: _Call, *partition: Any) -> Any:
+        def counted(this: Call, *partition: Any) -> Any:
             name = this.task.__name__
+            if name in ("read_checked_edges", "read_rows"):  # the partitions of these tasks
+                return original(this, *partition)
             self.counts[name] += 1
             if self.fail_at == (name, self.counts[name]):
                 raise self.fault
             return original(this, *partition)
 
-        monkeypatch.setattr(_Call, "__call__", counted)
+        monkeypatch.setattr(Call, "__call__", counted)
 
 
 @pytest.fixture
@@ -84,7 +86,8 @@ def fail(case: Case, root: Path, calls: Calls, task: str = "bucket_edges", numbe
 
 def run(name: str, root: Path, out: str = "out", **how: Any) -> Path:
     resources = how.pop("resources", dgp.Resources(MEMORY, "sync"))
-    dgp.partition(root.parent / name, root / out, 3, method="random", resources=resources, **how)
+    method = dgp.AssignOptions("random", seed=how.pop("seed", 0))
+    dgp.partition(root.parent / name, root / out, 3, method=method, resources=resources, **how)
     return root / out
 
 
@@ -119,9 +122,9 @@ def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monk
     cases = [case for case in THREADS if case.name in ("random", "hetero-zarr", "by-range", "dispatch")]
     original = LocalScheduler.compute
 
-    def twice(self: LocalScheduler, name: str, tasks: Any, on_done: Any, hosts: Any, *, retries: bool) -> None:
-        original(self, name, tasks, lambda *_: None, hosts, retries=retries)
-        original(self, name, tasks, on_done, hosts, retries=retries)
+    def twice(self: LocalScheduler, name: str, tasks: Any, on_done: Any, hosts: Any) -> None:
+        original(self, name, tasks, lambda *_: None, hosts)
+        original(self, name, tasks, on_done, hosts)
 
     for case in cases:
         once, again = tmp_path / f"{case.name}-once", tmp_path / f"{case.name}-twice"

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import daskgraphpart.assignment.methods.streaming as streaming
 import killing
 import pytest
 from faults.judge import expect_not_whole, expect_one_error, expect_whole, judging, run_here
@@ -102,21 +101,6 @@ def test_a_task_that_kills_every_worker_ends_the_job_which_goes_on(
     ends_well(case, place, inputs, "cluster-again")
 
 
-def test_a_task_that_changes_files_in_place_is_not_given_to_a_second_worker(
-    inputs: Path, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = replace(BY_NAME["fennel"], cluster="local")
-    original = streaming.Pass
-
-    def wrapped(name: str, task: Any, units: Any, config: Any, *sizes: Any, **how: Any) -> Any:
-        return original(name, die_once, units, (str(place / "flag"), task, config), *sizes, **how)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(streaming, "Pass", wrapped)
-        fails(case, place, f"a worker died while it changed files in place; {CONTINUE}")
-    ends_well(case, place, inputs, "in-place")
-
-
 @pytest.fixture
 def small_disk(place: Path) -> Iterator[Callable[[str], Path]]:
     """A file system in memory, mounted with the options given; skipped where that is not allowed."""
@@ -143,7 +127,7 @@ def link_inputs(inputs: Path, directory: Path) -> Path:
     return directory / "job"
 
 
-@pytest.mark.parametrize("name", ["random", "hetero-zarr", "hetero-fennel", "by-range", "assign"])
+@pytest.mark.parametrize("name", ["hetero-zarr", "hetero-fennel"])
 def test_a_full_disk_is_one_error_and_the_job_goes_on_when_there_is_room(
     name: str, inputs: Path, small_disk: Callable[[str], Path]
 ) -> None:

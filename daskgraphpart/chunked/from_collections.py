@@ -1,0 +1,133 @@
+"""Make a graph of the user's dask collections, which is partitioned without ever being written as input files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked.collections import Collections
+from daskgraphpart.chunked.graph import ChunkedGraph
+from daskgraphpart.errors import MetadataError
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COLUMNS = ("src", "dst")
+
+
+def from_collections(
+    edges: Mapping[str | tuple[str, str, str], Any],
+    *,
+    num_nodes: Mapping[str, int] | None = None,
+    node_data: Mapping[str, Mapping[str, Any]] | None = None,
+    edge_data: Mapping[str | tuple[str, str, str], Mapping[str, Any]] | None = None,
+    name: str = "graph",
+) -> ChunkedGraph:
+    """Make a graph of dask collections, for `assign`, `dispatch`, `partition` and `partition_graph`.
+
+    A frame is computed once here, to count its rows, and once in every pass over the edges; an array once in every pass
+    over its feature. If that is dear, persist them, or write the graph by `chunk_graph`. Collections have to be
+    deterministic: partitions that change their length between two passes are an error.
+
+    Parameters
+    ----------
+    edges : mapping of str or (str, str, str) to dask.dataframe.DataFrame
+        For each canonical edge type ``src:rel:dst`` a frame with columns ``src`` and ``dst`` of integers: type-wise IDs
+        from 0 on. Row n is edge n. A task holds one partition, whose size should be some ten megabytes.
+    num_nodes : mapping of str to int, optional
+        Nodes of each type; not needed for types that have data. Type IDs are in the order in which types are named
+        here, in `node_data`, and in `edges`.
+    node_data, edge_data : mapping of str to mapping of str to dask.array.Array, optional
+        Features by type and name, one row per node or edge, with known chunks; numbers or bool, as in `DataSpec`.
+    name : str
+        Of the graph.
+
+    Returns
+    -------
+    ChunkedGraph
+        Without files: its `directory` is empty.
+
+    Raises
+    ------
+    MetadataError
+        If a frame lacks a column, a type its number of nodes, or lengths do not agree.
+
+    Examples
+    --------
+    >>> graph = from_collections({"user:follows:user": frame}, num_nodes={"user": 1000})  # doctest: +SKIP
+    >>> partition(graph, "partitions", 4)  # doctest: +SKIP
+    """
+    frames = {_name_of(etype): frame for etype, frame in edges.items()}
+    of_edges = {_name_of(etype): dict(arrays) for etype, arrays in (edge_data or {}).items()}
+    of_nodes = {ntype: dict(arrays) for ntype, arrays in (node_data or {}).items()}
+    for etype, frame in frames.items():
+        missing = [column for column in COLUMNS if column not in getattr(frame, "columns", ())]
+        if missing:
+            raise MetadataError(
+                "a frame of edges lacks a column", place=etype, expected="columns src and dst", found=f"no {missing[0]}"
+            )
+    counts = _count_nodes(frames, of_nodes, num_nodes or {})
+    lengths = _lengths(frames)
+    edge_types = []
+    for etype in frames:
+        src, rel, dst = etype.split(":")
+        num_edges = sum(lengths[etype])
+        edge_types.append(EdgeType(src, rel, dst, num_edges, _specs(of_edges.get(etype, {}), etype, num_edges)))
+    schema = GraphSchema(
+        name,
+        tuple(NodeType(t, count, _specs(of_nodes.get(t, {}), t, count)) for t, count in counts.items()),
+        tuple(edge_types),
+    )
+    nothing: dict[str, dict[str, Any]] = {t: {} for t in counts}
+    return ChunkedGraph(
+        "", schema, dict.fromkeys(frames, ()), nothing, {t: {} for t in frames},
+        Collections(frames, lengths, of_nodes, of_edges),
+    )  # fmt: skip
+
+
+def _name_of(etype: str | tuple[str, str, str]) -> str:
+    name = etype if isinstance(etype, str) else ":".join(etype)
+    if name.count(":") != 2:
+        raise MetadataError("not a canonical edge type", expected="src:rel:dst", found=name)
+    return name
+
+
+def _count_nodes(
+    frames: Mapping[str, Any], node_data: Mapping[str, Mapping[str, Any]], given: Mapping[str, int]
+) -> dict[str, int]:
+    """Nodes of each type, from what is given or from the rows of its data; types in the order they are named."""
+    ends = [end for etype in frames for end in etype.split(":")[::2]]
+    counts = {}
+    for ntype in dict.fromkeys([*given, *node_data, *ends]):
+        rows = [array.shape[0] for array in node_data.get(ntype, {}).values()]
+        if ntype not in given and not rows:
+            raise MetadataError("the number of nodes of a type is not known", place=f"num_nodes[{ntype!r}]")
+        counts[ntype] = int(given.get(ntype, rows[0] if rows else 0))
+    return counts
+
+
+def _specs(arrays: Mapping[str, Any], name: str, num_rows: int) -> tuple[DataSpec, ...]:
+    for feature, array in arrays.items():
+        if np.isnan(array.shape[0]):
+            raise MetadataError(
+                "an array has unknown chunks", place=f"{name}/{feature}", hint="call its compute_chunk_sizes()"
+            )
+        if array.shape[0] != num_rows:
+            raise MetadataError(
+                "an array has another number of rows than there are nodes or edges",
+                place=f"{name}/{feature}",
+                expected=f"{num_rows:,}",
+                found=f"{array.shape[0]:,}",
+            )
+    return tuple(DataSpec(feature, array.dtype, tuple(array.shape[1:])) for feature, array in arrays.items())
+
+
+def _lengths(frames: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Length of every partition of every frame, computed in one go on dask's scheduler of the moment."""
+    import dask
+
+    wanted = {etype: [dask.delayed(len)(partition) for partition in f.to_delayed()] for etype, f in frames.items()}
+    (counted,) = dask.compute(wanted)
+    return {etype: tuple(lengths) for etype, lengths in counted.items()}

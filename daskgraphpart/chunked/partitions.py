@@ -1,0 +1,138 @@
+"""Partitions of the lazy collections: the units of all passes that read a graph, whether it is in files or the user's.
+
+A pass gets a partition as a task of its own graph: edges as a pair of int64 arrays (src, dst) that are in range, rows
+of features as an array. Lengths are known before, so that the first row of each is; a partition that has another length
+when it is computed again is an error.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from daskgraphpart.chunked.blocks import cut_rows
+from daskgraphpart.chunked.collections import check_frame
+from daskgraphpart.chunked.edge_blocks import edge_blocks
+from daskgraphpart.chunked.read_block import read_checked_edges, read_rows
+from daskgraphpart.engine.tasks import Call, delay
+from daskgraphpart.errors import InputFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from dask.delayed import Delayed
+
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import DataSpec, EdgeType
+
+Edges: TypeAlias = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """Rows of one partition: whose they are, its number, the original type-wise ID of the first row, how many."""
+
+    name: str
+    number: int
+    first_row: int
+    num_rows: int
+
+    def check(self, num_rows: int) -> None:
+        """Refuse a partition that has another length than before."""
+        if num_rows != self.num_rows:
+            raise InputFileError(
+                f"a partition of {self.name!r} has another number of rows than when it was counted",
+                place=f"partition {self.number}",
+                expected=f"{self.num_rows:,}",
+                found=f"{num_rows:,}",
+                hint="the collection is not deterministic: persist it, or write it to parquet files first",
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """One partition: its rows, and the delayed value."""
+
+    rows: RowRange
+    value: Delayed
+
+
+def edge_partitions(
+    graph: ChunkedGraph, max_rows: int, max_bytes: int, runner: Runner
+) -> list[tuple[EdgeType, Partition]]:
+    """List the partitions of all edges, in the order of edge types and IDs.
+
+    Parameters
+    ----------
+    graph : ChunkedGraph
+        The graph.
+    max_rows, max_bytes : int
+        Edges, or bytes of text, of one partition of files. Those of the user's frames stay as they are.
+    runner : Runner
+        Runs the pass `scan-edges` where there is CSV.
+    """
+    blocks = edge_blocks(graph, max_rows, max_bytes, runner)
+    found = []
+    for edge_type in graph.schema.edge_types:
+        ends = [graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst)]
+        name = edge_type.name
+        if graph.source is not None and name in graph.source.edges:
+            frames = graph.source.edges[name].to_delayed()
+            calls = [Call(check_frame, edge_type, *ends, number) for number in range(len(frames))]
+            made = _partitions("check-edges", name, graph.source.edge_lengths[name], calls, frames)
+        else:
+            of_type = blocks[name]
+            calls = [Call(read_checked_edges, block, edge_type, *ends) for block in of_type]
+            made = _partitions("read-edges", name, [block.num_rows for block in of_type], calls)
+        found += [(edge_type, partition) for partition in made]
+    return found
+
+
+def row_partitions(graph: ChunkedGraph, kind: str, type_name: str, spec: DataSpec, max_rows: int) -> list[Partition]:
+    """List the partitions of a feature of a ``"node"`` or ``"edge"`` type; those of files have at most so many rows."""
+    array = None if graph.source is None else graph.source.array(kind, type_name, spec.name)
+    name = f"{type_name}/{spec.name}"
+    if array is not None:
+        whole = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
+        pieces = list(whole.to_delayed().reshape(-1))
+        calls = [Call(_check_rows, spec)] * len(pieces)
+        return _partitions("check-rows", name, whole.chunks[0], calls, pieces)
+    files = (graph.node_files if kind == "node" else graph.edge_data_files)[type_name][spec.name]
+    blocks = cut_rows(files, max(1, max_rows))
+    calls = [Call(read_rows, block, spec) for block in blocks]
+    return _partitions("read-rows", name, [block.num_rows for block in blocks], calls)
+
+
+def _check_rows(rows: Any, spec: DataSpec) -> np.ndarray:
+    """Return rows of a user's array in the dtype and shape that were declared."""
+    values = np.ascontiguousarray(rows, spec.dtype)
+    if values.shape[1:] != spec.row_shape:
+        raise InputFileError(
+            f"rows of feature {spec.name!r} have another shape",
+            expected=f"{spec.row_shape}",
+            found=f"{values.shape[1:]}",
+        )
+    return values
+
+
+def _partitions(
+    task: str,
+    name: str,
+    lengths: Sequence[int],
+    calls: Sequence[Callable[..., Any]],
+    values: Iterable[Delayed] | None = None,
+) -> list[Partition]:
+    """Bind lengths and tasks; partitions without rows are left out."""
+    prefix, first = f"{task}-{secrets.token_hex(4)}", 0
+    inputs = [()] * len(calls) if values is None else [(value,) for value in values]
+    made = []
+    for number, (num_rows, call, given) in enumerate(zip(lengths, calls, inputs, strict=True)):
+        if num_rows:
+            rows = RowRange(name, number, first, int(num_rows))
+            made.append(Partition(rows, delay((prefix, name, number), call, given)))
+        first += int(num_rows)
+    return made
