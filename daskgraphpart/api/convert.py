@@ -9,17 +9,18 @@ from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.open_dispatch import open_dispatch
 from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.output import check_empty, check_output
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.parmetis_files import find_parts
 from daskgraphpart.sources.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked
 from daskgraphpart.sources.type_counts import read_type_counts
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.lock import LOCK_NAME, is_unfinished
+from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def convert(
         attribute_dtype(node_attr_dtype, "--node-attr-dtype"),
         attribute_dtype(edge_attr_dtype, "--edge-attr-dtype"),
     )
-    _check_output(source, out, overwrite)
+    check_output(out, [source])  # before the work that comes first
+    check_empty(out, overwrite or is_unfinished(out))
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:
         with open_runner(resources, progress) as runner:
@@ -133,16 +135,3 @@ def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:
         return None
     inside = source / path
     return inside if inside.is_file() or not Path(path).is_file() else Path(path)
-
-
-def _check_output(source: Path, out: Path, overwrite: bool) -> None:
-    """Refuse an output directory that dispatch would refuse, before the work that comes first."""
-    if out.resolve() == source.resolve() or out.resolve() in source.resolve().parents:
-        raise OutputExistsError("the output directory holds the input", file=str(out), hint="give another directory")
-    found = out.is_dir() and not is_unfinished(out) and any(path.name != LOCK_NAME for path in out.iterdir())
-    if out.is_file() or (found and not overwrite):
-        raise OutputExistsError(
-            "the output directory is not empty",
-            file=str(out),
-            hint="give another directory, or --overwrite to replace partitions in it",
-        )

@@ -40,19 +40,7 @@ MOST_SHOWN = 3
 def fingerprint(
     command: str, graph: ChunkedGraph, options: Mapping[str, Any], files: Iterable[Path] = ()
 ) -> dict[str, Any]:
-    """Describe a job, as a flat dictionary of JSON values.
-
-    Parameters
-    ----------
-    command : str
-        ``"partition"``, ``"dispatch"`` or ``"assign"``.
-    graph : ChunkedGraph
-        Its metadata and all its data files belong to it.
-    options : mapping of str to object
-        Everything that changes the output, by the name of the keyword.
-    files : iterable of Path
-        Other input files.
-    """
+    """Describe what the output of a job depends on, as a flat dictionary of JSON values."""
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
         found[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
