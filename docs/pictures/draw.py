@@ -43,9 +43,23 @@ def run_in_terminal(command: list[str]) -> str:
             break
         written += piece
     assert process.wait() == 0, written.decode()
-    # the bars are drawn again and again, each time after erasing the lines of the time before
-    last = re.split(r"\x1b\[2K", written.decode())[-1]
-    return re.sub(r"\x1b\[\?25[hl]|\r", "", last)
+    return left_on_screen(written.decode())
+
+
+def left_on_screen(written: str) -> str:
+    """What is left when the bars, which erase the lines of the time before, are gone."""
+    lines, row = [""], 0
+    for piece in re.split(r"(\n|\r|\x1b\[2K|\x1b\[1A|\x1b\[\?25[hl])", written):
+        if piece == "\n":
+            row += 1
+            lines += [""] * (row == len(lines))
+        elif piece == "\x1b[1A":
+            row -= 1
+        elif piece == "\x1b[2K":
+            lines[row] = ""
+        elif piece != "\r" and not piece.startswith("\x1b[?"):
+            lines[row] += piece
+    return "\n".join(lines)
 
 
 def draw_terminal(command: list[str], root: str, path: Path) -> None:
