@@ -42,7 +42,7 @@ STYLE = """
 .dgp-report td i{display:inline-block;width:72px;height:9px;margin-left:8px;border-radius:2px}
 @media (max-width:800px){.dgp-report{font-size:13px}.dgp-report main{padding:12px}
 .dgp-report th,.dgp-report td{padding:3px 7px}.dgp-report td i{width:40px}}
-.dgp-report small{color:var(--soft);display:inline-block;width:46px}
+.dgp-report small{color:var(--soft);display:inline-block;width:54px}
 """
 
 
