@@ -66,7 +66,8 @@ def cut_features(graph: ChunkedGraph, kind: str, max_nbytes: int) -> list[Featur
             data_id,
             of_type.name,
             spec,
-            row_partitions(graph, kind, of_type.name, spec, max_nbytes // max(1, spec.row_nbytes)),
+            # the place of a row takes 8 bytes while rows are grouped
+            row_partitions(graph, kind, of_type.name, spec, max_nbytes // max(8, spec.row_nbytes)),
         )
         for type_id, of_type in enumerate(types)
         for data_id, spec in enumerate(of_type.data)

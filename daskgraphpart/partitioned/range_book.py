@@ -150,6 +150,11 @@ class _PartitionPolicy:
         """The part."""
         return self.partition_book.partid
 
+    @property
+    def is_node(self) -> bool:
+        """Whether the rows are of nodes, not of edges."""
+        return isinstance(self, NodePartitionPolicy)
+
     def get_part_size(self) -> int:
         """Rows of this part."""
         return int(_owned(self._ranges[self.part_id]).sum())
@@ -174,15 +179,7 @@ class _PartitionPolicy:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NodePartitionPolicy(_PartitionPolicy):
-    """How rows of the nodes of a type are spread over the parts.
-
-    Parameters
-    ----------
-    partition_book : RangePartitionBook
-        The book, seen from a part.
-    ntype : str
-        Node type.
-    """
+    """How rows of the nodes of a type are spread over the parts, seen from the part of the book."""
 
     partition_book: RangePartitionBook
     ntype: str = DEFAULT_NTYPE
@@ -200,11 +197,6 @@ class NodePartitionPolicy(_PartitionPolicy):
         """Node type."""
         return self.ntype
 
-    @property
-    def is_node(self) -> bool:
-        """Whether the rows are of nodes: True."""
-        return True
-
     def to_local(self, ids: Any) -> Any:
         """Rows in this part of IDs that it owns."""
         return self.partition_book.nid2localnid(ids, self.part_id, self.ntype)
@@ -221,15 +213,7 @@ class NodePartitionPolicy(_PartitionPolicy):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EdgePartitionPolicy(_PartitionPolicy):
-    """How rows of the edges of a type are spread over the parts.
-
-    Parameters
-    ----------
-    partition_book : RangePartitionBook
-        The book, seen from a part.
-    etype : tuple of str, or str
-        Edge type.
-    """
+    """How rows of the edges of a type are spread over the parts, seen from the part of the book."""
 
     partition_book: RangePartitionBook
     etype: EdgeTypeName = DEFAULT_ETYPE
@@ -248,11 +232,6 @@ class EdgePartitionPolicy(_PartitionPolicy):
         if self.etype == DEFAULT_ETYPE:
             return DEFAULT_ETYPE
         return self.partition_book.to_canonical_etype(self.etype)
-
-    @property
-    def is_node(self) -> bool:
-        """Whether the rows are of nodes: False."""
-        return False
 
     def to_local(self, ids: Any) -> Any:
         """Rows in this part of IDs that it owns."""
