@@ -11,7 +11,7 @@ from daskgraphpart.chunked.signatures import refuse_binary
 from daskgraphpart.errors import InputFileError, MetadataError
 from daskgraphpart.schema import DataSpec
 from daskgraphpart.storage.files import file_size
-from daskgraphpart.storage.region import read_npy_header
+from daskgraphpart.storage.npy_header import read_npy_header
 
 if TYPE_CHECKING:
     import numpy as np

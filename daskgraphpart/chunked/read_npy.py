@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.region import Region, read_npy_header
+from daskgraphpart.storage.npy_header import read_npy_header
+from daskgraphpart.storage.region import Region
 
 MAX_GAP_NBYTES = 32 << 10  # to read so much takes about as long as to begin another read
 READ_NBYTES = 4 << 20

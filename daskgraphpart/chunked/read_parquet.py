@@ -17,7 +17,7 @@ import numpy as np
 
 from daskgraphpart.chunked.open_parquet import open_parquet, row_group_lengths
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.region import checked_nbytes
+from daskgraphpart.storage.npy_header import checked_nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -49,7 +49,7 @@ def canonical_names(
         part = int(np.flatnonzero(counts)[0])
         graph = read_graph_file(graphs[part])
         first = int(edge_ranges[part, type_id, 0] - edge_ranges[part, 0, 0])
-        ends = [graph.node_arrays["_ID"].memmap()[end] for end in graph.ends(first, first + 1)]
+        ends = [graph.node_arrays["_ID"].take(end) for end in graph.ends(first, first + 1)]
         src, dst = (nodes.ntypes[int(nodes.map_to_per_ntype(end)[0][0])] for end in ends)
         found.append(f"{src}:{name}:{dst}")
     return tuple(found)

@@ -12,8 +12,9 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_encoding import BFLOAT16, CPU, MAGIC_ARRAY, dtype_of_code
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
+from daskgraphpart.storage.npy_header import MAX_AXES, checked_nbytes
 from daskgraphpart.storage.paths import to_key
-from daskgraphpart.storage.region import MOST_AXES, Region, checked_nbytes
+from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -119,7 +120,7 @@ class FileReader:
         """Read the header of an array and skip its elements."""
         self.magic(MAGIC_ARRAY, "array")
         _, device, _, num_axes, code, bits, lanes = self.unpack("QiiiBBH")
-        if device != CPU or lanes != 1 or not 1 <= num_axes <= MOST_AXES:
+        if device != CPU or lanes != 1 or not 1 <= num_axes <= MAX_AXES:
             raise self.fault(
                 "not an array DGL writes",
                 expected="CPU, 1 lane, 1 to 32 axes",

@@ -23,7 +23,8 @@ from daskgraphpart.partitioned.original_order import BLOCK_NBYTES, open_order
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.storage.atomic import lasting_directory, publish, scratch_directory, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
-from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, read_npy_header
+from daskgraphpart.storage.npy_header import read_npy_header
+from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy
 from daskgraphpart.storage.zarr_arrays import create_rows_array, open_rows_array
 
 if TYPE_CHECKING:

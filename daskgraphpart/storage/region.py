@@ -7,23 +7,18 @@ Regions of files in stores are read by ranges of bytes, and never written.
 
 from __future__ import annotations
 
-import ast
-import io
 import os
-import threading
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BytesIO
-from tokenize import TokenError
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from upath import UPath
 
-from daskgraphpart.errors import InputFileError, InputFileNotFoundError
+from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
+from daskgraphpart.storage.npy_header import read_npy_header
 from daskgraphpart.storage.paths import to_key
 from daskgraphpart.storage.stores import read_range, read_ranges
 
@@ -38,15 +33,6 @@ MAX_GAP_NBYTES = 128 << 10
 MAX_REQUEST_NBYTES = 8 << 20
 MAX_REQUESTS = 8
 """Requests at one time."""
-
-MOST_AXES = 32
-MOST_NBYTES = 1 << 62
-MOST_NPY_HEADER = 1 << 17  # numpy parses no more than 10,000 bytes of it
-_MOST_LITERAL = 10_000
-_NOT_NPY = (
-    ValueError, EOFError, SyntaxError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError,
-    MemoryError, TokenError,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +94,11 @@ class Region:
             os.close(fd)
 
     def memmap(self) -> np.ndarray:
-        """Return the rows as a read-only memory map, whatever their alignment.
-
-        Those of a remote file are `RemoteRows`: taken likewise, and read when they are.
-        """
+        """Return the rows as a read-only memory map, whatever their alignment; those of a remote file are read."""
         if self.nbytes == 0:
             return np.empty(self.shape, self.dtype)
         if isinstance(self.path, UPath):
-            return cast("np.ndarray", RemoteRows(self))
+            return self.read()
         return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
@@ -125,35 +108,6 @@ class Region:
         # numpy is slower in taking from a map than from an array
         taken: np.ndarray = np.asarray(self.memmap())[rows]
         return taken
-
-
-class RemoteRows:
-    """Rows of a region in a store, read when they are indexed, as numpy and dask index an array."""
-
-    def __init__(self, region: Region) -> None:
-        self.region, self.dtype, self.shape, self.ndim = region, region.dtype, region.shape, len(region.shape)
-
-    def __dask_tokenize__(self) -> tuple[object, ...]:
-        return str(self.region.path), self.region.offset, self.dtype.str, self.shape
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Read all rows."""
-        return self.region.read().astype(dtype or self.dtype, copy=False)
-
-    def __getitem__(self, where: Any) -> np.ndarray:
-        """Read rows: a slice, an integer, or an array of integers or of bools; further axes are taken from these."""
-        first, *rest = where if isinstance(where, tuple) else (where,)
-        if isinstance(first, slice):
-            start, stop, step = first.indices(len(self))
-            if step != 1:
-                return self[(np.arange(start, stop, step), *rest)]
-            return self.region.read(start, max(start, stop))[(slice(None), *rest)]
-        ids = np.asarray(first)
-        rows = self.region.take(np.flatnonzero(ids) if ids.dtype == np.bool_ else ids)
-        return rows[(slice(None),) * ids.ndim + tuple(rest)] if rest else rows
 
 
 def _take_remote(path: UPath, region: Region, rows: np.ndarray) -> np.ndarray:
@@ -223,135 +177,6 @@ def create_files(regions: Iterable[Region]) -> None:
     """Create the files of what `npy_region` gave."""
     for region in regions:
         create_npy(region.path, region.dtype, region.shape)
-
-
-@dataclass(frozen=True, slots=True)
-class NpyHeader:
-    """What the header of an npy file says: first byte of the elements, dtype, shape, and their order."""
-
-    offset: int
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    is_fortran: bool
-
-
-# headers are Python literals, and Python 3.11 may fail when it parses in two threads and the garbage collector
-# interrupts one of them ("AST constructor recursion depth mismatch"); other libraries parse as well, without the lock
-_PARSING = threading.Lock()
-_MOST_COLLISIONS = 100
-
-
-def read_npy_header(path: AnyPath) -> NpyHeader:
-    """Read and check the header of an npy file.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file.
-    InputFileError
-        If it is not an npy file, does not hold plain numbers in rows, or is shorter than its header says.
-    """
-    name = to_key(path)
-    if not isinstance(name, UPath) and not is_file(name):  # opening a remote file tells whether it is there
-        raise InputFileNotFoundError("no such file", file=name)
-    with attach_path_to_error(name), open_for_reading(name) as file:
-        size = size_of_open(file)
-        # the whole header, and no more: numpy would allocate what its length says
-        head = io.BytesIO(file.read(MOST_NPY_HEADER))
-    shape, fortran, dtype = parse_npy_header(head, name)
-    if dtype.kind not in "biufc" or not shape:
-        what = "is 0-dimensional" if not shape else "does not hold plain numbers"
-        hint = "objects are pickled, and are never loaded" if dtype.hasobject else None
-        raise InputFileError(f"npy array {what}", file=name, found=f"dtype {dtype}, shape {shape}", hint=hint)
-    offset, nbytes = head.tell(), checked_nbytes(shape, dtype)
-    if nbytes is None:
-        raise InputFileError("impossible shape of an npy array", file=name, found=_shortened(shape))
-    if size < offset + nbytes:
-        raise InputFileError(
-            "npy file is truncated", file=name, expected=f"{offset + nbytes:,} bytes", found=f"{size:,} bytes"
-        )
-    return NpyHeader(offset, dtype, tuple(shape), bool(fortran) and len(shape) > 1)
-
-
-def parse_npy_header(head: BytesIO, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Parse the beginning of an npy file, and go to its first element.
-
-    Parameters
-    ----------
-    head : io.BytesIO
-        At the first byte of the file; it may end where the elements begin, or later.
-    name : str
-        Of the file.
-
-    Returns
-    -------
-    tuple of (tuple of int, bool, numpy.dtype)
-        Shape, whether the elements are in Fortran order, and their dtype.
-
-    Raises
-    ------
-    InputFileError
-        If it is not an npy file.
-    """
-    try:
-        return _parse(head)
-    except _NOT_NPY as fault:
-        found = next(iter(str(fault).splitlines()), type(fault).__name__)
-        raise InputFileError("not a readable npy file", file=name, found=found) from fault
-
-
-def _parse(head: BytesIO) -> tuple[tuple[int, ...], bool, np.dtype]:
-    version = np.lib.format.read_magic(head)
-    if version not in ((1, 0), (2, 0), (3, 0)):
-        raise ValueError(f"unknown version {version[0]}.{version[1]}")
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    begin = head.tell()
-    with _PARSING:
-        for _ in range(_MOST_COLLISIONS):
-            head.seek(begin)
-            with suppress(SystemError):
-                if version == (3, 0):
-                    _refuse_old_syntax(head)
-                return read(head)
-    raise ValueError("Python fails to parse the header")
-
-
-def _refuse_old_syntax(head: BytesIO) -> None:
-    """Refuse a header of version 3 that is no literal in UTF-8: only older ones may have Python 2's, which numpy mends.
-
-    Raises
-    ------
-    ValueError, SyntaxError
-        As numpy does.
-    """
-    begin = head.tell()
-    text = head.read(int.from_bytes(head.read(4), "little"))
-    head.seek(begin)
-    if len(text) <= _MOST_LITERAL:  # others are refused in a moment
-        ast.literal_eval(text.decode("utf-8"))
-
-
-def checked_nbytes(shape: tuple[int, ...], dtype: np.dtype) -> int | None:
-    """Bytes of an array somebody claims to have.
-
-    Returns
-    -------
-    int or None
-        None if no array can be like that: numpy counts axes and bytes, those of a row even if there is no row, up to a
-        limit, beyond which products of lengths are silently wrong.
-    """
-    if len(shape) > MOST_AXES or min(shape, default=0) < 0:
-        return None
-    nbytes = filled = dtype.itemsize
-    for length in shape:
-        nbytes *= length
-        filled *= max(1, length)
-    return nbytes if filled <= MOST_NBYTES else None
-
-
-def _shortened(shape: tuple[int, ...]) -> str:
-    text = f"({', '.join(str(length) for length in shape[:8])}{', ...' if len(shape) > 8 else ''})"
-    return text if len(text) < 200 else f"{text[:200]}..."
 
 
 def open_npy(path: AnyPath) -> Region:

@@ -29,7 +29,8 @@ from daskgraphpart.chunking.edge_lists.tables import (
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import GraphPartError, InputFileError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.region import MOST_NPY_HEADER, Region, parse_npy_header
+from daskgraphpart.storage.npy_header import MAX_NPY_HEADER, parse_npy_header
+from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -239,7 +240,7 @@ def _read_member_header(archive: zipfile.ZipFile, member: str, path: str) -> Arr
 
 def _read_header(file: Any, name: str, path: str, size: int) -> Array:
     """Read the header of an npy file of so many bytes, of numbers or of strings."""
-    head = io.BytesIO(file.read(MOST_NPY_HEADER))
+    head = io.BytesIO(file.read(MAX_NPY_HEADER))
     shape, is_fortran, dtype = parse_npy_header(head, path)
     if dtype.kind not in "biufUS" or not shape:
         raise InputFileError(
