@@ -43,7 +43,7 @@ ERRORS: list[tuple[str, str, str, tuple[str, ...], int, int]] = [
     ("random", "lay-out", "the-output", ("create",), errno.EROFS, 1),
     ("random", "mark-halo", "the-workspace", ("rename",), errno.EIO, 2),
     ("random", "mark-halo", "the-workspace", ("create",), errno.EACCES, 2),
-    ("random", "split-nids", "the-output", ("rename",), errno.EIO, 7),
+    ("random", "split-nids", "the-output", ("write",), errno.EIO, 1),
     ("random", "hash-files", "the-output", ("sync",), errno.EIO, 0),
     ("random", "hash-files", "the-output", ("sync",), errno.EIO, 1),
     ("random", "hash-files", "the-output", ("rename",), errno.EDQUOT, 1),

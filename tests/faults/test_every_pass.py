@@ -23,7 +23,8 @@ FENNEL = (
     "partition-graph", "create-filled", "fill-parts", "create-owner-files", "write-owners",
     "measure-cut", "create-trainers", "write-trainers", "create-trainers-of-edges", "trainers-of-edges",
     "count-owners", "create-node-maps", "relabel-nodes", "create-edge-owners", "bucket-edges", "mark-halo",
-    "count-marked", "lay-out", "list-nodes", "write-nodes", "build-graph", "place-rows", "split-nids", "hash-files",
+    "count-marked", "lay-out", "list-nodes", "write-nodes", "build-graph", "place-rows", "split-nids", "discard-old",
+    "hash-files",
 )  # fmt: skip
 WALKS: dict[str, tuple[str, ...]] = {
     "fennel": FENNEL,
@@ -42,7 +43,7 @@ WALKS: dict[str, tuple[str, ...]] = {
         "begin", "collect-ids", "cut-runs", "merge-ids", "write-edges", "split-rows", "place-rows", "write-rows",
         "write-id-map",
     ),
-    "convert": ("begin", "split-parts", "place-owners", "split-edges", "place-edges", "build-graph", "hash-files"),
+    "convert": ("begin", "split-nodes", "place-nodes", "split-edges", "place-edges", "build-graph", "hash-files"),
     "remap": ("begin", "find-runs", "to-original"),
 }  # fmt: skip
 PLACES = ("the-input", "the-workspace", "the-output")  # the last write of a job is to its output
