@@ -101,7 +101,7 @@ def _count_nodes(
     ends = [end for etype in frames for end in etype.split(":")[::2]]
     counts = {}
     for ntype in dict.fromkeys([*given, *node_data, *ends]):
-        rows = [array.shape[0] for array in node_data.get(ntype, {}).values()]
+        rows = [_num_rows(array, f"{ntype}/{feature}") for feature, array in node_data.get(ntype, {}).items()]
         if ntype not in given and not rows:
             raise MetadataError("the number of nodes of a type is not known", place=f"num_nodes[{ntype!r}]")
         counts[ntype] = int(given.get(ntype, rows[0] if rows else 0))
@@ -110,18 +110,21 @@ def _count_nodes(
 
 def _specs(arrays: Mapping[str, Any], name: str, num_rows: int) -> tuple[DataSpec, ...]:
     for feature, array in arrays.items():
-        if np.isnan(array.shape[0]):
-            raise MetadataError(
-                "an array has unknown chunks", place=f"{name}/{feature}", hint="call its compute_chunk_sizes()"
-            )
-        if array.shape[0] != num_rows:
+        found = _num_rows(array, f"{name}/{feature}")
+        if found != num_rows:
             raise MetadataError(
                 "an array has another number of rows than there are nodes or edges",
                 place=f"{name}/{feature}",
                 expected=f"{num_rows:,}",
-                found=f"{array.shape[0]:,}",
+                found=f"{found:,}",
             )
     return tuple(DataSpec(feature, array.dtype, tuple(array.shape[1:])) for feature, array in arrays.items())
+
+
+def _num_rows(array: Any, place: str) -> int:
+    if np.isnan(array.shape[0]):
+        raise MetadataError("an array has unknown chunks", place=place, hint="call its compute_chunk_sizes()")
+    return int(array.shape[0])
 
 
 def _lengths(frames: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
