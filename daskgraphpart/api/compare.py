@@ -119,7 +119,9 @@ def _flags(options: AssignOptions | None, resources: Resources | None) -> list[s
     given = {field.name: getattr(options, field.name) for field in fields(AssignOptions)} if options else {}
     given.pop("method", None)
     if resources is not None:
-        given |= {name: getattr(resources, name) for name in ("memory", "cluster", "workers", "workspace")}
+        given |= {name: getattr(resources, name) for name in ("memory", "workers", "workspace")}
+        if isinstance(resources.cluster, str):  # no process gets hold of the client of another
+            given["cluster"] = resources.cluster
     flags: list[str] = []
     for name, value in given.items():
         flag = f"--{name.replace('_', '-')}"

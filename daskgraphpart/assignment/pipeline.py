@@ -177,7 +177,8 @@ def _partition(
     if given is None and task.num_parts > 1 and adjacency.num_arcs:
         nodes = adjacency.num_nodes - adjacency.num_isolated
         choice = choose(nodes, adjacency.num_arcs, limits.size, options, runner.resources)
-        runner.note(f"method {choice.method}, needs about {format_size(choice.need)}: {choice.why}")
+        if options.method == "auto":
+            runner.note(f"method {choice.method}, needs about {format_size(choice.need)}: {choice.why}")
         if choice.need > memory and choice.method in ("metis", "kaminpar"):
             raise PlanError(
                 f"{choice.method} does not fit into the memory budget",
