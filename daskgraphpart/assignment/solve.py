@@ -94,16 +94,7 @@ class Solver:
 
     def _partition_held(self, graph: Graph, given: np.ndarray | None) -> tuple[np.ndarray, str]:
         """Partition a graph in memory."""
-        if given is not None:
-            starts = [(given, "given")]
-        else:
-            wide = any(call.library == "metis" for call in self.calls)
-            exported = export_graph(graph, self.limits, self.directory, for_metis=wide)
-            need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns))
-            fit = sum(need[call.library] for call in self.calls) <= self.memory
-            with ThreadPoolExecutor(len(self.calls) if fit else 1) as pool:
-                found = list(pool.map(lambda call: run_library(call, exported, self.directory), self.calls))
-            starts = list(zip(found, map(str, self.calls), strict=True))
+        starts = [(given, "given")] if given is not None else self._call_libraries(graph)
         with ThreadPoolExecutor(len(starts)) as pool:
             found = list(pool.map(lambda start: self._improve(graph, start[0]), starts))
         ranked = sorted(range(len(found)), key=lambda i: (self._value(graph, found[i]), i))
@@ -113,6 +104,19 @@ class Solver:
             combined = v_cycle(graph, parts, self.limits, self.seed + 1, self.each, overlay)
             parts = min(parts, combined, key=lambda each: self._value(graph, each))
         return self._finish(graph, parts), taken
+
+    def _call_libraries(self, graph: Graph) -> list[tuple[np.ndarray, str]]:
+        """Return the parts that each call gives, and the call; of several calls some may fail."""
+        wide = any(call.library == "metis" for call in self.calls)
+        exported = export_graph(graph, self.limits, self.directory, for_metis=wide)
+        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns))
+        fit = sum(need[call.library] for call in self.calls) <= self.memory
+        with ThreadPoolExecutor(len(self.calls) if fit else 1) as pool:
+            futures = [pool.submit(run_library, call, exported, self.directory) for call in self.calls]
+        failed = [future.exception() for future in futures]
+        if all(failed):
+            raise next(filter(None, failed))
+        return [(f.result(), str(call)) for f, call, e in zip(futures, self.calls, failed, strict=True) if e is None]
 
     def _improve(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
         """Improve what a library gave, or restore its balance: by a V-cycle, or node by node if the graph is large."""
