@@ -62,61 +62,33 @@ def scatter_edge_arcs(src, dst, firsts, shift, cursors, arcs):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def _digit_bits(highest):  # type: ignore[no-untyped-def]
-    """Into how many digits of how many bits numbers up to `highest` are cut to be sorted."""
-    bits = 0
-    while highest >> bits:
-        bits += 1
-    digits = -(-bits // MOST_DIGIT_BITS)
-    return digits, -(-bits // max(1, digits))
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _sort_by_neighbor(arcs, other, highest, width):  # type: ignore[no-untyped-def]
-    """Sort arcs of so many columns by the digits of their neighbours, the lowest first; return where they are then."""
-    digits, bits = _digit_bits(highest)
-    mask, counts = (1 << bits) - 1, np.empty(1 << bits, np.int64)
-    for digit in range(digits):
-        shift = digit * bits
-        _count_digits(arcs, shift, mask, counts)
-        for i in range(arcs.shape[0]):
-            value = (arcs[i, 1] >> shift) & mask
-            place = counts[value]
-            counts[value] = place + 1
-            for column in range(width):
-                other[place, column] = arcs[i, column]
-        arcs, other = other, arcs
-    return arcs
-
-
-@njit(cache=True, nogil=True)
 def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: ignore[no-untyped-def]
-    """Sort the arcs of nodes ``[first, last)`` by row and neighbour, and merge parallel ones.
+    """Sort the arcs of nodes ``[first, last)`` by row and neighbour, and add up the weights of parallel ones.
 
     Arcs are sorted by the digits of their neighbours, the lowest first, and then by row, which takes a third of the
     time that sorting each row does.
 
     Parameters
     ----------
-    arcs : int32 or int64 array (arcs, 2)
-        Arcs in any order; those of other nodes are skipped. Overwritten: work space.
+    arcs : int32 or int64 array (arcs, 2) or (arcs, 3)
+        Arcs in any order, of weight 1 or with weights; those of other nodes are skipped. Overwritten: work space.
     first, last : int
         Range of nodes.
-    rows : array of the same dtype (arcs,)
+    rows : int32 or int64 array (arcs,)
         Filled with the merged neighbours of all rows, ascending inside each.
     indptr : int64 array (nodes + 1,)
         Filled with where each row begins.
-    weights : int32 array (arcs,)
-        Filled with how many arcs were merged into each.
+    weights : int32 or int64 array (arcs,)
+        Filled with the sums of weights, which have to fit.
     in_degrees : int64 array (nodes,)
-        Filled with the number of edges that point at each node, self-loops included.
+        Filled with the number of edges that point at each node, self-loops included: of negative neighbours.
 
     Returns
     -------
     int
         Number of merged arcs.
     """
-    num_nodes = last - first
+    num_nodes, width = last - first, arcs.shape[1]
     starts = np.zeros(num_nodes + 1, np.int64)
     kept, highest = 0, 0
     for i in range(arcs.shape[0]):
@@ -129,28 +101,30 @@ def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: i
         if neighbor != node:
             starts[node - first + 1] += 1
             arcs[kept, 0], arcs[kept, 1] = node, neighbor
+            if width == 3:
+                arcs[kept, 2] = arcs[i, 2]
             highest = max(highest, neighbor)
             kept += 1
     for row in range(num_nodes):
         starts[row + 1] += starts[row]
-    ordered = _sort_by_neighbor(arcs[:kept], np.empty_like(arcs[:kept]), highest, 2)
+    ordered = _sort_by_neighbor(arcs[:kept], np.empty_like(arcs[:kept]), highest)
     cursors = starts[:num_nodes].copy()
     for i in range(kept):
         row = ordered[i, 0] - first
-        rows[cursors[row]] = ordered[i, 1]
-        cursors[row] += 1
+        place = cursors[row]
+        cursors[row] = place + 1
+        rows[place] = ordered[i, 1]
+        weights[place] = ordered[i, 2] if width == 3 else 1
     done = 0
     indptr[0] = 0
     for row in range(num_nodes):
-        start, stop = starts[row], starts[row + 1]
         previous = -1
-        for i in range(start, stop):
-            neighbor = rows[i]
+        for i in range(starts[row], starts[row + 1]):
+            neighbor, weight = rows[i], weights[i]
             if neighbor == previous:
-                weights[done - 1] += 1
+                weights[done - 1] += weight
             else:
-                rows[done] = neighbor
-                weights[done] = 1
+                rows[done], weights[done] = neighbor, weight
                 previous = neighbor
                 done += 1
         indptr[row + 1] = done
@@ -158,16 +132,31 @@ def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def _count_digits(arcs, shift, mask, counts):  # type: ignore[no-untyped-def]
-    """Fill `counts` with where the group of each digit begins."""
-    counts[:] = 0
-    for i in range(arcs.shape[0]):
-        counts[(arcs[i, 1] >> shift) & mask] += 1
-    total = 0
-    for digit in range(counts.size):
-        count = counts[digit]
-        counts[digit] = total
-        total += count
+def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
+    """Sort arcs by the digits of their neighbours, the lowest first; return where they are then."""
+    bits = 0
+    while highest >> bits:
+        bits += 1
+    digits = -(-bits // MOST_DIGIT_BITS)
+    bits = -(-bits // max(1, digits))
+    mask, counts = (1 << bits) - 1, np.empty(1 << bits, np.int64)
+    for digit in range(digits):
+        shift = digit * bits
+        counts[:] = 0
+        for i in range(arcs.shape[0]):
+            counts[(arcs[i, 1] >> shift) & mask] += 1
+        total = 0
+        for value in range(counts.size):
+            total, counts[value] = total + counts[value], total
+        for i in range(arcs.shape[0]):
+            value = (arcs[i, 1] >> shift) & mask
+            place = counts[value]
+            counts[value] = place + 1
+            other[place, 0], other[place, 1] = arcs[i, 0], arcs[i, 1]
+            if arcs.shape[1] == 3:
+                other[place, 2] = arcs[i, 2]
+        arcs, other = other, arcs
+    return arcs
 
 
 @njit(cache=True, nogil=True)
@@ -224,62 +213,6 @@ def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursor
                 arcs[place, 0] = cluster
                 arcs[place, 1] = other
                 arcs[place, 2] = weights[i] if weights.size else 1
-
-
-@njit(cache=True, nogil=True)
-def merge_weighted_arcs(arcs, first, last, rows, indptr, weights):  # type: ignore[no-untyped-def]
-    """Sort weighted arcs of nodes ``[first, last)`` by row and neighbour, and add up parallel ones.
-
-    Parameters
-    ----------
-    arcs : int32 or int64 array (arcs, 3)
-        As in `merge_arcs`, with weights; no neighbour is negative, none is the node itself.
-    first, last, indptr
-        As in `merge_arcs`.
-    rows : int32 or int64 array (arcs,)
-        As in `merge_arcs`.
-    weights : int32 or int64 array (arcs,)
-        Filled with the sums, which have to fit.
-
-    Returns
-    -------
-    int
-        Number of merged arcs.
-    """
-    num_nodes = last - first
-    starts = np.zeros(num_nodes + 1, np.int64)
-    kept, highest = 0, 0
-    for i in range(arcs.shape[0]):
-        node, neighbor, weight = arcs[i, 0], arcs[i, 1], arcs[i, 2]
-        if first <= node < last:
-            starts[node - first + 1] += 1
-            arcs[kept, 0], arcs[kept, 1], arcs[kept, 2] = node, neighbor, weight
-            highest = max(highest, neighbor)
-            kept += 1
-    for row in range(num_nodes):
-        starts[row + 1] += starts[row]
-    ordered = _sort_by_neighbor(arcs[:kept], np.empty_like(arcs[:kept]), highest, 3)
-    cursors = starts[:num_nodes].copy()
-    for i in range(kept):
-        row = ordered[i, 0] - first
-        place = cursors[row]
-        cursors[row] = place + 1
-        rows[place], weights[place] = ordered[i, 1], ordered[i, 2]
-    done = 0
-    indptr[0] = 0
-    for row in range(num_nodes):
-        start, stop = starts[row], starts[row + 1]
-        previous = -1
-        for i in range(start, stop):
-            neighbor, weight = rows[i], weights[i]
-            if neighbor == previous:
-                weights[done - 1] += weight
-            else:
-                rows[done], weights[done] = neighbor, weight
-                previous = neighbor
-                done += 1
-        indptr[row + 1] = done
-    return done
 
 
 @njit(cache=True, nogil=True)

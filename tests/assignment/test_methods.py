@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import psutil
 import pytest
 from graphs import Graph
 from hypothesis import given, settings
@@ -14,6 +18,7 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 import daskgraphpart as dgp
+from daskgraphpart.assignment import solve
 from daskgraphpart.assignment.libraries import call as library_call
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.engine.runner import open_runner
@@ -328,3 +333,35 @@ def test_trainers_make_up_the_parts(mag: Path, tmp_path: Path) -> None:
             dst = graph.edges[edge_type.name].compute().dst.to_numpy()[ids]
             expected = found.trainers[edge_type.dst].read()[dst]
             assert np.array_equal(np.asarray(here.edge_data[edge_type.name]["trainer_id"]), expected)
+
+
+def test_a_library_ends_with_the_process_that_has_called_it() -> None:
+    """Whatever becomes of that process: its end of the pipe closes."""
+    library = "from daskgraphpart.assignment.libraries.run import end_with_parent as e; e(); print(1, flush=True)\n"
+    library += "while True: pass"
+    caller = "import subprocess, sys\n"
+    caller += f"p = subprocess.Popen([sys.executable, '-c', {library!r}], stdin=-1, stdout=-1); p.stdout.readline()\n"
+    caller += "print(p.pid, flush=True); p.wait()"
+    with subprocess.Popen([sys.executable, "-c", caller], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        assert psutil.pid_exists(pid)
+        process.kill()
+    deadline = time.monotonic() + 20
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_auto_goes_on_with_one_library_when_the_other_fails(communities: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = solve.run_library
+
+    def fail_metis(call: library_call.Call, *rest: Any) -> np.ndarray:
+        if call.library == "metis":
+            raise EnvironmentFaultError("metis failed")
+        return run(call, *rest)
+
+    monkeypatch.setattr(solve, "run_library", fail_metis)
+    report = dgp.assign(communities, 4).report
+    assert report is not None
+    assert report.method.startswith("kaminpar")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskgraphpart.kernels.arcs import merge_arcs, merge_weighted_arcs
+from daskgraphpart.kernels.arcs import merge_arcs
 from daskgraphpart.kernels.clusters import apply_clusters, match_two_hops, number_clusters, propose_clusters
 from daskgraphpart.kernels.refine import assign_greedily, cut_of_rows, overload, rebalance_rows, refine_rows
 from daskgraphpart.kernels.streaming import stream_nodes
@@ -163,7 +163,7 @@ def test_streams_give_every_node_with_neighbours_a_part(problem: Problem, alpha:
 def merged_by_numpy(
     nodes: np.ndarray, neighbors: np.ndarray, weights: np.ndarray, first: int, last: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Twin of `merge_weighted_arcs`: row starts, neighbours, sums."""
+    """Twin of `merge_arcs`: row starts, neighbours, sums."""
     mine = (nodes >= first) & (nodes < last)
     pairs = np.stack([nodes[mine], neighbors[mine]]).astype(np.int64)
     (rows, columns), places = np.unique(pairs, axis=1, return_inverse=True)
@@ -193,7 +193,7 @@ def test_weighted_arcs_are_merged_as_numpy_merges_them(arcs: tuple, dtype: type)
     rows, weights = np.empty_like(neighbors), np.empty(nodes.size, dtype)
     indptr = np.empty(last - first + 1, np.int64)
     columns = np.stack([nodes, neighbors, arc_weights.astype(nodes.dtype)], axis=1)
-    done = merge_weighted_arcs(columns, first, last, rows, indptr, weights)
+    done = merge_arcs(columns, first, last, rows, indptr, weights, np.empty(0, np.int64))
     for found, wanted in zip((indptr, rows[:done], weights[:done]), expected, strict=True):
         assert np.array_equal(found, wanted)
 

@@ -11,7 +11,7 @@ from daskgraphpart.adjacency.arc_runs import num_slabs, slab_shift
 from daskgraphpart.adjacency.csr_blocks import write_block
 from daskgraphpart.adjacency.merge_arcs import most_arcs_of_block
 from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, Rows, spans
-from daskgraphpart.kernels.arcs import count_coarse_arcs, merge_weighted_arcs, scatter_coarse_arcs
+from daskgraphpart.kernels.arcs import count_coarse_arcs, merge_arcs, scatter_coarse_arcs
 from daskgraphpart.kernels.clusters import add_up, apply_clusters, match_two_hops, number_clusters, propose_clusters
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import Region, create_npy
@@ -94,7 +94,7 @@ def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, director
         start, stop = first << shift, min(last << shift, count)
         indices, weights = np.empty(arcs.shape[0], id_dtype(count)), np.empty(arcs.shape[0], dtype)
         indptr = np.empty(stop - start + 1, np.int64)
-        done = merge_weighted_arcs(arcs, start, stop, indices, indptr, weights)
+        done = merge_arcs(arcs, start, stop, indices, indptr, weights, np.empty(0, np.int64))
         if directory is None:
             return Rows(start, indptr, indices[:done].copy(), weights[:done].copy())
         return write_block(str(directory / f"block-{first}.csr"), start, indptr, indices[:done], weights[:done])
