@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.refine import Limits
 
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits: what attempts at balance aim at where the limits are not reached
+RIVAL = 1.2  # times the cut of the other library: what cuts more, and is balanced no better, is dropped
 LEAST_GAIN = 0.001  # of the cut, for a further V-cycle
 
 
@@ -95,6 +96,7 @@ class Solver:
     def _partition_held(self, graph: Graph, given: np.ndarray | None) -> tuple[np.ndarray, str]:
         """Partition a graph in memory."""
         starts = [(given, "given")] if given is not None else self._call_libraries(graph)
+        starts = self._drop_hopeless(graph, starts)
         with ThreadPoolExecutor(len(starts)) as pool:
             found = list(pool.map(lambda start: self._improve(graph, start[0]), starts))
         ranked = sorted(range(len(found)), key=lambda i: (self._value(graph, found[i]), i))
@@ -117,6 +119,15 @@ class Solver:
         if all(failed):
             raise next(filter(None, failed))
         return [(f.result(), str(call)) for f, call, e in zip(futures, self.calls, failed, strict=True) if e is None]
+
+    def _drop_hopeless(self, graph: Graph, starts: list[tuple[np.ndarray, str]]) -> list[tuple[np.ndarray, str]]:
+        """Leave out parts that others surpass so far that refinement will not make up for it."""
+        if len(starts) == 1:
+            return starts
+        values = [self._value(graph, parts) for parts, _ in starts]
+        overload, cut = min(values)
+        return [start for start, (over, its_cut) in zip(starts, values, strict=True)
+                if over < overload or its_cut <= RIVAL * cut]  # fmt: skip
 
     def _improve(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
         """Improve what a library gave, or restore its balance: by a V-cycle, or node by node if the graph is large."""

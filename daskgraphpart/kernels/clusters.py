@@ -20,15 +20,6 @@ def _mix(value):  # type: ignore[no-untyped-def]
     return mixed ^ (mixed >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
-    """Slot of a key in an open-addressing table whose free slots hold -1."""
-    slot = np.int64(_mix(key) & np.uint64(mask))
-    while keys[slot] != key and keys[slot] != -1:
-        slot = (slot + 1) & mask
-    return slot
-
-
 @njit(cache=True, nogil=True)
 def _table_size(entries):  # type: ignore[no-untyped-def]
     size = 8
@@ -37,9 +28,20 @@ def _table_size(entries):  # type: ignore[no-untyped-def]
     return size
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
+    """Slot of a key in a small open-addressing table whose free slots hold -1."""
+    slot = ((np.int64(key) * 0x9E3779B1) >> 15) & mask
+    while keys[slot] != key and keys[slot] != -1:
+        slot = (slot + 1) & mask
+    return slot
+
+
 @njit(cache=True, nogil=True)
-def propose_clusters(indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, mine, favorites):  # type: ignore[no-untyped-def]
-    """Choose a cluster for each node of a block.
+def propose_clusters(  # type: ignore[no-untyped-def]
+    indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, active, following, mine, favorites
+):
+    """Choose a cluster for each active node of a block.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def propose_clusters(indptr, indices, weights, first, labels, parts, node_weight
     first : int
         First node of the block.
     labels : int32 or int64 array (all nodes,)
-        Cluster of each node when the round began.
+        Cluster of each node when the round began: the number of one of its nodes.
     parts : int32 array (all nodes,) or (0,)
         If given, clusters stay inside parts.
     node_weights : int64 array (block, constraints)
@@ -59,6 +61,10 @@ def propose_clusters(indptr, indices, weights, first, labels, parts, node_weight
         Largest weight of a cluster.
     salt : int
         Decides between equals.
+    active : bool array (block,)
+        Nodes that are looked at.
+    following : bool array (all nodes,)
+        Set for the neighbours of nodes that change their cluster.
     mine : array like labels (block,)
         Labels of the block's nodes; replaced by what is proposed.
     favorites : array like labels (block,)
@@ -68,37 +74,27 @@ def propose_clusters(indptr, indices, weights, first, labels, parts, node_weight
     widest = 1
     for row in range(num_rows):
         widest = max(widest, indptr[row + 1] - indptr[row])
-    bound_keys = np.full(_table_size(widest), -1, labels.dtype)
-    bound = np.empty(bound_keys.size, np.int64)
-    change_keys = np.full(_table_size(2 * num_rows), -1, np.int64)
-    changes = np.zeros((change_keys.size, num_constraints), np.int64)
-    change_mask = change_keys.size - 1
-    touched = np.empty(widest, np.int64)
+    keys = np.full(_table_size(widest), -1, labels.dtype)
+    bound, touched = np.empty(keys.size, np.int64), np.empty(widest, np.int64)
+    changes = np.zeros((num_rows, num_constraints), np.int64)  # of clusters named after nodes of the block
     around, strengths = np.empty(widest, labels.dtype), np.ones(widest, np.int64)
     for row in range(num_rows):
+        if not active[row]:
+            continue
         start, stop = indptr[row], indptr[row + 1]
         favorites[row] = -1
         # labels are gathered before they are added up, so that the processor can wait for many at one time
+        near_weights = weights[start:stop] if weights.size else weights
         degree = _labels_around(
-            indices[start:stop],
-            weights[start:stop] if weights.size else weights,
-            first,
-            labels,
-            parts,
-            first + row,
-            mine,
-            around,
-            strengths,
+            indices[start:stop], near_weights, first, labels, parts, first + row, mine, around, strengths
         )
         if degree == 0:
             continue
-        mask = _table_size(degree) - 1
-        count = 0
+        mask, count = _table_size(degree) - 1, 0
         for i in range(degree):
-            label = around[i]
-            slot = _near_slot(bound_keys, label, mask)
-            if bound_keys[slot] == -1:
-                bound_keys[slot] = label
+            slot = _slot(keys, around[i], mask)
+            if keys[slot] == -1:
+                keys[slot] = around[i]
                 bound[slot] = strengths[i]
                 touched[count] = slot
                 count += 1
@@ -107,12 +103,12 @@ def propose_clusters(indptr, indices, weights, first, labels, parts, node_weight
         old = mine[row]
         best, best_bound, best_tie = np.int64(old), np.int64(0), np.uint64(0)
         strongest, strongest_tie, favorite = np.int64(0), np.uint64(0), np.int64(-1)
-        slot = _near_slot(bound_keys, old, mask)
-        if bound_keys[slot] == old:
+        slot = _slot(keys, old, mask)
+        if keys[slot] == old:
             best_bound, best_tie = bound[slot], np.uint64(0xFFFFFFFFFFFFFFFF)
         for j in range(count):
-            label, strength = np.int64(bound_keys[touched[j]]), bound[touched[j]]
-            bound_keys[touched[j]] = -1
+            label, strength = np.int64(keys[touched[j]]), bound[touched[j]]
+            keys[touched[j]] = -1
             if strength < best_bound and strength < strongest:
                 continue
             tie = _mix(label ^ salt)
@@ -120,26 +116,24 @@ def propose_clusters(indptr, indices, weights, first, labels, parts, node_weight
                 strongest, strongest_tie, favorite = strength, tie, label
             if label == old or strength < best_bound or (strength == best_bound and tie <= best_tie):
                 continue
-            slot = _slot(change_keys, label, change_mask)
-            changed = change_keys[slot] == label
-            fits = True
+            fits, near = True, label - first
             for c in range(num_constraints):
                 load = loads[label, c] + node_weights[row, c]
-                if changed:
-                    load += changes[slot, c]
-                if load > most[c]:
-                    fits = False
-                    break
+                if 0 <= near < num_rows:
+                    load += changes[near, c]
+                fits = fits and load <= most[c]
             if fits:
                 best, best_bound, best_tie = label, strength, tie
         favorites[row] = favorite
-        if best != old:
-            mine[row] = best
-            for label, sign in ((np.int64(old), -1), (best, 1)):
-                slot = _slot(change_keys, label, change_mask)
-                change_keys[slot] = label
+        if best == old:
+            continue
+        mine[row] = best
+        for label, sign in ((np.int64(old), -1), (best, 1)):
+            if 0 <= label - first < num_rows:
                 for c in range(num_constraints):
-                    changes[slot, c] += sign * node_weights[row, c]
+                    changes[label - first, c] += sign * node_weights[row, c]
+        for i in range(start, stop):
+            following[indices[i]] = True
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -161,15 +155,6 @@ def _labels_around(neighbors, weights, first, labels, parts, node, mine, around,
             strengths[count] = weights[i] if weights.size else 1
             count += 1
     return count
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _near_slot(keys, key, mask):  # type: ignore[no-untyped-def]
-    """As `_slot`, for a table so small that a single multiplication spreads the keys well enough."""
-    slot = ((np.int64(key) * 0x9E3779B1) >> 15) & mask
-    while keys[slot] != key and keys[slot] != -1:
-        slot = (slot + 1) & mask
-    return slot
 
 
 @njit(cache=True, nogil=True)

@@ -131,7 +131,8 @@ def test_clusters_stay_light_and_inside_their_parts(problem: Problem, inside: bo
     bounds, favorites = parts if inside else np.empty(0, np.int32), np.empty(n, np.int32)
     for salt in range(3):
         mine = labels.copy()
-        args = (labels, bounds, node_weights, loads, most, salt, mine, favorites)
+        everybody, following = np.ones(n, np.bool_), np.zeros(n, np.bool_)
+        args = (labels, bounds, node_weights, loads, most, salt, everybody, following, mine, favorites)
         propose_clusters(*problem.block(0, n), 0, *args)
         apply_clusters(0, mine, node_weights, most, labels, loads)
     sizes, waiting = np.bincount(labels, minlength=n).astype(np.int32), np.full(n + problem.num_parts, -1, np.int32)

@@ -37,12 +37,16 @@ def cluster(graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int
         loads[start:stop] = graph.node_weights(start, stop)
     sets = np.empty(0, np.int32) if inside is None else inside
 
+    active, following = np.ones(n, np.bool_), np.zeros(n, np.bool_)
+
     def propose(block: Block) -> np.ndarray:
-        mine, weights = labels[block.start : block.stop].copy(), graph.node_weights(block.start, block.stop)
-        propose_clusters(
-            *block.read(), block.start, labels, sets, weights, loads, most, seed, mine,
-            favorites[block.start : block.stop],
-        )  # fmt: skip
+        span = slice(block.start, block.stop)
+        mine: np.ndarray = labels[span].copy()
+        if active[span].any():
+            propose_clusters(
+                *block.read(), block.start, labels, sets, graph.node_weights(block.start, block.stop), loads, most,
+                seed, active[span], following, mine, favorites[span],
+            )  # fmt: skip
         return mine
 
     for _ in range(SWEEPS):
@@ -53,6 +57,8 @@ def cluster(graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int
                 moved += apply_clusters(block.start, mine, weights, most, labels, loads)
         if moved < SETTLED * n:
             break
+        # only nodes whose neighbours have moved are looked at again
+        active[:], following[:] = following, False
     sizes = np.bincount(labels, minlength=n).astype(np.int32)
     waiting = np.full(n + int(sets.max(initial=0)) + 1, -1, labels.dtype)
     for start, stop in spans(n):
