@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
 from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.opened import Run, check_parts, opened
+from daskgraphpart.verification.opened import Run, check_part, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,8 +72,8 @@ def verify_headers(numbers: tuple[int, ...], run: Run) -> list[PartHeaders]:
 
 
 def _headers_of(part: Part, run: Run) -> PartHeaders:
-    wrong = check_parts([part.part_id], run, lambda _: _check_headers(part, run.schema))
-    originals = check_parts([part.part_id], run, lambda _: _originals(part))
+    wrong = check_part(part, lambda part: _check_headers(part, run.schema))
+    originals = check_part(part, _originals)
     if wrong:
         return PartHeaders(wrong, originals, True, 0, 0, ())
     has_originals = not originals or any(finding.found != "nothing" for finding in originals)

@@ -119,14 +119,19 @@ def type_pieces(ranges: np.ndarray, rows: int) -> Iterator[tuple[int, int, int]]
 
 
 def check_parts(numbers: Iterable[int], run: Run, check: Callable[[Part], Iterable[Finding]]) -> list[Finding]:
-    """Collect what a check finds in some parts; a damaged file is one finding."""
-    parts, findings = opened(run), list[Finding]()
-    for number in numbers:
-        try:
-            findings.extend(check(parts.part(number)))
-        except GraphPartError as error:
-            what = str(error).removeprefix(f"{error.file}, ")
-            findings.append(Finding("files", str(error.file or f"part{number}"), what, number))
+    """Collect what a check finds in some parts."""
+    parts = opened(run)
+    return [finding for number in numbers for finding in check_part(parts.part(number), check)]
+
+
+def check_part(part: Part, check: Callable[[Part], Iterable[Finding]]) -> list[Finding]:
+    """Collect what a check finds in a part; a damaged file is one finding."""
+    findings: list[Finding] = []
+    try:
+        findings.extend(check(part))
+    except GraphPartError as error:
+        what = str(error).removeprefix(f"{error.file}, ")
+        findings.append(Finding("files", str(error.file or f"part{part.part_id}"), what, part.part_id))
     return findings
 
 
