@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LONGEST_VALUE = 600
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 _SWITCHES = ("fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart")
-_KEYWORDS = {"dispatch": "dispatch_to"}
+_KEYWORDS = {"dispatch": "dispatch_to", "no-header": "header=False"}
 
 
 class GraphPartError(Exception):

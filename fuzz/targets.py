@@ -28,19 +28,18 @@ from daskgraphpart.chunked.headers import edge_file, feature_files
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_block import read_edges, read_rows
 from daskgraphpart.chunked.scan_edges import count_rows
-from daskgraphpart.chunking.edge_lists.open_files import open_table
-from daskgraphpart.chunking.edge_lists.options import ReadOptions
-from daskgraphpart.chunking.edge_lists.read_tables import read_table
-from daskgraphpart.chunking.edge_lists.tables import cut_tables
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_config import read_config
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.sources.column_table import open_parquet_table
+from daskgraphpart.sources.columns import INTEGERS, STRINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.storage.region import Region
+
 
 DELIMITERS = " ,\t;|"
 MOST_ROWS_AT_ONCE = 7  # small blocks: their borders are where mistakes are
@@ -261,14 +260,14 @@ def parquet_edges(path: str) -> np.ndarray | None:
 def check_edge_list(path: str) -> bool:
     """A parquet file as the command `chunk` reads it, where columns may be strings. Returns whether it was accepted."""
     try:
-        table, _ = open_table(path, (), ReadOptions(map_ids=True), 2)
-        if (table.num_rows or 0) > MOST_BYTES_TO_COMPARE // 16:
+        table = open_parquet_table(path, ("", ""), 2)
+        if table.num_rows > MOST_BYTES_TO_COMPARE // 16:
             return True
-        blocks = cut_tables([table], max(1, table.nbytes // 3), 0)
-        found = sum(read_table(block).num_rows for block in blocks[:100])
+        kinds = [STRINGS if column.kind == STRINGS else INTEGERS for column in table.columns]
+        found = sum(batch.num_rows for batch in table.batches(kinds, 0))
     except GraphPartError:
         return False
-    assert found == table.num_rows or len(blocks) > 100
+    assert found == table.num_rows
     return True
 
 

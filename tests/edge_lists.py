@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import gzip
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 from daskgraphpart import chunk_edge_lists, read_chunked, read_id_map
-from daskgraphpart.api import edge_lists
-from daskgraphpart.chunking.edge_lists.options import Sizes
 from daskgraphpart.engine.resources import Resources
 
 if TYPE_CHECKING:
@@ -22,35 +18,9 @@ if TYPE_CHECKING:
 DEFAULT = "_N:_E:_N"
 
 
-@dataclass(frozen=True)
-class Way:
-    """What must not matter: bites of the passes, scheduler, workers."""
-
-    sizes: Sizes
-    cluster: str = "sync"
-    workers: int = 1
-
-
-SMALL = Way(Sizes(64, 64, 64))
-
-ways = st.builds(
-    Way,
-    st.builds(
-        Sizes,
-        st.sampled_from((1, 17, 64, 1000, 1 << 20)),
-        st.sampled_from((1, 40, 200, 1 << 20)),
-        st.sampled_from((1, 100, 1 << 20)),
-    ),
-    st.sampled_from(("sync", "threads")),
-    st.integers(1, 3),
-)
-
-
-def chunk(out: Path, edges: Any, way: Way = SMALL, **options: Any) -> Path:
-    """Call `chunk_edge_lists`, but with bites that a memory budget would never be so small as to cause."""
-    resources = Resources(1 << 30, way.cluster, way.workers)
-    with mock.patch.object(edge_lists, "choose_sizes", return_value=way.sizes):
-        chunk_edge_lists(out, edges, resources=resources, **options)
+def chunk(out: Path, edges: Any, workers: int = 1, **options: Any) -> Path:
+    """Call `chunk_edge_lists` with few resources."""
+    chunk_edge_lists(out, edges, resources=Resources(64 << 20, "sync", workers), **options)
     return out
 
 
@@ -77,6 +47,10 @@ def write_edge_list(path: Path, form: str, src: Any, dst: Any) -> Path:
         np.savez(path, edges=np.stack([src, dst], axis=1))
     elif form == "npy":
         np.save(path, np.stack([src, dst], axis=1))
+    elif form == "npy-wide":
+        np.save(path, np.stack([src, dst]))
+    elif form == "gz":
+        path.write_bytes(gzip.compress("".join(f"{a} {b}\n" for a, b in zip(src, dst, strict=True)).encode()))
     elif form == "npy-fortran":
         np.save(path, np.asfortranarray(np.stack([src, dst], axis=1)))
     else:
@@ -88,7 +62,15 @@ def write_edge_list(path: Path, form: str, src: Any, dst: Any) -> Path:
     return path
 
 
-SUFFIXES = {"npz": ".npz", "npz-compressed": ".npz", "npz-pairs": ".npz", "npy": ".npy", "npy-fortran": ".npy"}
+SUFFIXES = {
+    "npz": ".npz",
+    "npz-compressed": ".npz",
+    "npz-pairs": ".npz",
+    "npy": ".npy",
+    "npy-fortran": ".npy",
+    "npy-wide": ".npy",
+    "gz": ".txt.gz",
+}
 FORMS = (",", ",+header", "\t", "\t+header", " ", "  ", ";", " \t", "parquet", *SUFFIXES)
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.output import ID_MAP, claimed_directory
-from daskgraphpart.chunking.edge_lists.inputs import DEFAULT_EDGE_TYPE, open_inputs
-from daskgraphpart.chunking.edge_lists.options import ReadOptions, WriteOptions, choose_sizes
-from daskgraphpart.chunking.edge_lists.pipeline import EdgeListJob
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
+from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import MetadataError, OptionError
 from daskgraphpart.schema import check_name
+from daskgraphpart.sources.edge_list_options import ReadOptions
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from daskgraphpart.chunking.edge_lists.inputs import FeaturePaths, Paths
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.sources.edge_list_inputs import FeaturePaths, Paths
+
+DEFAULT_EDGE_TYPE = "_N:_E:_N"
 
 
 def chunk_edge_lists(
@@ -127,30 +130,41 @@ def chunk_edge_lists(
     >>> chunk_edge_lists("graph", "follows.tsv", map_ids=True)  # doctest: +SKIP
     >>> read_id_map("graph", "_N")["id"].head()  # doctest: +SKIP
     """
+    from daskgraphpart.sources.database import MIN_MEMORY, open_database
+    from daskgraphpart.sources.edge_list_inputs import open_inputs
+    from daskgraphpart.sources.edge_lists import EdgeListJob
+
     _check_graph_name(name)
-    read = ReadOptions(
+    options = ReadOptions(
         tuple(map(str, columns or ())), tuple(map(str, edge_columns)), delimiter, header, comment, map_ids, id_type
     )
-    write = WriteOptions(edge_format, data_format, num_chunks)
-    inputs = open_inputs(
-        edges if isinstance(edges, Mapping) else {DEFAULT_EDGE_TYPE: edges},
-        {ntype: found if isinstance(found, tuple) else (found, "") for ntype, found in (nodes or {}).items()},
-        num_nodes or {},
-        node_data or {},
-        edge_data or {},
-        read,
-    )
+    form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
     out = require_local(out_dir, "a graph that is written").absolute()
-    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+    resources = (resources or detect_resources()).limited(max(MIN_MEMORY, TASK_MEMORY))
     with (
         environment_faults(),
-        claimed_directory(out, inputs.paths, overwrite),
-        scratch_directory(resources.workspace or out.parent) as workspace,
-        open_runner(resources, progress) as runner,
+        open_progress(progress) as listener,
+        scratch_directory(resources.workspace or out.parent) as scratch,
+        open_database(scratch, resources) as connection,
     ):
+        inputs = open_inputs(
+            connection,
+            scratch,
+            options,
+            edges=edges if isinstance(edges, Mapping) else {DEFAULT_EDGE_TYPE: edges},
+            nodes={ntype: found if isinstance(found, tuple) else (found, "") for ntype, found in (nodes or {}).items()},
+            num_nodes=num_nodes or {},
+            node_data=node_data or {},
+            edge_data=edge_data or {},
+        )
         for note in inputs.notes:
-            runner.note(note)
-        return EdgeListJob(name, inputs, (read, write), choose_sizes(resources), runner).run(out, workspace)
+            listener.note(note)
+        with claimed_directory(out, inputs.paths, overwrite):
+            graph = EdgeListJob(inputs, options, connection, scratch, resources.memory, listener).run(name, out)
+            # rows are in files of this machine by now, and the database is not needed any more
+            connection.close()
+            with open_runner(replace(resources, cluster="threads"), listener) as runner:
+                return write_graph(graph, out, form, runner)
 
 
 def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
@@ -175,7 +189,7 @@ def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
     InputFileError
         If the file is not a map.
     """
-    from daskgraphpart.chunking.edge_lists.collections import id_map_frame
+    from daskgraphpart.sources.id_map import id_map_frame
 
     return id_map_frame(Path(directory) / ID_MAP / f"{ntype}.parquet")
 

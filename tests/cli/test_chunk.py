@@ -47,7 +47,7 @@ def test_everything_at_once(directory: Path, capsys: pytest.CaptureFixture[str])
         "--edges", f"{WRITES}=writes-*.csv", "--edges", f"{CITES}=cites.tsv", "--map-ids", "--name", "mag",
         "--nodes", "paper=papers.csv:doi", "--node-data", "paper:feat=papers.npy",
         "--edge-data", f"{CITES}:w=w.parquet",
-        "--edge-format", "numpy", "--data-format", "parquet", "--num-chunks", "2", "--memory", "40MB", "--workers", "2",
+        "--edge-format", "numpy", "--data-format", "parquet", "--num-chunks", "2", "--memory", "64MB", "--workers", "2",
     )  # fmt: skip
     parquet.write_table(pa.table({"w": [7, 8]}), directory / "w.parquet")
     assert call("chunk", "graph", *arguments) == 0
@@ -60,7 +60,7 @@ def test_everything_at_once(directory: Path, capsys: pytest.CaptureFixture[str])
     np.testing.assert_array_equal(edges_of(directory / "graph", WRITES), ([0, 1], [0, 2]))
     np.testing.assert_array_equal(edges_of(directory / "graph", CITES), ([0, 2], [2, 0]))
     assert graph.node_data["paper"]["feat"].compute(scheduler="sync").tolist() == [[1.0], [5.0], [9.0]]
-    assert graph.edge_data[CITES]["w"].compute(scheduler="sync").tolist() == [[7], [8]]
+    assert graph.edge_data[CITES]["w"].compute(scheduler="sync").tolist() == [7, 8]
     assert call("chunk", "again", *arguments, "--cluster", "processes", "--quiet") == 0
     assert file_hashes(directory / "graph") == file_hashes(directory / "again")
 

@@ -1,1 +1,0 @@
-"""Make chunked graphs of what users have: objects in memory or of dask, and plain edge lists."""

@@ -1,0 +1,113 @@
+"""Run SQL with DuckDB inside the memory budget: open a database in the workspace, translate errors, stage columns."""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+
+from daskgraphpart.errors import EnvironmentFaultError, InputFileError, PlanError
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.region import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from daskgraphpart.engine.resources import Resources
+
+MIN_MEMORY = 64_000_000
+"""Bytes below which DuckDB cannot read text and sort at one time."""
+
+MEMORY_PER_THREAD = 100_000_000
+
+ROWS_PER_BATCH = 1 << 16
+_DISK_FULL = re.compile(r"No space left|max_temp_directory_size|[Cc]ould not write|failed to write", re.IGNORECASE)
+_CSV_LINE = re.compile(r"CSV Error on Line: (\d+)\n(?:Original Line: (.*)\n)?(.*)")
+
+
+@contextmanager
+def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open an empty database whose tables, and whatever does not fit into memory, lie in a directory."""
+    threads = max(1, min(resources.workers, resources.memory // MEMORY_PER_THREAD))
+    settings: dict[str, Any] = {
+        "memory_limit": f"{resources.memory * 4 // 5} bytes",
+        "threads": threads,
+        "temp_directory": str(directory / "spilled"),
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    connection = duckdb.connect(str(directory / "ids.duckdb"), config=settings)
+    try:
+        run(connection, "SET enable_progress_bar = false")
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def translated_errors(path: str) -> Iterator[None]:
+    """Make errors of DuckDB ours: about the memory, about the disk, or else about a file that cannot be read."""
+    try:
+        yield
+    except duckdb.Error as fault:
+        text = str(fault)
+        if _DISK_FULL.search(text):
+            what = "the disk of the workspace is full, or cannot be written"
+            found, hint = text.splitlines()[0], "free some room, or give --workspace"
+            raise EnvironmentFaultError(what, file=path, found=found, hint=hint) from fault
+        if isinstance(fault, duckdb.OutOfMemoryException):
+            hint = "give more --memory, or fewer --workers"
+            raise PlanError("this job does not fit into the memory budget", place="--memory", hint=hint) from fault
+        raise _unreadable(path, text) from fault
+
+
+def _unreadable(path: str, text: str) -> InputFileError:
+    """Describe a file that DuckDB cannot read, by the line if it names one."""
+    if "Maximum line size" in text or "full read on this file" in text:
+        return InputFileError("line too long", file=path, expected="lines of at most 1 MiB")
+    line = _CSV_LINE.search(text)
+    if line is None:
+        return InputFileError("not a readable file", file=path, found=text.splitlines()[0])
+    number, content, reason = line.groups()
+    what = "text is not UTF-8" if "unicode" in reason else reason
+    found, hint = (content or "")[:60], "convert the file first" if "unicode" in reason else None
+    return InputFileError(what, file=path, place=f"line {int(number):,}", found=repr(found), hint=hint)
+
+
+def stage_batches(batches: Iterable[Any], paths: Sequence[str], dtypes: Sequence[np.dtype]) -> list[Region]:
+    """Write each column of Arrow batches, numbers without nulls, into a file; of no rows, in the given dtypes."""
+    rows, dtypes = 0, list(dtypes)
+    with ExitStack() as stack:
+        files = [stack.enter_context(open(path, "wb")) for path in paths]
+        for batch in batches:
+            for i, (column, file) in enumerate(zip(batch.columns, files, strict=True)):
+                values = column.to_numpy(zero_copy_only=False)
+                dtypes[i] = values.dtype
+                with attach_path_to_error(file.name):
+                    file.write(np.ascontiguousarray(values).data)
+            rows += batch.num_rows
+    return [Region(path, 0, dtype, (rows,)) for path, dtype in zip(paths, dtypes, strict=True)]
+
+
+def run(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+    """Run a statement to its end."""
+    connection.execute(statement).fetchall()
+
+
+def read(connection: duckdb.DuckDBPyConnection, query: str, rows_at_once: int = ROWS_PER_BATCH) -> Iterator[Any]:
+    """Run a query; yield Arrow batches."""
+    yield from connection.sql(query).to_arrow_reader(rows_at_once)
+
+
+def quote(text: str) -> str:
+    """Write text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Write the name of a column or table of SQL."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,113 @@
+"""Write and read `id_map/<ntype>.parquet`, whose row i is the original ID of node i.
+
+Row groups end after so many IDs or bytes, whatever the batches were, so that the file is always the same.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from daskgraphpart.chunked.open_parquet import open_parquet, row_group_lengths
+from daskgraphpart.chunked.write_pieces import parquet_writer
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError
+from daskgraphpart.storage.atomic import whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    import pandas as pd
+
+COLUMN = "id"
+FORMAT_KEY, FORMAT = b"daskgraphpart", b"id map, version 1"
+IDS_PER_GROUP, BYTES_PER_GROUP = 1 << 17, 8 << 20
+BYTES_PER_ID = 8  # of an integer, or of where a string begins
+ROWS_PER_PARTITION = 1 << 22
+
+
+def write_id_map(path: Path, batches: Iterable[Any], is_text: bool) -> None:
+    """Write a map from Arrow arrays of IDs in the order of the new ones."""
+    column = pa.string() if is_text else pa.int64()
+    schema = pa.schema([(COLUMN, column)], metadata={FORMAT_KEY: FORMAT})
+    with whole_file(path) as temporary, parquet_writer(temporary, schema) as writer:
+        for ids in _groups(batch.cast(column) for batch in batches):
+            writer.write_table(pa.table([ids], schema=schema), row_group_size=IDS_PER_GROUP)
+
+
+def _groups(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield IDs in groups whose ends depend on nothing but the IDs."""
+    pending: Any = None
+    for batch in batches:
+        pending = batch if pending is None else pa.concat_arrays([pending, batch])
+        start = 0
+        for stop in _group_ends(pending):
+            yield pending.slice(start, stop - start)
+            start = stop
+        pending = pending.slice(start)
+    if pending is not None and len(pending):
+        yield pending
+
+
+def _group_ends(ids: Any) -> Iterator[int]:
+    """Yield the ends of the groups that more IDs would not change."""
+    starts = np.arange(len(ids) + 1, dtype=np.int64) * BYTES_PER_ID
+    if pa.types.is_string(ids.type):
+        starts[1:] += np.cumsum(pc.binary_length(ids).to_numpy(), dtype=np.int64)
+    start = 0
+    while True:
+        by_bytes = int(np.searchsorted(starts, starts[start] + BYTES_PER_GROUP, side="right")) - 1
+        stop = max(start + 1, min(start + IDS_PER_GROUP, by_bytes))
+        if stop >= len(ids):
+            return
+        yield stop
+        start = stop
+
+
+def id_map_frame(path: Path) -> Any:
+    """Return a dask DataFrame with the column `id`, whose index is the new ID."""
+    import dask.dataframe as dd
+
+    if not path.is_file():
+        raise InputFileNotFoundError(
+            "no map of IDs", file=str(path), hint="chunk writes one for each node type with --map-ids"
+        )
+    with open_parquet(str(path)) as file:
+        found, lengths = (file.metadata.metadata or {}).get(FORMAT_KEY), row_group_lengths(file)
+    if found != FORMAT:
+        raise InputFileError("not a map of IDs", file=str(path), expected=FORMAT.decode(), found=found)
+    ends = list(accumulate(lengths))
+    starts = [0, *ends[:-1]]
+    # groups of one partition: so many that it has about the rows it should
+    parts: list[list[int]] = []
+    for group in range(len(ends)):
+        if parts and ends[group] - starts[parts[-1][0]] <= ROWS_PER_PARTITION:
+            parts[-1].append(group)
+        else:
+            parts.append([group])
+    meta = _read_groups([], path=str(path), starts=starts)
+    if not parts:
+        return dd.from_pandas(meta, npartitions=1)
+    divisions = [*(starts[groups[0]] for groups in parts), ends[-1] - 1]
+    read = partial(_read_groups, path=str(path), starts=starts)
+    return dd.from_map(read, parts, meta=meta, divisions=divisions, label="read-id-map")
+
+
+def _read_groups(groups: list[int], path: str, starts: list[int]) -> pd.DataFrame:
+    import pandas as pd
+    import pyarrow as pa
+
+    types = {pa.string(): pd.StringDtype("pyarrow"), pa.large_string(): pd.StringDtype("pyarrow")}
+    with open_parquet(path) as file:
+        schema = pa.schema([file.schema_arrow.field(COLUMN)])
+        batches = file.iter_batches(ROWS_PER_PARTITION, row_groups=groups, columns=[COLUMN], use_threads=False)
+        table = pa.Table.from_batches(batches, schema)
+    frame: pd.DataFrame = table.to_pandas(types_mapper=types.get)
+    first = starts[groups[0]] if groups else 0
+    frame.index = pd.RangeIndex(first, first + len(frame))
+    return frame
