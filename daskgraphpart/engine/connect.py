@@ -32,14 +32,7 @@ NO_LIMIT = ("--memory-limit", "0")
 
 @contextmanager
 def connect(cluster: Any, workers: int) -> Iterator[Client]:
-    """Connect to a cluster, or start one for so many tasks at a time, which ends with the context.
-
-    Parameters
-    ----------
-    cluster : str, Client or Cluster
-        As `resolve_cluster` gives it; not one of dask's own schedulers.
-    workers : int
-        Tasks that run at one time on a cluster that is started here.
+    """Connect to a cluster, as `resolve_cluster` gives it, or start one of so many workers, which ends with it.
 
     Raises
     ------
@@ -75,13 +68,7 @@ def connect(cluster: Any, workers: int) -> Iterator[Client]:
 
 
 def cluster_size(cluster: Any) -> tuple[int, int]:
-    """Tasks that a cluster can run at one time, and bytes for each on the worker with the least; 0 if not known.
-
-    Parameters
-    ----------
-    cluster : str, Client or Cluster
-        As `resolve_cluster` gives it; not one of those on this machine.
-    """
+    """Tasks that a cluster can run at one time, and bytes for each on the worker with the least; 0 if not known."""
     if isinstance(cluster, str) and not is_scheduler_file(cluster) and ":" not in cluster:
         return _job_size(cluster)
     with connect(cluster, 1) as client:

@@ -34,48 +34,18 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One pass in the journal.
-
-    Parameters
-    ----------
-    number : int
-        Place in the order of passes.
-    name : str
-        Of the pass.
-    num_units, crc : int
-        Number of units, and CRC-32 of their sizes in bytes: a check that the pass is the same.
-    finished : dict of int to object
-        Results of finished units by index, as JSON.
-    """
+    """One pass in the journal: its place in their order, and the results of finished units by index, as JSON."""
 
     number: int
     name: str
     num_units: int
     crc: int
+    """CRC-32 of the sizes of the units in bytes: a check that the pass is the same."""
     finished: dict[int, Any]
 
 
 class Journal:
-    """A journal that is open for appending.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    header : mapping of str to object
-        What the job is, as it was given to `create`.
-    entries : list of Entry
-        Passes of earlier runs.
-    machine : mapping of str to object
-        Where the latest run that wrote to it ran.
-
-    Attributes
-    ----------
-    num_finished : int
-        Units that are finished.
-    is_done : bool
-        Whether the job came to its end.
-    """
+    """A journal that is open for appending: what the job is, the passes of earlier runs, where the latest one ran."""
 
     def __init__(self, path: Path, header: Mapping[str, Any], entries: list[Entry], machine: Mapping[str, Any]) -> None:
         self.path, self.header, self.machine = path, header, machine
@@ -86,15 +56,7 @@ class Journal:
 
     @classmethod
     def create(cls, directory: str | Path, header: Mapping[str, Any]) -> Journal:
-        """Begin a journal; there is none before its header is whole.
-
-        Parameters
-        ----------
-        directory : path
-            The workspace.
-        header : mapping of str to object
-            What the job is, of JSON values.
-        """
+        """Begin a journal in a workspace; there is none before its header, what the job is in JSON values, is whole."""
         path = Path(directory) / JOURNAL_NAME
         first = {"format": JOURNAL_FORMAT, "version": JOURNAL_VERSION, "job": header}
         with attach_path_to_error(path):
@@ -149,14 +111,7 @@ class Journal:
         self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid()}])
 
     def begin(self, name: str, sizes: Sequence[int]) -> Entry:
-        """Begin or continue the next pass.
-
-        Parameters
-        ----------
-        name : str
-            Of the pass.
-        sizes : sequence of int
-            Bytes that each unit moves.
+        """Begin or continue the next pass, whose units move so many bytes each.
 
         Raises
         ------
@@ -183,17 +138,7 @@ class Journal:
         return entry
 
     def record(self, entry: Entry, unit: int, result: Any) -> None:
-        """Note that a unit is finished.
-
-        Parameters
-        ----------
-        entry : Entry
-            Its pass.
-        unit : int
-            Its index.
-        result : object
-            What it gave, as JSON.
-        """
+        """Note that a unit of a pass is finished, and what it gave, as JSON."""
         self._append(["unit", entry.number, unit, result])
         self.num_finished += 1
 

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 def to_json(value: Any) -> Any:
-    """Turn a result into what `json.dumps` takes.
-
-    Raises
-    ------
-    TypeError
-        If it is of a type that the journal does not know: a bug of ours.
-    """
+    """Turn a result into what `json.dumps` takes; a type that the journal does not know is a bug of ours."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -45,20 +39,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(content: Any, types: Sequence[type] = ()) -> Any:
-    """Turn it back.
-
-    Parameters
-    ----------
-    content : object
-        What `to_json` gave, after a round through JSON.
-    types : sequence of type
-        The dataclasses that may occur in it.
-
-    Raises
-    ------
-    KeyError
-        If it names a type that is not among them.
-    """
+    """Turn what `to_json` gave back; `types` are the dataclasses that may occur in it."""
     if isinstance(content, list):
         return [from_json(item, types) for item in content]
     if not isinstance(content, dict):

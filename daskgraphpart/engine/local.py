@@ -24,15 +24,7 @@ if TYPE_CHECKING:
 
 
 class LocalScheduler:
-    """One of dask's own schedulers, by its function and not by its name: a name makes dask import distributed first.
-
-    Parameters
-    ----------
-    name : str
-        ``"threads"``, ``"processes"`` or ``"sync"``.
-    workers : int
-        Tasks that run at one time.
-    """
+    """One of dask's own schedulers, by its function and not by its name: a name makes dask import distributed first."""
 
     def __init__(self, name: str, workers: int) -> None:
         self._name = name

@@ -29,20 +29,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class ClusterScheduler:
-    """The scheduler of a cluster.
-
-    Parameters
-    ----------
-    cluster : str, Client or Cluster
-        As in `Resources`, resolved; not one of dask's own schedulers.
-    workers : int
-        Tasks that run at one time.
-
-    Raises
-    ------
-    EnvironmentFaultError
-        If the scheduler cannot be reached, or no worker comes.
-    """
+    """The scheduler of a cluster, as `resolve_cluster` gives it, and so many tasks that run on it at one time."""
 
     def __init__(self, cluster: Any, workers: int) -> None:
         self._workers = workers

@@ -27,25 +27,12 @@ SECONDS_TO_SEE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class SharedDirectory:
-    """A directory, and a file in it by which it is known.
-
-    Parameters
-    ----------
-    what : str
-        What it is, for messages: ``"output directory"``.
-    path : str
-        The directory.
-    witness : str
-        Name of a file in it that no other directory has like this. Empty for one that is only read.
-    num_bytes : int
-        Bytes of that file that will not change.
-    digest : str
-        SHA-256 of these.
-    """
+    """A directory, and a file in it by which it is known: its first bytes, which will not change, and their SHA-256."""
 
     what: str
     path: str
     witness: str
+    """Name of a file that no other directory has like this; empty for a directory that is only read."""
     num_bytes: int
     digest: str
 

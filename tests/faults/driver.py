@@ -49,7 +49,7 @@ class Watch:
         for place, word in enumerate(PLACES):
             shim.fault_places(place, f"/{word}".encode())
         self.enter("begin")
-        run, step = Runner._compute, Runner.step
+        run, step = Runner._run, Runner.step
 
         def call(runner: Runner, pass_: Any, *rest: Any) -> Any:
             self.enter(pass_.name)
@@ -60,7 +60,7 @@ class Watch:
             self.enter(name)
             return step(runner, name, *rest, **how)
 
-        Runner._compute, Runner.step = call, begin_step  # type: ignore[method-assign]
+        Runner._run, Runner.step = call, begin_step  # type: ignore[method-assign]
 
     def enter(self, label: str) -> None:
         """Another pass begins."""
