@@ -201,11 +201,13 @@ def _estimate(
         method, why = owners.method, "asked for"
         if owners.needs_adjacency:
             smallest = max(smallest, smallest_assign_memory(schema))
-            assigning = assign_estimate.workspace_nbytes(schema, owners)
     limited = resources.limited(smallest)
-    if isinstance(owners, AssignOptions) and owners.needs_adjacency and method in METHODS and num_parts > 1:
-        choice = assign_estimate.expected_choice(schema, owners, limited)
-        method, why, need = choice.method, choice.why, choice.need
+    if isinstance(owners, AssignOptions) and owners.needs_adjacency:
+        choice = None
+        if method in METHODS and method != "random" and num_parts > 1:
+            choice = assign_estimate.expected_choice(schema, owners, limited)
+            method, why, need = choice.method, choice.why, choice.need
+        assigning = assign_estimate.workspace_nbytes(schema, owners, choice)
     expected = expect(schema, num_parts, options, method == "random", known)
     files = workspace_files(schema, num_parts, options, expected, limited)
     output, workspace = output_nbytes(schema, num_parts, options, expected), max(assigning, workspace_nbytes(files))
