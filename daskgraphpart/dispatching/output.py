@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from upath import UPath
 
-from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import LayoutError, OutputExistsError
 from daskgraphpart.layouts.written_files import GRAPH_FILES, PART_FILES, is_description
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_names
 from daskgraphpart.storage.json_file import read_json_object
-from daskgraphpart.storage.lock import LOCK_NAME
 from daskgraphpart.storage.paths import to_key
 from daskgraphpart.storage.stores import require_bucket
 from daskgraphpart.storage.upload import check_writable
@@ -25,6 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.storage.paths import Location
+
+OWN_PREFIX = ".daskgraphpart-"
+"""Of the names of workspace, lock and mark, which another machine may be writing at this moment."""
 
 _PART_DIRECTORY = re.compile(r"part\d+")
 _NAMES = "|".join(map(re.escape, (*PART_FILES, *GRAPH_FILES)))
@@ -63,7 +64,7 @@ def check_output(out: Location, inputs: Iterable[Location]) -> None:
 
 def check_empty(out: Location, overwrite: bool) -> None:
     """Refuse a directory that holds something, unless it may be overwritten; raises as `check_claimable`."""
-    found = [name for name in _names_in(out) if name not in (WORKSPACE_NAME, LOCK_NAME)]
+    found = [name for name in _names_in(out) if not name.startswith(OWN_PREFIX)]
     if found and not overwrite:
         raise OutputExistsError(
             "the output directory is not empty",

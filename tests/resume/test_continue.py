@@ -220,8 +220,6 @@ def test_an_input_that_changed_is_refused_by_name(name: str, root: Path, inputs:
     os.utime(path, ns=(times[0], times[1] + 1))
     with pytest.raises(ResumeError, match=rf"input .*{path.name}.*has changed"):
         case.run(root)
-    os.utime(path, ns=times)
-    case.run(root)
 
 
 def test_times_in_the_future_do_no_harm(root: Path, inputs: Path, calls: Calls) -> None:
