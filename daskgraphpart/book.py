@@ -25,19 +25,11 @@ class IdOutOfRangeError(GraphPartError, IndexError):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PartitionBook:
-    """Ranges of new IDs of every part and type.
+    """Ranges of new IDs of every part and type."""
 
-    Parameters
-    ----------
-    ntypes, etypes : tuple of str
-        Node types and canonical edge types, in ID order.
-    node_ranges, edge_ranges : int64 array (parts, types, 2)
-        Half-open ranges of new homogeneous IDs.
-    """
-
-    ntypes: tuple[str, ...]
+    ntypes: tuple[str, ...]  # node types and canonical edge types, in ID order
     etypes: tuple[str, ...]
-    node_ranges: np.ndarray
+    node_ranges: np.ndarray  # int64 (parts, types, 2): half-open ranges of new homogeneous IDs
     edge_ranges: np.ndarray
 
     @classmethod
@@ -46,12 +38,7 @@ class PartitionBook:
     ) -> PartitionBook:
         """Make the book of a partition from what each part owns.
 
-        Parameters
-        ----------
-        ntypes, etypes : sequence of str
-            Types in ID order.
-        node_counts, edge_counts : int64 array (parts, types)
-            Nodes and edges that each part owns.
+        Arrays: `node_counts, edge_counts`: int64 (parts, types).
         """
         return cls(tuple(ntypes), tuple(etypes), _ranges(node_counts), _ranges(edge_counts))
 
@@ -65,18 +52,7 @@ class PartitionBook:
         return f"<PartitionBook: {self.num_parts} parts, {nodes:,} nodes, {edges:,} edges>"
 
     def canonical_etype(self, etype: str | tuple[str, str, str]) -> str:
-        """Canonical name of an edge type.
-
-        Parameters
-        ----------
-        etype : str or tuple of str
-            ``src:rel:dst``, the same as a tuple, or a relation that only one edge type has.
-
-        Raises
-        ------
-        IdOutOfRangeError
-            If there is no such edge type, or a relation belongs to several.
-        """
+        """Canonical name of an edge type."""
         name = etype if isinstance(etype, str) else ":".join(etype)
         if name in self.etypes:
             return name
@@ -141,13 +117,7 @@ def canonical_tuple(etype: str) -> tuple[str, str, str]:
 
 
 def as_ids(ids: Any) -> np.ndarray:
-    """Read IDs: integers in a numpy array, a torch tensor (which shares its memory) or anything numpy takes.
-
-    Raises
-    ------
-    IdOutOfRangeError
-        If they are not whole numbers.
-    """
+    """Read IDs: integers in a numpy array, a torch tensor (which shares its memory) or anything numpy takes."""
     array: np.ndarray = ids.detach().cpu().numpy() if is_tensor(ids) else np.asarray(ids)
     if array.dtype.kind not in "iu" and array.size:
         raise IdOutOfRangeError("not an ID", expected="whole numbers", found=f"an array of {array.dtype.name}")
@@ -167,13 +137,7 @@ def like(result: np.ndarray, given: Any) -> Any:
 
 
 def check_ids(ids: np.ndarray, total: int, what: str) -> None:
-    """Check that IDs are in ``[0, total)``.
-
-    Raises
-    ------
-    IdOutOfRangeError
-        Otherwise; names the first that is not.
-    """
+    """Check that IDs are in ``[0, total)``."""
     if ids.size and not (ids.min() >= 0 and ids.max() < total):
         first = ids.reshape(-1)[np.flatnonzero((ids < 0) | (ids >= total))[0]]
         raise IdOutOfRangeError(f"{what} ID out of range", expected=f"[0, {total:,})", found=int(first))

@@ -12,17 +12,7 @@ ValueT = TypeVar("ValueT")
 
 
 class LazyMapping(Mapping[str, ValueT]):
-    """Mapping whose values are made when they are asked for.
-
-    Parameters
-    ----------
-    what : str
-        What the keys are, for messages.
-    names : sequence of str
-        The keys.
-    make : callable
-        Makes the value of a key.
-    """
+    """Mapping whose values are made when they are asked for."""
 
     def __init__(self, what: str, names: tuple[str, ...], make: Callable[[str], ValueT]) -> None:
         self._what, self._names, self._make = what, names, make

@@ -9,19 +9,11 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Measures of one partition; definitions as in METIS and DistDGL.
+    """Measures of one partition; definitions as in METIS and DistDGL."""
 
-    Parameters
-    ----------
-    num_cut_edges, num_edges : int
-        Edges whose ends have different owners, and all edges.
-    num_inner_nodes, num_halo_nodes, num_owned_edges : tuple of int
-        By part.
-    """
-
-    num_cut_edges: int
+    num_cut_edges: int  # edges whose ends have different owners, and all edges
     num_edges: int
-    num_inner_nodes: tuple[int, ...]
+    num_inner_nodes: tuple[int, ...]  # by part
     num_halo_nodes: tuple[int, ...]
     num_owned_edges: tuple[int, ...]
 

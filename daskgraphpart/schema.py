@@ -28,21 +28,11 @@ STORED_DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int16", "int
 
 @dataclass(frozen=True, slots=True)
 class DataSpec:
-    """One feature of one node or edge type.
+    """One feature of one node or edge type."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the feature.
-    dtype : numpy.dtype
-        Dtype of the input, one of `STORED_DTYPES`.
-    row_shape : tuple of int
-        Shape of one row: ``()`` for scalars, ``(50,)`` for vectors.
-    """
-
-    name: str
-    dtype: np.dtype
-    row_shape: tuple[int, ...] = ()
+    name: str  # name of the feature
+    dtype: np.dtype  # dtype of the input, one of `STORED_DTYPES`
+    row_shape: tuple[int, ...] = ()  # shape of one row: ``()`` for scalars, ``(50,)`` for vectors
 
     def __post_init__(self) -> None:
         check_name(self.name, "feature name")
@@ -185,13 +175,7 @@ class GraphSchema:
 
 
 def check_name(name: str, what: str) -> None:
-    """Refuse names that DGL's keys cannot carry.
-
-    Raises
-    ------
-    MetadataError
-        If the name is empty or holds a character of `FORBIDDEN_IN_NAMES`.
-    """
+    """Refuse names that DGL's keys cannot carry."""
     bad = [c for c in FORBIDDEN_IN_NAMES if c in name]
     encoded = name.encode(errors="replace")
     if encoded.decode() != name or len(encoded) > LONGEST_NAME:

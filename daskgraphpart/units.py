@@ -13,13 +13,7 @@ _POWERS: dict[str, int] = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4, "p": 5
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a size such as ``"2GB"`` (decimal), ``"2 GiB"`` (binary), ``"1e9"`` or ``"512M"``.
-
-    Raises
-    ------
-    OptionError
-        If it is not a size.
-    """
+    """Bytes of a size such as ``"2GB"`` (decimal), ``"2 GiB"`` (binary), ``"1e9"`` or ``"512M"``."""
     match = _SIZE.fullmatch(text)
     if match is None:
         raise _not_a_size(text)
@@ -36,13 +30,7 @@ def _not_a_size(text: str) -> OptionError:
 
 
 def parse_count(text: str) -> int:
-    """Whole number such as ``"5e6"``, ``"5M"`` or ``"5_000_000"``.
-
-    Raises
-    ------
-    OptionError
-        If it is not a whole number.
-    """
+    """Whole number such as ``"5e6"``, ``"5M"`` or ``"5_000_000"``."""
     match = _COUNT.fullmatch(text)
     value = None if match is None else float(match[1].replace("_", "")) * 1000.0 ** _POWERS[match[2].lower()]
     if value is None or value > LARGEST or value != round(value):

@@ -24,41 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HomogeneousGraph:
-    """What partitioners see of a chunked graph.
+    """What partitioners see of a chunked graph."""
 
-    Parameters
-    ----------
-    adjacency : Adjacency
-        Symmetrised, merged, without self-loops; the weight of an edge is how many edges of the input it stands for.
-    in_degrees : Region
-        Edges of the input that point at each node, self-loops and parallel edges included, int64 (nodes,).
-    """
-
+    # symmetrised, merged, without self-loops; the weight of an edge is how many edges of the input it stands for
     adjacency: Adjacency
+    # edges of the input that point at each node, self-loops and parallel edges included, int64 (nodes,)
     in_degrees: Region
 
 
 def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner) -> HomogeneousGraph:
-    """Read all edges once and write CSR blocks.
-
-    Parameters
-    ----------
-    graph : ChunkedGraph
-        The graph; its nodes get homogeneous IDs, in the order of node types.
-    directory : Path
-        Where files go; made if need be.
-    runner : Runner
-        What does the work.
-
-    Returns
-    -------
-    HomogeneousGraph
-
-    Raises
-    ------
-    InputFileError
-        If an edge ends outside its node type, or data are not what the metadata say.
-    """
+    """Read all edges once and write CSR blocks."""
     directory.mkdir(parents=True, exist_ok=True)
     in_degrees = npy_region(directory / "in_degrees.npy", np.int64, (graph.schema.num_nodes,))
     runner.step("create-in-degrees", lambda: create_files([in_degrees]))

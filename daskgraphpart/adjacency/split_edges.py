@@ -37,21 +37,11 @@ class SplitUnit:
 
 @dataclass(frozen=True, slots=True)
 class SplitConfig:
-    """Where runs go.
+    """Where runs go."""
 
-    Parameters
-    ----------
-    directory : str
-        Of the runs.
-    first_ids : mapping of str to int
-        Homogeneous ID of the first node of each type.
-    num_nodes : int
-        Nodes of all types.
-    """
-
-    directory: str
-    first_ids: dict[str, int]
-    num_nodes: int
+    directory: str  # of the runs
+    first_ids: dict[str, int]  # homogeneous ID of the first node of each type
+    num_nodes: int  # nodes of all types
 
 
 def split_edges_of(graph: ChunkedGraph, directory: Path, runner: Runner) -> ArcRuns:

@@ -29,37 +29,17 @@ HEADERS = ("parts", "method", "edge cut", "nodes", "edges", "replication", "time
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One method with one number of parts.
+    """One method with one number of parts."""
 
-    Parameters
-    ----------
-    method : str
-        As asked for.
-    num_parts : int
-        Number of parts.
-    used : str
-        What was used in the end.
-    cut_share, replication_factor : float
-        Share of edges that are cut; nodes with copies of foreign neighbours over nodes.
-    balances : dict of str to float
-        For each constraint the weight of the heaviest part over the average.
-    seconds : float
-        Wall time of the whole process.
-    peak_bytes : int
-        Peak memory of its process tree.
-    fault : str
-        What went wrong, if anything did.
-    """
-
-    method: str
+    method: str  # as asked for
     num_parts: int
-    used: str = ""
-    cut_share: float = 0.0
+    used: str = ""  # what was used in the end
+    cut_share: float = 0.0  # share of edges that are cut; nodes with copies of foreign neighbours over nodes
     replication_factor: float = 0.0
-    balances: dict[str, float] | None = None
-    seconds: float = 0.0
-    peak_bytes: int = 0
-    fault: str = ""
+    balances: dict[str, float] | None = None  # for each constraint the weight of the heaviest part over the average
+    seconds: float = 0.0  # wall time of the whole process
+    peak_bytes: int = 0  # peak memory of its process tree
+    fault: str = ""  # what went wrong, if anything did
 
 
 def compare(
@@ -191,13 +171,7 @@ def write_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) 
 
 
 def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
-    """Draw cut, balance of edges, time and memory by number of parts, to a PNG, SVG or PDF file.
-
-    Raises
-    ------
-    OptionError
-        If matplotlib is not installed.
-    """
+    """Draw cut, balance of edges, time and memory by number of parts, to a PNG, SVG or PDF file."""
     from daskgraphpart.reporting.plots import draw_lines
 
     good = [r for r in results if not r.fault]

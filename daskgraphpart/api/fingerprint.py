@@ -85,13 +85,7 @@ def owners_fingerprint(assignment: Assignment) -> dict[str, Any]:
 
 
 def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace: str) -> None:
-    """Compare the fingerprints of an unfinished run and of the one that is to continue it.
-
-    Raises
-    ------
-    ResumeError
-        If they differ; says what has changed.
-    """
+    """Compare the fingerprints of an unfinished run and of the one that is to continue it."""
     changed = [key for key in {**now, **before} if before.get(key) != now.get(key) or (key in before) != (key in now)]
     if not changed:
         return

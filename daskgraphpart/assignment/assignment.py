@@ -72,13 +72,7 @@ class Assignment:
 
 
 def owner_dtype(num_parts: int) -> np.dtype:
-    """Smallest dtype that holds an owner.
-
-    Raises
-    ------
-    OptionError
-        If there are no parts, or more than `MOST_PARTS`.
-    """
+    """Smallest dtype that holds an owner."""
     if not 1 <= num_parts <= MOST_PARTS:
         raise OptionError(
             "impossible number of parts", place="--num-parts", expected=f"1 to {MOST_PARTS:,}", found=num_parts

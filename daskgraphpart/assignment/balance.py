@@ -45,21 +45,11 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """One column of node weights.
+    """One column of node weights."""
 
-    Parameters
-    ----------
-    name : str
-        For reports: ``nodes``, ``nodes of paper``, ``edges``.
-    tolerance : float
-        How much heavier than the average a part may be; 0.03 is 3 %.
-    total, largest : int
-        Sum of the weights, and the largest.
-    """
-
-    name: str
-    tolerance: float
-    total: int
+    name: str  # for reports: ``nodes``, ``nodes of paper``, ``edges``
+    tolerance: float  # how much heavier than the average a part may be; 0.03 is 3 %
+    total: int  # sum of the weights, and the largest
     largest: int
 
     def limit(self, num_parts: int) -> int:
@@ -72,20 +62,7 @@ class Constraint:
 
 
 def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[Wish, ...]:
-    """Read a balance such as ``"nodes,edges=0.05"``.
-
-    Parameters
-    ----------
-    balance : str or sequence of str
-        Items, separated by commas.
-    imbalance : float
-        Tolerance of items that have none.
-
-    Raises
-    ------
-    OptionError
-        If an item or a tolerance is unknown, or given twice.
-    """
+    """Read a balance such as ``"nodes,edges=0.05"``."""
     if not (math.isfinite(imbalance) and imbalance >= 0):
         raise OptionError(
             "impossible imbalance", place="--imbalance", expected="0 or more, such as 0.03", found=imbalance

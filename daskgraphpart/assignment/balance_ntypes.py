@@ -24,25 +24,6 @@ def write_type_weights(classes: Any, schema: GraphSchema, path: Path) -> Path:
     """Write a column of weights for every class of nodes, for the constraint ``file:PATH``.
 
     As in DGL the classes of different node types are different, and a type for which none are given is a class.
-
-    Parameters
-    ----------
-    classes : array or mapping of str to array
-        Class of every node, integers, of the only node type or by node type.
-    schema : GraphSchema
-        The graph.
-    path : Path
-        The file: uint8 (nodes, classes), homogeneous order.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    OptionError
-        If a type is unknown, or classes are not integers, one for each node, of a few values.
     """
     if not isinstance(classes, Mapping):
         if len(schema.ntypes) != 1:

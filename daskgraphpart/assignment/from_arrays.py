@@ -20,13 +20,7 @@ ROWS_AT_ONCE = 1 << 22
 
 
 def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: Path) -> Assignment:
-    """Check the owners of all nodes, by node type or in homogeneous order, and put them into files.
-
-    Raises
-    ------
-    AssignmentError
-        If an owner is missing, or is no part.
-    """
+    """Check the owners of all nodes, by node type or in homogeneous order, and put them into files."""
     by_type: Mapping[str, Any] = owners if isinstance(owners, Mapping) else _split(_array(owners), schema)
     unknown = [ntype for ntype in by_type if ntype not in schema.ntypes]
     missing = [ntype for ntype in schema.ntypes if ntype not in by_type]

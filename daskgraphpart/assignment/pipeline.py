@@ -58,37 +58,7 @@ class Task:
 def assign_nodes(
     graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner, report: bool = True
 ) -> Assignment:
-    """Give every node an owner.
-
-    Parameters
-    ----------
-    graph : ChunkedGraph
-        The graph.
-    num_parts : int
-        Number of parts.
-    options : AssignOptions
-        How.
-    directory : Path
-        For owner files and everything temporary; made if need be.
-    runner : Runner
-        What does the work.
-    report : bool
-        Whether random owners, and those from files, are measured as well, which reads all edges.
-
-    Returns
-    -------
-    Assignment
-        With a report, unless edges were not read.
-
-    Raises
-    ------
-    OptionError
-        If the method or the number of parts is impossible for this graph.
-    AssignmentError
-        If owners that are read do not fit the graph.
-    PlanError
-        If the memory does not suffice for the method.
-    """
+    """Give every node an owner."""
     started = time.monotonic()
     check_method(options)
     owner_dtype(num_parts)
@@ -116,13 +86,7 @@ def assign_nodes(
 
 
 def check_method(options: AssignOptions) -> None:
-    """Check that the method is one of ours, or a directory.
-
-    Raises
-    ------
-    OptionError
-        If it is neither.
-    """
+    """Check that the method is one of ours, or a directory."""
     if options.method in METHODS or Path(options.method).exists():
         return
     raise OptionError(

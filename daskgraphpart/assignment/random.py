@@ -44,20 +44,7 @@ class RandomConfig:
 def assign_random_pass(
     owners: Mapping[str, Region], num_parts: int, seed: int, fill_parts: bool
 ) -> Pass[RandomUnit, RandomConfig, None]:
-    """Plan the pass.
-
-    Parameters
-    ----------
-    owners : mapping of str to Region
-        Owner file of each node type, to be filled.
-    num_parts : int
-        Number of parts.
-    seed : int
-        Seed.
-    fill_parts : bool
-        Give every part at least one node of each type that has enough of them, because DGL's servers cannot start on
-        a part that lacks a type with features: node ``i * n // num_parts`` goes to part ``i``.
-    """
+    """Plan the pass."""
     units = [
         RandomUnit(ntype, start, min(start + ROWS_PER_UNIT, region.num_rows))
         for ntype, region in owners.items()

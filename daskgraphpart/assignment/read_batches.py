@@ -23,13 +23,7 @@ MAX_CHUNK_NBYTES = 256 << 20
 
 
 def read_batches(path: str, form: str, num_nodes: int) -> Iterator[np.ndarray]:
-    """Yield the owners of a file; whether they are parts is for the caller to see.
-
-    Raises
-    ------
-    AssignmentError
-        If the file is not one integer per node.
-    """
+    """Yield the owners of a file; whether they are parts is for the caller to see."""
     try:
         if form == "zarr":
             yield from _read_zarr(path, num_nodes)

@@ -80,11 +80,6 @@ def read_assignment(
 
     `directory` is as described in directory.py, or output of ParMETIS; `num_parts` is needed when it has no
     `partition_meta.json`, else it must agree.
-
-    Raises
-    ------
-    AssignmentError
-        If a type is missing or in two forms, a length is wrong, an owner is no part, or trainers are not of its part.
     """
     directory = Path(directory)
     if _is_of_parmetis(directory, schema):

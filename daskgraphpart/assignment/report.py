@@ -10,21 +10,12 @@ EDGE_WARNING = 1.3
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """How one constraint is kept.
+    """How one constraint is kept."""
 
-    Parameters
-    ----------
-    name : str
-        Of the constraint.
-    ratio : float
-        Weight of the heaviest part over the average.
-    allowed : float or None
-        The most the ratio may be: 1 and the tolerance, or what one node or rounding makes of it; None if the
-        constraint was only measured.
-    """
-
-    name: str
-    ratio: float
+    name: str  # of the constraint
+    ratio: float  # weight of the heaviest part over the average
+    # the most the ratio may be: 1 and the tolerance, or what one node or rounding makes of it; None if the constraint
+    # was only measured
     allowed: float | None
 
     @property
@@ -35,40 +26,18 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class AssignReport:
-    """What came out of an assignment.
+    """What came out of an assignment."""
 
-    Parameters
-    ----------
-    method : str
-        What was used, such as ``"kaminpar (eco, 1 thread, seed 0)"``.
-    why : str
-        Why it was.
-    num_parts : int
-        Number of parts.
-    num_cut_edges, num_edges : int
-        Edges of the input whose ends have different owners, and all edges.
-    volume : int
-        Communication volume: for every node the number of foreign parts among its neighbours, summed up.
-    num_nodes : int
-        Number of nodes.
-    balances : tuple of Balance
-        Of every constraint, then of nodes and edges if they are none.
-    need : int
-        Bytes that were expected to be needed.
-    seconds : float
-        Time of the assignment, adjacency included.
-    """
-
-    method: str
-    why: str
+    method: str  # what was used, such as ``"kaminpar (eco, 1 thread, seed 0)"``
+    why: str  # why it was
     num_parts: int
-    num_cut_edges: int
+    num_cut_edges: int  # edges of the input whose ends have different owners, and all edges
     num_edges: int
-    volume: int
+    volume: int  # communication volume: for every node the number of foreign parts among its neighbours, summed up
     num_nodes: int
-    balances: tuple[Balance, ...]
-    need: int
-    seconds: float
+    balances: tuple[Balance, ...]  # of every constraint, then of nodes and edges if they are none
+    need: int  # bytes that were expected to be needed
+    seconds: float  # time of the assignment, adjacency included
 
     @property
     def cut_share(self) -> float:

@@ -32,39 +32,17 @@ LEAST_GAIN = 0.001  # of the cut, for a further V-cycle
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solver:
-    """What stays the same while a graph is partitioned.
+    """What stays the same while a graph is partitioned."""
 
-    Parameters
-    ----------
-    limits : Limits
-        Most that a part may weigh.
-    calls : tuple of Call
-        Calls of libraries, of which the best is taken; none if parts are given.
-    refines : bool
-        Whether what a library gives is improved even if it is balanced.
-    cycles : int
-        V-cycles at the end, while they gain.
-    most_arcs : int
-        Of a graph that is partitioned as it is; one of more is coarsened.
-    seed : int
-        Seed.
-    memory : int
-        Bytes that may be used.
-    directory : Path
-        For temporary files.
-    each : callable
-        What makes calls, side by side.
-    """
-
-    limits: Limits
-    calls: tuple[Call, ...]
-    refines: bool
-    cycles: int
-    most_arcs: int
+    limits: Limits  # most that a part may weigh
+    calls: tuple[Call, ...]  # calls of libraries, of which the best is taken; none if parts are given
+    refines: bool  # whether what a library gives is improved even if it is balanced
+    cycles: int  # V-cycles at the end, while they gain
+    most_arcs: int  # of a graph that is partitioned as it is; one of more is coarsened
     seed: int
-    memory: int
-    directory: Path
-    each: Map
+    memory: int  # bytes that may be used
+    directory: Path  # for temporary files
+    each: Map  # what makes calls, side by side
 
     def partition(self, graph: Graph, given: np.ndarray | None = None, depth: int = 0) -> tuple[np.ndarray, str]:
         """Return the part of each node, int32 (nodes,), and what it comes from; given parts are improved."""

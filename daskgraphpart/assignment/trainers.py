@@ -68,24 +68,7 @@ def write_span(unit: Span, config: tuple[Region, Mapping[str, Region]]) -> None:
 
 
 def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory: Path, runner: Runner) -> ChunkedGraph:
-    """Return the graph with the feature `trainer_id` of all nodes and edges.
-
-    Parameters
-    ----------
-    graph : ChunkedGraph
-        The graph.
-    trainers : mapping of str to Region
-        Smaller part of every node, by node type.
-    directory : Path
-        Where the feature of the edges goes.
-    runner : Runner
-        What does the work.
-
-    Raises
-    ------
-    OptionError
-        If the graph has a feature of that name.
-    """
+    """Return the graph with the feature `trainer_id` of all nodes and edges."""
     schema = graph.schema
     for kind in schema.row_types:
         if any(spec.name == FEATURE for spec in kind.data):

@@ -27,53 +27,25 @@ MOST_VALUES = 64  # of a feature that makes a constraint per value
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How the weights of one constraint come about.
+    """How the weights of one constraint come about."""
 
-    Parameters
-    ----------
-    name : str
-        Of the constraint.
-    tolerance : float
-        Of the constraint.
-    kind : str
-        ``"count"``, ``"degree"``, ``"feature"``, ``"value"`` or ``"file"``.
-    factors : tuple of (int, int)
-        For each node type the weight of a node, and of each of its in-edges.
-    ntype, feature : str
-        Of a feature.
-    value : int
-        The value that weighs 1; of a file the column.
-    region : Region or None
-        Of a file.
-    """
-
-    name: str
-    tolerance: float
-    kind: str
-    factors: tuple[tuple[int, int], ...] = ()
-    ntype: str = ""
+    name: str  # of the constraint
+    tolerance: float  # of the constraint
+    kind: str  # ``"count"``, ``"degree"``, ``"feature"``, ``"value"`` or ``"file"``
+    factors: tuple[tuple[int, int], ...] = ()  # for each node type the weight of a node, and of each of its in-edges
+    ntype: str = ""  # of a feature
     feature: str = ""
-    value: int = 0
-    region: Region | None = None
+    value: int = 0  # the value that weighs 1; of a file the column
+    region: Region | None = None  # of a file
 
 
 @dataclass(frozen=True, slots=True)
 class WeighUnit:
-    """Consecutive nodes of one type and one column.
+    """Consecutive nodes of one type and one column."""
 
-    Parameters
-    ----------
-    column : int
-        Number of the column.
-    ntype_id : int
-        Node type.
-    first, start, stop : int
-        Homogeneous ID of the type's first node, and the range of type-wise IDs.
-    """
-
-    column: int
-    ntype_id: int
-    first: int
+    column: int  # number of the column
+    ntype_id: int  # node type
+    first: int  # homogeneous ID of the type's first node, and the range of type-wise IDs
     start: int
     stop: int
 
@@ -98,15 +70,7 @@ class NodeWeights:
 def weigh_nodes(
     graph: ChunkedGraph, wishes: Sequence[Wish], in_degrees: Region, directory: Path, runner: Runner
 ) -> NodeWeights:
-    """Write the columns.
-
-    Raises
-    ------
-    OptionError
-        If a feature or file that is named does not exist or cannot be a weight.
-    AssignmentError
-        If a weight is negative.
-    """
+    """Write the columns."""
     columns = tuple(column for wish in wishes for column in _columns(graph, wish, runner))
     num_nodes = graph.schema.num_nodes
     targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, (num_nodes,)) for i in range(len(columns)))

@@ -39,21 +39,7 @@ class WriteConfig:
 def write_assignment(
     assignment: Assignment, directory: str | Path, runner: Runner, *, form: str = "npy", seed: int | None = None
 ) -> None:
-    """Write `<ntype>.txt` and `partition_meta.json` as DGL reads them, with a binary form beside the text.
-
-    Parameters
-    ----------
-    assignment : Assignment
-        What to write.
-    directory : path
-        Made if need be.
-    runner : Runner
-        Runs the pass.
-    form : str
-        ``"npy"``, ``"parquet"`` or ``"zarr"``.
-    seed : int, optional
-        Kept in `assignment.json`.
-    """
+    """Write `<ntype>.txt` and `partition_meta.json` as DGL reads them, with a binary form beside the text."""
     if form not in BINARY_FORMS:
         raise OptionError("unknown form of owners", place="--form", expected=" or ".join(BINARY_FORMS), found=form)
     directory = Path(directory)

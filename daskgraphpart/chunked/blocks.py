@@ -13,71 +13,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One data file of an edge type or a feature.
+    """One data file of an edge type or a feature."""
 
-    Parameters
-    ----------
-    path : str
-        Absolute path.
-    format : str
-        ``"csv"``, ``"numpy"`` or ``"parquet"``.
-    delimiter : str
-        Of CSV files; one character.
-    num_rows : int or None
-        Rows in the file; None for CSV files until they are scanned.
-    nbytes : int
-        Size of the file in bytes.
-    row_group_ends : tuple of int
-        Parquet only: row at which each row group ends, so that blocks can follow them.
-    """
-
-    path: FilePath
-    format: str
-    delimiter: str
-    num_rows: int | None
-    nbytes: int
+    path: FilePath  # absolute path
+    format: str  # ``"csv"``, ``"numpy"`` or ``"parquet"``
+    delimiter: str  # of CSV files; one character
+    num_rows: int | None  # rows in the file; None for CSV files until they are scanned
+    nbytes: int  # size of the file in bytes
+    # parquet only: row at which each row group ends, so that blocks can follow them
     row_group_ends: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive rows of one input file.
-
-    Parameters
-    ----------
-    path, format, delimiter : str
-        As in `InputFile`.
-    start, stop : int
-        Byte range for CSV files, row range inside the file for the others. A CSV block owns the lines that begin in
-        its range.
-    first_row : int
-        Type-wise original ID of the block's first row; -1 in a CSV block that is not numbered yet.
-    num_rows : int
-        Number of rows; -1 likewise.
-    row_in_file : int
-        Row of the file at which the block begins (for messages); -1 likewise.
-    """
+    """Consecutive rows of one input file."""
 
     path: FilePath
     format: str
     delimiter: str
+    # byte range for CSV files, row range inside the file for the others. A CSV block owns the lines that begin in its
+    # range
     start: int
     stop: int
-    first_row: int
-    num_rows: int
-    row_in_file: int
+    first_row: int  # type-wise original ID of the block's first row; -1 in a CSV block that is not numbered yet
+    num_rows: int  # number of rows; -1 likewise
+    row_in_file: int  # row of the file at which the block begins (for messages); -1 likewise
 
 
 def cut_rows(files: Sequence[InputFile], max_rows: int) -> list[Block]:
-    """Cut npy and parquet files into numbered blocks.
-
-    Parameters
-    ----------
-    files : sequence of InputFile
-        Files of one edge type or feature, in order.
-    max_rows : int
-        Most rows of a block. Blocks of parquet files end with a row group where they can.
-    """
+    """Cut npy and parquet files into numbered blocks."""
     blocks, first_row = [], 0
     for file in files:
         assert file.num_rows is not None, "CSV files are cut by bytes"

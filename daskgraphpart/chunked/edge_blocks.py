@@ -17,30 +17,7 @@ if TYPE_CHECKING:
 
 
 def edge_blocks(graph: ChunkedGraph, most_rows: int, most_bytes: int, runner: Runner) -> dict[str, list[Block]]:
-    """Cut the edge files of every type into numbered blocks.
-
-    Parameters
-    ----------
-    graph : ChunkedGraph
-        The graph.
-    most_rows : int
-        Edges of one block of an npy or parquet file.
-    most_bytes : int
-        Bytes of one block of a CSV file.
-    runner : Runner
-        Runs the pass `scan-edges` where there is CSV.
-
-    Returns
-    -------
-    dict of str to list of Block
-        By canonical edge type; blocks in the order of edge IDs.
-
-    Raises
-    ------
-    InputFileError
-        If the files of a type hold another number of edges than its metadata says; or if there are lines that are not
-        two integers among the first of such a file, which is then the clearer fault.
-    """
+    """Cut the edge files of every type into numbered blocks."""
     blocks = {}
     to_scan: dict[str, list[Block]] = {}
     for etype, files in graph.edge_files.items():

@@ -22,13 +22,7 @@ EDGE_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
 def edge_file(path: str, files: Files) -> InputFile:
-    """Open one file of edges.
-
-    Raises
-    ------
-    InputFileError
-        If it does not hold two columns of integers; of a CSV file only the first bytes are looked at.
-    """
+    """Open one file of edges."""
     nbytes = file_size(path)
     if files.format == "csv":
         refuse_binary(path)
@@ -48,13 +42,7 @@ def edge_file(path: str, files: Files) -> InputFile:
 
 
 def feature_files(name: str, files: Files, metadata_path: str) -> tuple[DataSpec, tuple[InputFile, ...]]:
-    """Open the files of one feature, which must agree in dtype and shape of a row.
-
-    Raises
-    ------
-    InputFileError
-        If they do not agree, or a dtype cannot be stored.
-    """
+    """Open the files of one feature, which must agree in dtype and shape of a row."""
     found = [_feature_file(path, files.format) for path in files.paths]
     if not found:
         raise MetadataError(

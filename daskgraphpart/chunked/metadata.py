@@ -70,22 +70,7 @@ class _Entry(msgspec.Struct):
 
 
 def read_metadata(path: AnyPath, *, confined: bool = False) -> Metadata:
-    """Read and check the metadata of a chunked graph.
-
-    Parameters
-    ----------
-    path : path or URL
-        The directory of `metadata.json`, or a metadata file of any name.
-    confined : bool
-        Whether all files must lie in that directory; links are followed.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file.
-    MetadataError
-        If something is wrong with it; every fault that can be found is in the message, with its key.
-    """
+    """Read and check the metadata of a chunked graph."""
     path = resolve_path(path)
     if isinstance(path, UPath):
         require_bucket(path)

@@ -25,15 +25,7 @@ BUFFER_NBYTES = 1 << 20
 
 @contextmanager
 def open_parquet(path: FilePath) -> Iterator[Any]:
-    """Open a `pyarrow.parquet.ParquetFile`, local or remote, for reading in bounded memory.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file.
-    InputFileError
-        If it is no parquet file or a damaged one; raised inside the context, too, when that shows while it is read.
-    """
+    """Open a `pyarrow.parquet.ParquetFile`, local or remote, for reading in bounded memory."""
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -24,15 +24,7 @@ DIRECTORIES = ("edges", "node_data", "edge_data", ID_MAP)
 
 @contextmanager
 def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iterator[None]:
-    """Make and lock the output directory, or empty it of a graph that may be replaced; a job that fails leaves nothing.
-
-    Raises
-    ------
-    OutputExistsError
-        If it holds something that may not be replaced, or one of the files that are read.
-    OutputLockedError
-        If another run is writing there.
-    """
+    """Make and lock the output directory, or empty it of a graph that may be replaced; a failed job leaves nothing."""
     if out.exists() and not out.is_dir():
         raise OutputExistsError("not a directory", file=str(out), hint="give another directory")
     is_new = not out.exists()

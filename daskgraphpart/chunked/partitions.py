@@ -64,17 +64,7 @@ class Partition:
 def edge_partitions(
     graph: ChunkedGraph, max_rows: int, max_bytes: int, runner: Runner
 ) -> list[tuple[EdgeType, Partition]]:
-    """List the partitions of all edges, in the order of edge types and IDs.
-
-    Parameters
-    ----------
-    graph : ChunkedGraph
-        The graph.
-    max_rows, max_bytes : int
-        Edges, or bytes of text, of one partition of files. Those of the user's frames stay as they are.
-    runner : Runner
-        Runs the pass `scan-edges` where there is CSV.
-    """
+    """List the partitions of all edges, in the order of edge types and IDs."""
     blocks = edge_blocks(graph, max_rows, max_bytes, runner)
     found = []
     for edge_type in graph.schema.edge_types:

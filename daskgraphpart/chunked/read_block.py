@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Read type-wise IDs of the sources and destinations of a block, int64; not yet compared with numbers of nodes.
-
-    Raises
-    ------
-    InputFileError
-        If a row is not two integers, or rows are missing.
-    """
+    """Read type-wise IDs of the sources and destinations of a block, int64; not yet compared with numbers of nodes."""
     if block.format == "csv":
         from daskgraphpart.chunked.read_csv import read_csv_edges
 
@@ -62,13 +56,7 @@ def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
 
 
 def check_ids(src: np.ndarray, dst: np.ndarray, num_src: int, num_dst: int, block: Block, edge_type: EdgeType) -> None:
-    """Refuse edges that end outside their node type.
-
-    Raises
-    ------
-    InputFileError
-        With the row of the first such edge.
-    """
+    """Refuse edges that end outside their node type."""
     ends = ((src, num_src), (dst, num_dst))
     if all(not ids.size or (ids.min() >= 0 and ids.max() < count) for ids, count in ends):
         return

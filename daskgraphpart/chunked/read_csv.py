@@ -25,26 +25,14 @@ FAULTS = {
 
 
 def refuse_first_lines(path: str, delimiter: str) -> None:
-    """Refuse a file among whose first lines is one that is not two integers.
-
-    Raises
-    ------
-    InputFileError
-        With the row and the text of that line.
-    """
+    """Refuse a file among whose first lines is one that is not two integers."""
     content = read_lines(path, 0, BYTES_PER_LOOK)
     rows = int(count_lines(content))
     read_csv_edges(Block(path, "csv", delimiter, 0, BYTES_PER_LOOK, 0, rows, 0))
 
 
 def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Parse the lines of a block.
-
-    Raises
-    ------
-    InputFileError
-        With the row and the text of the first line that is not two integers.
-    """
+    """Parse the lines of a block."""
     content = read_lines(block.path, block.start, block.stop)
     src, dst = np.empty(block.num_rows, np.int64), np.empty(block.num_rows, np.int64)
     rows, fault, offset = parse_edges(content, ord(block.delimiter), src, dst)
@@ -61,15 +49,7 @@ def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_lines(path: str, start: int, stop: int) -> np.ndarray:
-    """Read the lines that begin in ``[start, stop)``, uint8: a line begins at byte 0 or after a newline.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If the file is gone.
-    InputFileError
-        If no line ends within `LONGEST_LINE` bytes.
-    """
+    """Read the lines that begin in ``[start, stop)``, uint8: a line begins at byte 0 or after a newline."""
     try:
         size = file_size(path)
     except FileNotFoundError as fault:

@@ -21,13 +21,7 @@ _SIGNATURES = (
 
 
 def refuse_binary(path: str) -> None:
-    """Refuse a file whose first bytes are not those of lines of integers.
-
-    Raises
-    ------
-    InputFileError
-        If it is compressed, of another format, or UTF-16.
-    """
+    """Refuse a file whose first bytes are not those of lines of integers."""
     with attach_path_to_error(path), open_for_reading(path) as file:
         head = file.read(8)
     found = [(what, hint) for signature, what, hint in _SIGNATURES if head.startswith(signature)]

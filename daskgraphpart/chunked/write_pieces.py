@@ -62,24 +62,7 @@ def write_in_pieces(pieces: Iterable[np.ndarray], rows_at_once: int, write: Writ
 
 @contextmanager
 def edge_writer(path: str | Path, form: str, num_rows: int, delimiter: str = " ") -> Iterator[Write]:
-    """Open a chunk of edges; it takes int64 arrays (rows, 2), and appears under its name when all is written.
-
-    Parameters
-    ----------
-    path : path
-        The file; its directory is made if need be.
-    form : str
-        ``"csv"``, ``"numpy"`` or ``"parquet"``.
-    num_rows : int
-        Edges that will be written.
-    delimiter : str
-        Between the columns of CSV.
-
-    Raises
-    ------
-    OptionError
-        If there is no such format.
-    """
+    """Open a chunk of edges; it takes int64 arrays (rows, 2), and appears under its name when all is written."""
     check_choice("format of edges", None, form, SUFFIXES)
     with _unfinished(path) as temporary:
         if form == "numpy":
@@ -99,22 +82,6 @@ def row_writer(path: str | Path, form: str, spec: DataSpec, num_rows: int) -> It
 
     Parquet holds scalars as a column of numbers and vectors as a column of lists, the only kind of list DGL's tools
     read; the shape of the rows is kept in the key ``shape``, which they read as well.
-
-    Parameters
-    ----------
-    path : path
-        The file; its directory is made if need be.
-    form : str
-        ``"numpy"`` or ``"parquet"``.
-    spec : DataSpec
-        The feature.
-    num_rows : int
-        Rows that will be written.
-
-    Raises
-    ------
-    OptionError
-        If there is no such format.
     """
     check_choice("format of features", None, form, DATA_FORMATS)
     with _unfinished(path) as temporary:

@@ -256,13 +256,7 @@ def run_of(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def one_of(*given: Any, name: str) -> Any:
-    """Return the one value that is given, positional or by one of DGL's flags.
-
-    Raises
-    ------
-    click.UsageError
-        If none or several are given.
-    """
+    """Return the one value that is given, positional or by one of DGL's flags."""
     values = [value for value in given if value is not None]
     if len(values) != 1:
         raise click.UsageError(f"{'Missing' if not values else 'Give only one'} {name}.")

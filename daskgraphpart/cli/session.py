@@ -24,18 +24,10 @@ FILE_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 
 @dataclass(slots=True)
 class Session:
-    """State of one call.
+    """State of one call."""
 
-    Parameters
-    ----------
-    as_json : bool
-        Whether all that is written to standard error is JSON lines.
-    handlers : list of logging.Handler
-        What this call has added to the log.
-    """
-
-    as_json: bool = False
-    handlers: list[logging.Handler] = field(default_factory=list)
+    as_json: bool = False  # whether all that is written to standard error is JSON lines
+    handlers: list[logging.Handler] = field(default_factory=list)  # what this call has added to the log
 
     def open_log(self) -> None:
         """Log to standard error, unless the process that calls us has a log of its own."""
@@ -44,13 +36,7 @@ class Session:
             self._add(_StderrHandler(), STDERR_FORMAT)
 
     def log_to(self, path: str) -> None:
-        """Also log to the end of a file, with the time of each line.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If it cannot be written.
-        """
+        """Also log to the end of a file, with the time of each line."""
         try:
             self._add(logging.FileHandler(path, encoding="utf-8"), FILE_FORMAT)
         except OSError as fault:

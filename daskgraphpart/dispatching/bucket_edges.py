@@ -36,21 +36,11 @@ class EdgeUnit:
 
 @dataclass(frozen=True, slots=True)
 class BucketConfig:
-    """Files that all tasks look things up in.
+    """Files that all tasks look things up in."""
 
-    Parameters
-    ----------
-    owners, maps : mapping of str to Region
-        Owner and new ID of every node, by node type.
-    edge_owners : mapping of str to Region
-        Where the owners of edges go, for the edge types that carry data.
-    num_parts : int
-        Number of parts.
-    """
-
-    owners: Mapping[str, Region]
+    owners: Mapping[str, Region]  # owner and new ID of every node, by node type
     maps: Mapping[str, Region]
-    edge_owners: Mapping[str, Region]
+    edge_owners: Mapping[str, Region]  # where the owners of edges go, for the edge types that carry data
     num_parts: int
 
 

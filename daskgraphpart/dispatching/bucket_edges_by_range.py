@@ -29,44 +29,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeConfig:
-    """What the three passes share.
+    """What the three passes share."""
 
-    Parameters
-    ----------
-    bucket : BucketConfig
-        As for `bucket-edges`.
-    work : Workspace
-        Names of temporary files.
-    range_nodes : int
-        Nodes per range.
-    part_ends : int64 array (parts,)
-        End of each part's range of new node IDs, from which owners follow.
-    """
-
-    bucket: BucketConfig
-    work: Workspace
-    range_nodes: int
-    part_ends: np.ndarray
+    bucket: BucketConfig  # as for `bucket-edges`
+    work: Workspace  # names of temporary files
+    range_nodes: int  # nodes per range
+    part_ends: np.ndarray  # int64 (parts,): end of each part's range of new node IDs, from which owners follow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolveUnit:
-    """One range of IDs of one node type, and the slices of ends that fall into it.
+    """One range of IDs of one node type, and the slices of ends that fall into it."""
 
-    Parameters
-    ----------
-    ntype : str
-        Node type.
-    start, stop : int
-        Range of original type-wise IDs.
-    slices : tuple of (run index, "src" or "dst", first row, number of rows)
-        Where ends in the range lie.
-    """
-
-    ntype: str
-    start: int
+    ntype: str  # node type
+    start: int  # range of original type-wise IDs
     stop: int
-    slices: tuple[tuple[int, str, int, int], ...]
+    slices: tuple[tuple[int, str, int, int], ...]  # where ends in the range lie
 
 
 def bucket_edges_by_range(

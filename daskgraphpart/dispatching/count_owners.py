@@ -47,25 +47,7 @@ class CountConfig:
 def count_intervals(
     owners: Mapping[str, Region], marks: Mapping[str, Sequence[int]], num_parts: int, most_rows: int, runner: Runner
 ) -> dict[str, RowOffsets]:
-    """Run the pass over whole types.
-
-    Parameters
-    ----------
-    owners : mapping of str to Region
-        Owner file of each type.
-    marks : mapping of str to sequence of int
-        Rows of each type at which offsets are wanted.
-    num_parts : int
-        Number of parts.
-    most_rows : int
-        Rows one task counts.
-    runner : Runner
-        What runs it.
-
-    Returns
-    -------
-    dict of str to RowOffsets
-    """
+    """Run the pass over whole types."""
     units = [
         Interval(name, start, stop)
         for name, region in owners.items()
@@ -81,13 +63,7 @@ def count_intervals(
 
 
 def count_owners(unit: Interval, config: CountConfig) -> np.ndarray:
-    """Count the owners of one interval.
-
-    Raises
-    ------
-    AssignmentError
-        If an owner is not one of the parts.
-    """
+    """Count the owners of one interval."""
     region = config.owners[unit.type_name]
     owners = region.read(unit.start, unit.stop)
     counts = np.zeros(config.num_parts, np.int64)

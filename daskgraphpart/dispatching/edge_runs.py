@@ -21,27 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunTable:
-    """All runs of a graph, by edge type and block.
+    """All runs of a graph, by edge type and block."""
 
-    Parameters
-    ----------
-    etype_ids : int64 array (runs,)
-        Edge type of each run; ascending.
-    first_rows : int64 array (runs,)
-        Original type-wise ID of the first edge of the run's block.
-    num_rows : int64 array (runs,)
-        Edges of each run.
-    counts : int64 array (runs, parts)
-        Edges of each run that each part owns.
-    dtype : numpy.dtype
-        Of the runs' columns.
-    """
-
-    etype_ids: np.ndarray
-    first_rows: np.ndarray
-    num_rows: np.ndarray
-    counts: np.ndarray
-    dtype: np.dtype
+    etype_ids: np.ndarray  # int64 (runs,): edge type of each run; ascending
+    first_rows: np.ndarray  # int64 (runs,): original type-wise ID of the first edge of the run's block
+    num_rows: np.ndarray  # int64 (runs,): edges of each run
+    counts: np.ndarray  # int64 (runs, parts): edges of each run that each part owns
+    dtype: np.dtype  # of the runs' columns
 
     @property
     def num_parts(self) -> int:
@@ -85,28 +71,14 @@ class RunTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slices:
-    """Consecutive rows of some runs; all fields are int64 arrays with one entry per slice.
+    """Consecutive rows of some runs; all fields are int64 arrays with one entry per slice."""
 
-    Parameters
-    ----------
-    runs : array
-        Number of the run, which names its file.
-    run_rows : array
-        Rows of the whole run.
-    starts, counts : array
-        First row and number of rows of the slice.
-    first_rows : array
-        Original type-wise ID of the first edge of the run's block.
-    etype_ids : array
-        Edge type.
-    """
-
-    runs: np.ndarray
-    run_rows: np.ndarray
-    starts: np.ndarray
+    runs: np.ndarray  # number of the run, which names its file
+    run_rows: np.ndarray  # rows of the whole run
+    starts: np.ndarray  # first row and number of rows of the slice
     counts: np.ndarray
-    first_rows: np.ndarray
-    etype_ids: np.ndarray
+    first_rows: np.ndarray  # original type-wise ID of the first edge of the run's block
+    etype_ids: np.ndarray  # edge type
 
     @property
     def num_edges(self) -> int:

@@ -25,18 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BucketedEdges:
-    """Edges grouped by owner.
+    """Edges grouped by owner."""
 
-    Parameters
-    ----------
-    runs : RunTable
-        The runs.
-    owners : mapping of str to Region
-        Owner of every edge of the edge types that carry data, or of all if IDs are kept.
-    """
-
-    runs: RunTable
-    owners: Mapping[str, Region]
+    runs: RunTable  # the runs
+    owners: Mapping[str, Region]  # owner of every edge of the edge types that carry data, or of all if IDs are kept
 
 
 def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:

@@ -112,13 +112,7 @@ def _stream(file: OutputFile, staged: Mapping[str, StagedArray]) -> Iterator[Buf
 
 
 def check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:
-    """Compare what a store lists with what it was sent, in this run or in an earlier one.
-
-    Raises
-    ------
-    ResumeError
-        If a file is gone, or another.
-    """
+    """Compare what a store lists with what it was sent, in this run or in an earlier one."""
     for directory in sorted({name.rpartition("/")[0] for name in checksums}):
         found = file_sizes_in(target / directory if directory else target)
         for name, expected in checksums.items():

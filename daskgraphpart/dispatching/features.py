@@ -27,28 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One feature of one type, in partitions.
+    """One feature of one type, in partitions."""
 
-    Parameters
-    ----------
-    kind : str
-        ``"node"`` or ``"edge"``.
-    type_id, data_id : int
-        Numbers of the type, and of the feature in the type.
-    type_name : str
-        Node type or canonical edge type.
-    spec : DataSpec
-        Name, dtype and shape of a row.
-    partitions : sequence of Partition
-        Its rows, in order.
-    """
-
-    kind: str
-    type_id: int
+    kind: str  # ``"node"`` or ``"edge"``
+    type_id: int  # numbers of the type, and of the feature in the type
     data_id: int
-    type_name: str
-    spec: DataSpec
-    partitions: Sequence[Partition]
+    type_name: str  # node type or canonical edge type
+    spec: DataSpec  # name, dtype and shape of a row
+    partitions: Sequence[Partition]  # its rows, in order
 
     @property
     def array(self) -> str:

@@ -40,27 +40,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Outcome:
-    """What came out.
+    """What came out."""
 
-    Attributes
-    ----------
-    config_path : Path or UPath
-        The partition config, which DGL is given; on each machine, if the parts went to several.
-    book : PartitionBook
-        Ranges of new IDs.
-    quality : Quality
-        Edge cut, balance, replication.
-    hosts : tuple of str or None
-        Machine of each part, if they went to the disks of several.
-    part_nbytes : tuple of int or None
-        Bytes of the files of each part, likewise.
-    """
-
-    config_path: Location
-    book: PartitionBook
-    quality: Quality
-    hosts: tuple[str, ...] | None = None
-    part_nbytes: tuple[int, ...] | None = None
+    config_path: Location  # the partition config, which DGL is given; on each machine, if the parts went to several
+    book: PartitionBook  # ranges of new IDs
+    quality: Quality  # edge cut, balance, replication
+    hosts: tuple[str, ...] | None = None  # machine of each part, if they went to the disks of several
+    part_nbytes: tuple[int, ...] | None = None  # bytes of the files of each part, likewise
 
     def __repr__(self) -> str:
         return f"<Outcome {self.config_path}: {self.book.num_parts} parts, {self.quality.cut_share:.1%} of edges cut>"

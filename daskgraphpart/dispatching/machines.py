@@ -87,15 +87,7 @@ class Destination:
 
 
 def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
-    """Read a file of machines as DGL reads it: an address, or a name, on each line; ports behind it are ignored.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file.
-    OptionError
-        If it is not a list of machines.
-    """
+    """Read a file of machines as DGL reads it: an address, or a name, on each line; ports behind it are ignored."""
     path = Path(file)
     try:
         with attach_path_to_error(path):

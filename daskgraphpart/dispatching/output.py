@@ -33,17 +33,7 @@ _UNFINISHED = re.compile(rf"({_NAMES}|.*\.json)(\.[0-9a-f]{{12}})?{re.escape(TEM
 
 
 def check_output(out: Location, inputs: Iterable[Location]) -> None:
-    """Check that a directory can be the output, before anything is touched.
-
-    Raises
-    ------
-    OutputExistsError
-        If it is a file, or holds one of the inputs.
-    InputFileNotFoundError
-        If there is no such bucket.
-    EnvironmentFaultError
-        If a store cannot be reached, or refuses access.
-    """
+    """Check that a directory can be the output, before anything is touched."""
     if isinstance(out, UPath):
         require_bucket(out)
     for path in inputs:
@@ -75,13 +65,7 @@ def check_empty(out: Location, overwrite: bool) -> None:
 
 
 def check_claimable(out: Location, own_names: Iterable[str], overwrite: bool) -> None:
-    """Check that partitions can be written to a directory, with `own_names` beside the parts.
-
-    Raises
-    ------
-    OutputExistsError
-        If it is not empty and may not be overwritten, or holds something of somebody else under a name that is needed.
-    """
+    """Check that partitions can be written to a directory, with `own_names` beside the parts."""
     check_empty(out, overwrite)
     names = _names_in(out)
     wrong = [name for name in own_names if name in names and not is_config(out / name)]

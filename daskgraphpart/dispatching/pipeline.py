@@ -29,22 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 def dispatch_graph(job: Job) -> Outcome:
-    """Bring every node, edge and row to its owner and write the partitions.
-
-    Parameters
-    ----------
-    job : Job
-        The job; its output directory holds nothing of an earlier run.
-
-    Returns
-    -------
-    Outcome
-
-    Raises
-    ------
-    InputFileError, AssignmentError
-        If the data are not what the metadata say. No partition config has been written then.
-    """
+    """Bring every node, edge and row to its owner and write the partitions."""
     schema, owners = job.graph.schema, job.assignment.owners
     node_features = cut_features(job.graph, "node", job.sizes.row_block_bytes)
     edge_features = cut_features(job.graph, "edge", job.sizes.row_block_bytes)

@@ -63,12 +63,7 @@ def group_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Group the rows of a partition of a feature by owner.
 
-    Returns
-    -------
-    grouped : array (rows, ...)
-        In the dtype that is stored.
-    counts : int64 array (parts,)
-        Rows of each owner.
+    Arrays: returns `grouped` (rows, ...), `counts` int64 (parts,).
     """
     rows.check(values.shape[0])
     owners = owner_region.read(rows.first_row, rows.first_row + rows.num_rows)

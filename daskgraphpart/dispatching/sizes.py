@@ -25,34 +25,16 @@ NODE_NBYTES = 32  # owner 2, new ID 8, position 8, original ID 8
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Bites of the passes.
+    """Bites of the passes."""
 
-    Parameters
-    ----------
-    edge_block_rows, csv_block_bytes : int
-        Edges, or bytes of text, of one block of `bucket-edges`.
-    row_block_bytes : int
-        Bytes of features that one task moves.
-    interval_rows : int
-        Nodes whose owners one task counts or relabels.
-    segment_edges : int
-        Edges of one part that one task writes.
-    map_bytes : int
-        Bytes of node maps that may be looked up at random; the join is cut into ranges beyond.
-    range_nodes : int
-        Nodes whose new IDs one task of that partitioned join holds.
-    bitmap_bytes : int
-        Bytes of bitmaps that one task may hold.
-    """
-
-    edge_block_rows: int
+    edge_block_rows: int  # edges, or bytes of text, of one block of `bucket-edges`
     csv_block_bytes: int
-    row_block_bytes: int
-    interval_rows: int
-    segment_edges: int
-    map_bytes: int
-    range_nodes: int
-    bitmap_bytes: int
+    row_block_bytes: int  # bytes of features that one task moves
+    interval_rows: int  # nodes whose owners one task counts or relabels
+    segment_edges: int  # edges of one part that one task writes
+    map_bytes: int  # bytes of node maps that may be looked up at random; the join is cut into ranges beyond
+    range_nodes: int  # nodes whose new IDs one task of that partitioned join holds
+    bitmap_bytes: int  # bytes of bitmaps that one task may hold
 
 
 def choose_sizes(resources: Resources) -> Sizes:

@@ -27,13 +27,7 @@ STAGING_NAME = ".daskgraphpart-staging"
 
 
 def staging_directory(target: Location, workspace: str | None) -> Path:
-    """Name the local directory in which files are made for a store, or for machines.
-
-    Raises
-    ------
-    OptionError
-        If no workspace is given.
-    """
+    """Name the local directory in which files are made for a store, or for machines."""
     what = "a store" if isinstance(target, UPath) else "the disks of machines"
     if workspace is None:
         raise OptionError(
@@ -58,18 +52,10 @@ def remove_staging(directory: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Temporary files of one job, below one directory.
+    """Temporary files of one job, below one directory."""
 
-    Parameters
-    ----------
-    root : str
-        The directory.
-    is_kept : bool
-        Whether files stay that are no longer needed.
-    """
-
-    root: str
-    is_kept: bool = False
+    root: str  # the directory
+    is_kept: bool = False  # whether files stay that are no longer needed
 
     @classmethod
     def of(cls, out: Path, elsewhere: str | None, is_kept: bool = False) -> Workspace:

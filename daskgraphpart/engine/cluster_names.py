@@ -12,15 +12,7 @@ ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
 
 
 def resolve_cluster(cluster: Any) -> Any:
-    """Return what `cluster` stands for; ``"auto"`` and None mean the active client, or threads if there is none.
-
-    Raises
-    ------
-    OptionError
-        If it is no name, address, scheduler file, client or cluster.
-    MissingPackageError
-        If it may be a queueing system, and dask-jobqueue is not installed.
-    """
+    """Return what `cluster` stands for; ``"auto"`` and None mean the active client, or threads if there is none."""
     if cluster is None or cluster == AUTO:
         active = active_client()
         return "threads" if active is None else active

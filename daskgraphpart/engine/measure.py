@@ -19,18 +19,10 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One run of one command.
+    """One run of one command."""
 
-    Parameters
-    ----------
-    seconds : float
-        Wall time.
-    peak_bytes : int
-        Most resident memory of all processes of the tree, summed, as sampled twenty times a second.
-    """
-
-    seconds: float
-    peak_bytes: int
+    seconds: float  # wall time
+    peak_bytes: int  # most resident memory of all processes of the tree, summed, as sampled twenty times a second
 
 
 def measure(command: Sequence[str]) -> tuple[Measurement, int, str]:

@@ -16,40 +16,22 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[UnitT, ConfigT, ResultT]):
-    """One sweep over the data: independent tasks that may run again, after they were killed half way as well.
+    """One sweep over the data: independent tasks that may run again, after they were killed half way as well."""
 
-    Parameters
-    ----------
-    name : str
-        Name in progress bars, logs and the dask dashboard; the name of the module as well.
-    task : callable
-        Module-level, picklable function of a unit and the config, or of a partition, a unit and the config. It returns
-        counts.
-    units : sequence
-        What the task is called with.
-    config : object
-        What all calls share: paths, numbers, dtypes.
-    unit_nbytes : sequence of int
-        Bytes each unit moves, for progress.
-    result_types : tuple of type
-        Dataclasses that results are made of, for the journal; plain values, tuples and arrays need none.
-    unit_hosts : sequence of str, optional
-        Machine on which each unit has to run, by name or address; only on a cluster, after `Runner.check_hosts`.
-    partitions : sequence of dask.delayed.Delayed or None, optional
-        Partition of a lazy collection for each unit; the task gets its value, computed in the same graph, or None.
-    unit_types : sequence of str, optional
-        Node type or canonical edge type of each unit, for the keys of its tasks.
-    """
-
-    name: str
+    name: str  # name in progress bars, logs and the dask dashboard; the name of the module as well
+    # module-level, picklable function of a unit and the config, or of a partition, a unit and the config. It returns
+    # counts
     task: Callable[..., ResultT]
-    units: Sequence[UnitT]
-    config: ConfigT
-    unit_nbytes: Sequence[int]
+    units: Sequence[UnitT]  # what the task is called with
+    config: ConfigT  # what all calls share: paths, numbers, dtypes
+    unit_nbytes: Sequence[int]  # bytes each unit moves, for progress
+    # dataclasses that results are made of, for the journal; plain values, tuples and arrays need none
     result_types: tuple[type, ...] = ()
+    # machine on which each unit has to run, by name or address; only on a cluster, after `Runner.check_hosts`
     unit_hosts: Sequence[str] | None = None
+    # partition of a lazy collection for each unit; the task gets its value, computed in the same graph, or None
     partitions: Sequence[Any] | None = None
-    unit_types: Sequence[str] | None = None
+    unit_types: Sequence[str] | None = None  # node type or canonical edge type of each unit, for the keys of its tasks
 
     def __post_init__(self) -> None:
         for per_unit in (self.unit_nbytes, self.unit_hosts, self.partitions, self.unit_types):

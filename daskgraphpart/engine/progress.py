@@ -218,21 +218,7 @@ class BarProgress(_CountingProgress):
 
 @contextmanager
 def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
-    """Make what a word stands for, and take it down at the end; an object is handed on as it is.
-
-    Parameters
-    ----------
-    progress : ProgressListener or str, optional
-        ``"none"``, as by default: nothing is shown. ``"bar"``: a bar, and a line for each pass that is over, in a
-        terminal or in a notebook that has ipywidgets; log lines elsewhere. ``"auto"``: the same, with lines for passes
-        of ten seconds and more alone. ``"log"``: log lines. ``"json"``: one JSON object per line and event on standard
-        error.
-
-    Raises
-    ------
-    OptionError
-        If it is another word.
-    """
+    """Make what a word stands for, and take it down at the end; an object is handed on as it is."""
     if not isinstance(progress, str | None):
         yield progress
         return

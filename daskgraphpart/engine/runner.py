@@ -55,19 +55,7 @@ logger = logging.getLogger(__name__)
 
 
 class Runner:
-    """Run passes on a scheduler, note in the journal what is finished, and tell a listener how far they are.
-
-    Parameters
-    ----------
-    resources : Resources
-        What the job may use.
-    scheduler : Scheduler
-        What computes the tasks.
-    progress : ProgressListener
-        Who is told.
-    journal : Journal, optional
-        Where finished units are noted, and looked up when the job is continued.
-    """
+    """Run passes on a scheduler, note in the journal what is finished, and tell a listener how far they are."""
 
     def __init__(
         self, resources: Resources, scheduler: Scheduler, progress: ProgressListener, journal: Journal | None = None
@@ -82,19 +70,7 @@ class Runner:
         self._journal = journal
 
     def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
-        """Check that all workers see directories as this process does, and may write where this one does.
-
-        Parameters
-        ----------
-        directories : sequence of (str, Path, str)
-            What each is, its path, and a file in it that no other directory has like this; no file for what is only
-            read.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If a worker of a cluster does not.
-        """
+        """Check that all workers see directories as this process does, and may write where this one does."""
         self._scheduler.check_shared(directories)
 
     def check_hosts(self, hosts: Sequence[str], file: str) -> None:
@@ -109,15 +85,6 @@ class Runner:
         """Do something that is journalled as a whole: if it was finished before, only its result is looked up.
 
         For what the client does itself, such as creating files that tasks fill in.
-
-        Parameters
-        ----------
-        name : str
-            Name in the journal.
-        work : callable
-            What is done. It may run passes, which are not journalled one by one, and may be begun several times.
-        result_types : tuple of type
-            As in `Pass`.
         """
         journal = self._journal
         if journal is None:
@@ -135,15 +102,7 @@ class Runner:
         return result
 
     def run(self, pass_: Pass[UnitT, ConfigT, ResultT]) -> list[ResultT]:
-        """Run every unit of a pass that is not finished yet; the results come in the order of the units.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If the disk is full or a file may not be written.
-        Exception
-            Whatever error of ours a task raised.
-        """
+        """Run every unit of a pass that is not finished yet; the results come in the order of the units."""
         if not pass_.units:
             return []
         with environment_faults():
@@ -205,19 +164,7 @@ def open_runner(
     journal: Journal | None = None,
     plan: Resources | None = None,
 ) -> Iterator[Runner]:
-    """Open a runner on the scheduler that `resources` names, and close it when done.
-
-    Parameters
-    ----------
-    resources : Resources
-        What the job may use.
-    progress : ProgressListener or str, optional
-        As `open_progress` takes it; default: nothing is shown.
-    journal : Journal, optional
-        Of a job that can be continued.
-    plan : Resources, optional
-        What the work is cut for, if that is not what it may use now: the resources of the run that began the job.
-    """
+    """Open a runner on the scheduler that `resources` names, and close it when done."""
     scheduler: Scheduler
     cluster = resources.cluster
     if isinstance(cluster, str) and cluster in ("threads", "processes", "sync"):

@@ -25,11 +25,6 @@ def canonical_names(
     """Find the canonical names of edge types; those that are canonical stay as they are.
 
     `edge_ranges` is int64 (parts, types, 2), `graphs` are the graph files of the parts; `config` is for messages.
-
-    Raises
-    ------
-    LayoutError
-        If a relation has no edge.
     """
     found = []
     for type_id, name in enumerate(names):

@@ -90,13 +90,7 @@ def config_bytes(config: PartitionConfig) -> bytes:
 
 
 def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
-    """Find the partition config: the file itself, or the only one in a directory; `options` are those of a store.
-
-    Raises
-    ------
-    LayoutError
-        If there is none, or more than one.
-    """
+    """Find the partition config: the file itself, or the only one in a directory; `options` are those of a store."""
     given = resolve_path(path, options)
     if isinstance(given, UPath):
         require_bucket(given)
@@ -123,11 +117,6 @@ def read_config(path: AnyPath, *, confined: bool = False) -> PartitionConfig:
 
     Bare relations, which DGL 0.9 wrote, become canonical edge types: the first edge of each tells which node types it
     joins. If `confined`, all files must lie in that directory; links are followed.
-
-    Raises
-    ------
-    LayoutError
-        If keys are missing, ranges are not contiguous, or a file of a part is missing.
     """
     config_path = find_config(path)
     content = _load(config_path)
@@ -174,13 +163,7 @@ class KeptIdsConfig:
 
 
 def read_kept_ids_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> KeptIdsConfig | None:
-    """Read the config of a layout in which IDs were not reshuffled; None if they were.
-
-    Raises
-    ------
-    LayoutError
-        If there is no config, or a file is missing.
-    """
+    """Read the config of a layout in which IDs were not reshuffled; None if they were."""
     config_path = find_config(path, options)
     content = _load(config_path)
     if not isinstance(content.get("node_map"), str):

@@ -32,11 +32,6 @@ def read_pieces(formats: Formats, name: str, edges: tuple[int, int], num_edges: 
 
     Of COO only the edges ``[start, stop)`` are read, whose IDs are their places; of CSR and CSC all are, and the others
     are left out.
-
-    Raises
-    ------
-    LayoutError
-        If the rows of a matrix do not hold all edges one after another, or an edge ID is out of range.
     """
     start, stop = edges
     if name == "coo":
@@ -57,13 +52,7 @@ def read_pieces(formats: Formats, name: str, edges: tuple[int, int], num_edges: 
 def read_ends(
     formats: Formats, num_nodes: int, num_edges: int, edges: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read the local sources and destinations of a range of local edges, in the order of their IDs.
-
-    Raises
-    ------
-    LayoutError
-        If an edge is missing or ends at a node that is not there, or a matrix is damaged.
-    """
+    """Read the local sources and destinations of a range of local edges, in the order of their IDs."""
     start, stop = edges
     name = main_format(formats)
     ends = np.full((2, stop - start), -1)

@@ -53,13 +53,7 @@ def text(value: str) -> bytes:
 
 
 def dgl_dtype_code(dtype: np.dtype) -> tuple[int, int]:
-    """Type code and bits of a dtype.
-
-    Raises
-    ------
-    LayoutError
-        If DGL cannot load arrays of that dtype. Bool is not a dtype of these files: it is stored as uint8.
-    """
+    """Type code and bits of a dtype."""
     code = (_CODES.get(dtype.kind, -1), 8 * dtype.itemsize)
     if code not in _DTYPES:
         raise LayoutError(
@@ -76,13 +70,7 @@ def dtype_of_code(code: int, bits: int) -> np.dtype | None:
 
 
 def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-    """Header of an array: 40 bytes and 8 for each axis; the elements follow.
-
-    Raises
-    ------
-    LayoutError
-        If the dtype is unknown to DGL, or the array has no axis (DGL reads such back as uninitialised memory).
-    """
+    """Header of an array: 40 bytes and 8 for each axis; the elements follow."""
     if not shape:
         raise LayoutError("DGL cannot load arrays without an axis", hint="give them the shape (1,)")
     code, bits = dgl_dtype_code(dtype)

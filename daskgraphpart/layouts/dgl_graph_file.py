@@ -136,34 +136,17 @@ class GraphFile:
         """Read the local edges ``[start, stop)`` piece by piece: local sources, local destinations, local edge IDs.
 
         They come in the order of the format `name`, by default `main_format`; of CSR and CSC all are looked through.
-
-        Raises
-        ------
-        LayoutError
-            If the rows or edge IDs of a matrix are not what they must be. Ends are not compared with the nodes.
         """
         edges = (start, self.num_edges if stop is None else stop)
         return read_pieces(self.formats, name or self.main_format, edges, self.num_edges, rows)
 
     def ends(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read the local sources and destinations of edges ``[start, stop)``, in the order of their IDs.
-
-        Raises
-        ------
-        LayoutError
-            As `edge_pieces`, and if an edge is missing or ends at a node that is not there.
-        """
+        """Read the local sources and destinations of edges ``[start, stop)``, in the order of their IDs."""
         return read_ends(self.formats, self.num_nodes, self.num_edges, (start, stop))
 
 
 def read_graph_file(path: AnyPath) -> GraphFile:
-    """Read the headers of a file with one homogeneous graph, which we or DGL 0.9 to 2.x wrote.
-
-    Raises
-    ------
-    LayoutError
-        If the file is truncated, of another version, or holds something else.
-    """
+    """Read the headers of a file with one homogeneous graph, which we or DGL 0.9 to 2.x wrote."""
     with FileReader(path) as reader:
         reader.magic(MAGIC_GRAPH_FILE, "graph file")
         version, kind, num_graphs = reader.unpack("QQQ")

@@ -31,13 +31,7 @@ def tensor_file_layout(arrays: Sequence[ArraySpec]) -> FileLayout:
 
 
 def read_tensor_file(path: AnyPath) -> dict[str, Region]:
-    """Read the headers of a tensor file: where the elements of each array are.
-
-    Raises
-    ------
-    LayoutError
-        If the file is truncated, or not a tensor file.
-    """
+    """Read the headers of a tensor file: where the elements of each array are."""
     with FileReader(path) as reader:
         reader.magic(MAGIC_TENSOR_FILE, "tensor file")
         reader.u64()  # DGL's reader ignores the first count as well

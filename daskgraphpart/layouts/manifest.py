@@ -51,13 +51,7 @@ def find_manifest(directory: Location, graph_name: str | None = None) -> Locatio
 
 
 def read_manifest(path: Location) -> Manifest:
-    """Read a manifest.
-
-    Raises
-    ------
-    LayoutError
-        If it is not one of ours, damaged, or of a later version.
-    """
+    """Read a manifest."""
     try:
         content = read_json_object(path, LayoutError)
     except GraphPartError:

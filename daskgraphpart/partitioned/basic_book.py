@@ -31,35 +31,15 @@ class BasicPartitionBook:
 
     IDs are torch tensors or numpy arrays of integers, and results are of the same kind; `partid2nids` and
     `partid2eids` return tensors.
-
-    Parameters
-    ----------
-    partid : int
-        The part.
-    num_parts : int
-        Number of parts.
-    ntype : str
-        The node type.
-    etype : str
-        The canonical edge type.
-    node_owners, edge_owners : Region
-        Owner of every node and edge.
-    graph : GraphFile
-        The part's local graph, which has the IDs of its nodes and edges.
-
-    Raises
-    ------
-    IdOutOfRangeError
-        By every method, if there is no such part, or an ID is out of range.
     """
 
-    partid: int
+    partid: int  # the part
     num_parts: int
-    ntype: str
-    etype: str
-    node_owners: Region
+    ntype: str  # the node type
+    etype: str  # the canonical edge type
+    node_owners: Region  # owner of every node and edge
     edge_owners: Region
-    graph: GraphFile
+    graph: GraphFile  # the part's local graph, which has the IDs of its nodes and edges
 
     def num_partitions(self) -> int:
         """Number of parts."""

@@ -36,18 +36,11 @@ FORMATS = ("coo", "csr", "csc")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalGraph:
-    """The local graph of a part: homogeneous, with inner nodes and edges first.
+    """The local graph of a part: homogeneous, with inner nodes and edges first."""
 
-    Parameters
-    ----------
-    file : GraphFile
-        Where everything is; the structure is read when it is asked for.
-    ndata, edata : dict of str to torch.Tensor
-        Reserved data: `_ID` (new homogeneous IDs), `inner_node` or `inner_edge`, `_TYPE` where the graph is
-        heterogeneous, and what else the file holds.
-    """
-
-    file: GraphFile
+    file: GraphFile  # where everything is; the structure is read when it is asked for
+    # reserved data: `_ID` (new homogeneous IDs), `inner_node` or `inner_edge`, `_TYPE` where the graph is
+    # heterogeneous, and what else the file holds
     ndata: Mapping[str, Any]
     edata: Mapping[str, Any]
 
@@ -74,19 +67,7 @@ class LocalGraph:
         return torch.from_numpy(np.ascontiguousarray(src)), torch.from_numpy(np.ascontiguousarray(dst))
 
     def adj_tensors(self, fmt: str) -> tuple[Any, ...]:
-        """Return the adjacency as tensors, as `DGLGraph.adj_tensors`; converted if the file has another format.
-
-        Parameters
-        ----------
-        fmt : str
-            ``"coo"``: sources and destinations. ``"csr"``: indptr, indices and edge IDs, rows are sources. ``"csc"``:
-            the same, rows are destinations. Edges of a row that is converted are in the order of their IDs.
-
-        Raises
-        ------
-        OptionError
-            If there is no such format.
-        """
+        """Return the adjacency as tensors, as `DGLGraph.adj_tensors`; converted if the file has another format."""
         if fmt not in FORMATS:
             raise OptionError("unknown format", expected=" or ".join(FORMATS), found=fmt)
         if fmt == "coo":

@@ -104,13 +104,7 @@ class OriginalOrder:
 
 
 def open_order(originals: Sequence[Region], row_nbytes: int, scratch: Path, runner: Runner) -> OriginalOrder:
-    """Look at a map; if a part does not ascend, write the inverse to the directory `scratch`.
-
-    Raises
-    ------
-    LayoutError
-        If an original ID is out of range, or given twice.
-    """
+    """Look at a map; if a part does not ascend, write the inverse to the directory `scratch`."""
     num_rows = sum(region.num_rows for region in originals)
     block_rows = max(1, BLOCK_NBYTES // max(8, row_nbytes))
     starts = np.minimum(np.arange(-(-num_rows // block_rows) + 1) * block_rows, num_rows)

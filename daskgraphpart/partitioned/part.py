@@ -29,26 +29,14 @@ Data = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, repr=False)
 class Part:
-    """One part of a partitioned graph.
+    """One part of a partitioned graph."""
 
-    Attributes
-    ----------
-    part_id : int
-        Its number.
-    book : PartitionBook
-        Ranges of new IDs.
-    graph_path, node_feats_path, edge_feats_path : Path or UPath
-        Its files.
-    siblings : callable
-        Returns all parts, which know the original IDs of HALO nodes.
-    """
-
-    part_id: int
-    book: PartitionBook
-    graph_path: Location
+    part_id: int  # its number
+    book: PartitionBook  # ranges of new IDs
+    graph_path: Location  # its files
     node_feats_path: Location
     edge_feats_path: Location
-    siblings: Callable[[], Sequence[Part]]
+    siblings: Callable[[], Sequence[Part]]  # returns all parts, which know the original IDs of HALO nodes
 
     def __repr__(self) -> str:
         return f"<Part {self.part_id} of {self.book.num_parts}: {self.directory}>"
@@ -125,19 +113,7 @@ class Part:
         return _lazy(self.edge_regions)
 
     def edges(self, *, original: bool = False) -> Any:
-        """Dask DataFrame of all edges the part holds, in local order.
-
-        Parameters
-        ----------
-        original : bool
-            Whether IDs are those of the input graph.
-
-        Returns
-        -------
-        dask.dataframe.DataFrame
-            Columns `src` and `dst`, homogeneous node IDs, `eid`, the homogeneous edge ID, `etype`, the number of the
-            edge type, and `inner`, whether the part owns the edge.
-        """
+        """Dask DataFrame of all edges the part holds, in local order."""
         from daskgraphpart.partitioned.collections import part_edge_frame
 
         maps = None

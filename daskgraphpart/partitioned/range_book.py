@@ -31,22 +31,10 @@ class RangePartitionBook:
     IDs are torch tensors or numpy arrays of integers, and results are of the same kind; `partid2nids` and
     `partid2eids` return tensors. Without a type, or with DGL's ``"_N"`` and ``("_N", "_E", "_N")``, IDs are
     homogeneous.
-
-    Parameters
-    ----------
-    book : PartitionBook
-        The ranges.
-    partid : int
-        The part.
-
-    Raises
-    ------
-    IdOutOfRangeError
-        By every method, if there is no such type or part, or an ID is out of range.
     """
 
-    book: PartitionBook
-    partid: int
+    book: PartitionBook  # the ranges
+    partid: int  # the part
 
     def __post_init__(self) -> None:
         if not 0 <= self.partid < self.book.num_parts:

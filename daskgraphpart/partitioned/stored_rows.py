@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 class StoredRows:
     """A feature of a type, or its original IDs; only the rows that are asked for are read.
 
-    Parameters
-    ----------
-    name : str
-        For messages.
-    regions : sequence of Region
-        Rows of each part that has any, one after another in the order of new IDs.
-
     Examples
     --------
     >>> graph.nodes["paper"].data["feat"][[0, 10, 20]]  # doctest: +SKIP
@@ -57,20 +50,7 @@ class StoredRows:
     def __getitem__(self, ids: Any) -> Any:
         """Read rows.
 
-        Parameters
-        ----------
-        ids : int, slice, sequence or array of int, bool array, tensor
-            New type-wise IDs.
-
-        Returns
-        -------
-        numpy.ndarray or torch.Tensor
-            The rows, in memory; a tensor if a tensor was given.
-
-        Raises
-        ------
-        IdOutOfRangeError
-            If an ID is out of range; negative ones do not count from the end.
+        Arrays: `ids`: int, slice, sequence or of int, bool , tensor.
         """
         if isinstance(ids, slice):
             start, stop, step = ids.indices(len(self))

@@ -56,18 +56,7 @@ class EdgeView:
         return original_ids([part.orig_eid_regions for part in self.parts], self.etype, self.parts[0].directory)
 
     def frame(self, *, original: bool = False) -> Any:
-        """All edges of the type as a dask DataFrame.
-
-        Parameters
-        ----------
-        original : bool
-            Whether IDs are those of the input graph, with its edge IDs as column `eid`.
-
-        Returns
-        -------
-        dask.dataframe.DataFrame
-            Columns `src` and `dst`, type-wise IDs, in the order of new edge IDs.
-        """
+        """All edges of the type as a dask DataFrame."""
         from daskgraphpart.partitioned.collections import typed_edge_frame
 
         maps = None

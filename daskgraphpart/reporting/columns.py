@@ -72,13 +72,7 @@ def report_columns(unit: ColumnUnit, _: None) -> ColumnCounts:
 
 
 def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[Column]:
-    """List labels and masks that the parts hold.
-
-    Raises
-    ------
-    OptionError
-        If given labels are not there, or are not one whole number per node.
-    """
+    """List labels and masks that the parts hold."""
     names = dict.fromkeys((ntype, name) for of in regions for ntype, data in of.items() for name in data)
     stored = [(ntype, name) for ntype, name in names if ntype in book.ntypes]
     masks = [Column(*key, is_mask=True) for key in stored if _MASK.match(key[1]) and _is_whole(regions, *key)]
@@ -123,13 +117,7 @@ def _is_whole(regions: NodeRegions, ntype: str, name: str) -> bool:
 
 
 def column_units(columns: Iterable[Column], regions: NodeRegions, book: PartitionBook) -> list[ColumnUnit]:
-    """List the units of the pass.
-
-    Raises
-    ------
-    LayoutError
-        If a part has not as many rows as nodes.
-    """
+    """List the units of the pass."""
     units = []
     for column in columns:
         ranges = book.node_ranges[:, book.ntypes.index(column.ntype)]

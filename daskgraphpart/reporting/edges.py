@@ -59,11 +59,6 @@ def report_edges(unit: EdgeUnit, book: PartitionBook) -> EdgeCounts:
     """Count the edges of one unit.
 
     Memory: 4 bytes for each node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
-
-    Raises
-    ------
-    LayoutError
-        If the arrays of the part contradict the partition config.
     """
     num_inner, num_owned = _owned(book, unit.part)
     if unit.first_node == 0:

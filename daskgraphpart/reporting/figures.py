@@ -38,58 +38,32 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """Figures of partitions; arrays are by part, in their order.
+    """Figures of partitions; arrays are by part, in their order."""
 
-    Parameters
-    ----------
-    graph_name : str
-        Name of the graph.
-    halo_hops : int
-        Hops of HALO nodes, by the partition config.
-    ntypes, etypes : tuple of str
-        Node types and canonical edge types.
-    inner_nodes : int64 array (parts, node types)
-        Nodes each part owns.
-    halo_nodes : int64 array (parts, node types)
-        Foreign nodes in which edges begin that the part owns: HALO of one hop.
-    stored_halo_nodes : int64 array (parts, node types)
-        All foreign nodes a part holds: more than `halo_nodes` if there are several hops, or out edges.
-    owned_edges, cut_edges : int64 array (parts, edge types)
-        Edges each part owns (those that end in its nodes), and those of them that begin in a node of another part.
-    edge_matrix : int64 array (parts, parts)
-        Edges by owner of the source (row) and owner of the destination (column).
-    in_degrees : int64 array (parts, bins)
-        Nodes by in-degree: bin 0 is for degree 0, bin b for degrees from 2 ** (b - 1) to 2 ** b - 1.
-    max_in_degrees : int64 array (parts,)
-        Largest in-degree.
-    labels : tuple of Labels
-        Classes of nodes.
-    masks : mapping of str to int64 array (parts,)
-        Marked nodes, by ``<ntype>/<name>``.
-    file_sizes : mapping of str to int64 array (parts,)
-        Bytes on disk by name of the file.
-    notes : tuple of str
-        What could not be counted, and why.
-    about : mapping of str to str
-        Path, method, options, version and date, where they are known.
-    """
-
-    graph_name: str
-    halo_hops: int
-    ntypes: tuple[str, ...]
+    graph_name: str  # name of the graph
+    halo_hops: int  # hops of HALO nodes, by the partition config
+    ntypes: tuple[str, ...]  # node types and canonical edge types
     etypes: tuple[str, ...]
-    inner_nodes: np.ndarray
+    inner_nodes: np.ndarray  # int64 (parts, node types): nodes each part owns
+    # int64 (parts, node types): foreign nodes in which edges begin that the part owns: HALO of one hop
     halo_nodes: np.ndarray
+    # int64 (parts, node types): all foreign nodes a part holds: more than `halo_nodes` if there are several hops, or
+    # out edges
     stored_halo_nodes: np.ndarray
+    # int64 (parts, edge types): edges each part owns (those that end in its nodes), and those of them that begin in a
+    # node of another part
     owned_edges: np.ndarray
     cut_edges: np.ndarray
+    # int64 (parts, parts): edges by owner of the source (row) and owner of the destination (column)
     edge_matrix: np.ndarray
+    # int64 (parts, bins): nodes by in-degree: bin 0 is for degree 0, bin b for degrees from 2 ** (b - 1) to 2 ** b - 1
     in_degrees: np.ndarray
-    max_in_degrees: np.ndarray
-    labels: tuple[Labels, ...]
-    masks: Mapping[str, np.ndarray]
-    file_sizes: Mapping[str, np.ndarray]
-    notes: tuple[str, ...] = ()
+    max_in_degrees: np.ndarray  # int64 (parts,): largest in-degree
+    labels: tuple[Labels, ...]  # classes of nodes
+    masks: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): marked nodes, by ``<ntype>/<name>``
+    file_sizes: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): bytes on disk by name of the file
+    notes: tuple[str, ...] = ()  # what could not be counted, and why
+    # path, method, options, version and date, where they are known
     about: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 def file_sizes(parts: Sequence[PartOnDisk]) -> Mapping[str, np.ndarray]:
     """Measure the files of all parts.
 
-    Returns
-    -------
-    mapping of str to int64 array (parts,)
-        Bytes by name of the file, names ascending; by kind where parts share a directory.
+    Arrays: returns mapping of str to int64 (parts,).
     """
     shared = Counter(part.graph_path.parent for part in parts)
     found: dict[str, np.ndarray] = {}

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 def draw_lines(
     panels: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]], x_label: str, path: str | os.PathLike[str]
 ) -> None:
-    """Draw panels side by side, a line per name, both axes logarithmic where values are positive.
-
-    Raises
-    ------
-    OptionError
-        If matplotlib is not installed, or does not know the format.
-    """
+    """Draw panels side by side, a line per name, both axes logarithmic where values are positive."""
     try:
         from matplotlib.figure import Figure
     except ImportError as fault:

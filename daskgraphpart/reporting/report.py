@@ -41,23 +41,7 @@ class Report(Figures):
     def to_html(self, path: str | os.PathLike[str]) -> Path: ...
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str | Path:
-        """Lay out the report as one HTML page, which needs no other file, no script and no network.
-
-        Parameters
-        ----------
-        path : path, optional
-            File to write it to.
-
-        Returns
-        -------
-        str or Path
-            The page, or the path of the file.
-
-        Raises
-        ------
-        EnvironmentFaultError, OptionError
-            If the file cannot be written.
-        """
+        """Lay out the report as one HTML page, which needs no other file, no script and no network."""
         page = report_page(self)
         if path is None:
             return page
@@ -75,26 +59,14 @@ class Report(Figures):
 
 
 def check_directory_of(path: str | os.PathLike[str]) -> None:
-    """Check that a file can be made where it shall be.
-
-    Raises
-    ------
-    OptionError
-        If its directory does not exist.
-    """
+    """Check that a file can be made where it shall be."""
     directory = Path(path).parent
     if not directory.is_dir():
         raise OptionError("no such directory", file=str(directory), hint="make it, or give another file")
 
 
 def write_report(content: str, path: str | os.PathLike[str]) -> Path:
-    """Write text atomically, with a newline at its end.
-
-    Raises
-    ------
-    EnvironmentFaultError, OptionError
-        If the file cannot be written.
-    """
+    """Write text atomically, with a newline at its end."""
     with environment_faults():
         write_bytes(Path(path), (content.rstrip("\n") + "\n").encode())
     return Path(path)

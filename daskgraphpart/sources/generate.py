@@ -77,41 +77,6 @@ def generate(
     """Write a synthetic graph in DGL's Chunked Graph Data Format.
 
     The content is a function of kind, sizes and seed; formats and the number of chunks only cut it into files.
-
-    Parameters
-    ----------
-    out_dir : path
-        Output directory; must be empty or absent, unless `overwrite`.
-    kind : str
-        ``"rmat"``, ``"mag"`` or ``"communities"``.
-    num_nodes, num_edges : int
-        Sizes, over all types.
-    feature_width : int, optional
-        Width of the node features; default 50 (rmat) or 128 (mag).
-    seed : int
-        Seed.
-    edge_format, data_format : str
-        Formats of edges (csv, numpy, parquet) and features (numpy, parquet).
-    num_chunks : int, optional
-        Files for each edge type and feature; default by size.
-    labels : bool
-        Whether the graph has labels and masks; one of kind ``"mag"`` has them anyway.
-    overwrite : bool
-        Whether a graph that is in `out_dir` is replaced.
-    runner : Runner
-        What does the work.
-
-    Returns
-    -------
-    Path
-        The metadata file.
-
-    Raises
-    ------
-    OptionError
-        If an option has a value it cannot have; nothing has been touched then.
-    OutputExistsError
-        If `out_dir` holds something that may not be replaced.
     """
     check_choice("kind of graph", "--kind", kind, RECIPES)
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks, named_files=True)

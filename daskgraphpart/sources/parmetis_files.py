@@ -75,29 +75,7 @@ def holds_parts(path: Path, graph: str) -> bool:
 
 
 def find_parts(path: Path, graph: str, num_parts: int | None, *, by_part_only: bool = False) -> PartFiles:
-    """Find the output of ParMETIS.
-
-    Parameters
-    ----------
-    path : Path
-        A file `<graph>_part.<num_parts>` (of any name, if `num_parts` is given), or the directory of that file or of
-        the files `p000-<graph>_nodes.txt`, `p001-...`.
-    graph : str
-        Name of the graph.
-    num_parts : int, optional
-        Number of parts; must agree with the name of the file, or with the number of files.
-    by_part_only : bool
-        Look for the files of `pm_dglpart` only.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file or directory, or nothing of ParMETIS in it, or the file of a part is missing.
-    AssignmentError
-        If the files are for another number of parts.
-    OptionError
-        If there are several to choose from, or the number of parts is not known.
-    """
+    """Find the output of ParMETIS."""
     if path.is_file() and not by_part_only:
         return _one_file(path, num_parts)
     if not path.is_dir():

@@ -67,14 +67,7 @@ def count_columns(paths: Iterable[Path]) -> int:
 def read_columns(
     block: TextBlock, columns: Sequence[int], layout: str, num_columns: int | None = None, dtype: np.dtype | None = None
 ) -> np.ndarray:
-    """Read some columns, by number, of a block of lines; array (columns, rows), int64 unless a dtype is given.
-
-    Raises
-    ------
-    AssignmentError
-        With the number of the first line that does not have `num_columns` (default: as many as the first line), or
-        has something else than such a number in one of them; `layout` says what a line looks like.
-    """
+    """Read some columns, by number, of a block of lines; array (columns, rows), int64 unless a dtype is given."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -110,13 +103,7 @@ def part_blocks(parts: PartFiles, task_memory: int) -> list[PartBlock]:
 
 
 def read_node_ids(block: TextBlock, schema: GraphSchema, num_weights: int) -> np.ndarray:
-    """Read lines `new_nid ntype weights... type_nid attributes...`, of `pm_dglpart`: original homogeneous IDs, int64.
-
-    Raises
-    ------
-    AssignmentError
-        If a line is at fault, or an ID out of range.
-    """
+    """Read lines `new_nid ntype weights... type_nid attributes...` of `pm_dglpart`: original homogeneous IDs, int64."""
     layout = f"new node ID, node type, {num_weights} weights, ID in its type"
     new_nids, ntypes, type_nids = read_columns(block, (0, 1, 2 + num_weights), layout)
     check_range(block, new_nids, schema.num_nodes, "new node ID")
@@ -146,13 +133,7 @@ def count_node_weights(parts: PartFiles, graph: str) -> int:
 
 
 def check_range(block: TextBlock, ids: np.ndarray, limits: int | np.ndarray, what: str) -> None:
-    """Refuse IDs that are negative, or not below a limit.
-
-    Raises
-    ------
-    AssignmentError
-        With the number of the first such line.
-    """
+    """Refuse IDs that are negative, or not below a limit."""
     bad = np.flatnonzero((ids < 0) | (ids >= limits))
     if bad.size:
         row = int(bad[0])

@@ -65,13 +65,7 @@ def keys_in_memory(task_memory: int, row_nbytes: int) -> int:
 
 
 def place_rows(units: Sequence[Any], unit_nbytes: Sequence[int], placement: Placement, runner: Runner) -> set[Any]:
-    """Run both passes; return what all units have told.
-
-    Raises
-    ------
-    AssignmentError
-        If rows are missing or too many, or a key is there twice.
-    """
+    """Run both passes; return what all units have told."""
     tasks = list(enumerate(units))
     results = runner.run(Pass(f"split-{placement.name}s", split, tasks, placement, unit_nbytes))
     num_keys = int(placement.starts[-1])

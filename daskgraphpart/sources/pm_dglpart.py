@@ -106,15 +106,7 @@ def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
 def convert_to_chunked(
     source: ConversionInput, workspace: Path, runner: Runner, task_memory: int | None = None
 ) -> ChunkedGraph:
-    """Bring edges and the data of nodes and edges back into their original order, as a chunked graph in a workspace.
-
-    Raises
-    ------
-    AssignmentError
-        If a line is at fault, or a node or an edge is missing or there twice.
-    InputFileError
-        If edges do not fit the schema file.
-    """
+    """Bring edges and the data of nodes and edges back into their original order, as a chunked graph in a workspace."""
     conversion = _Conversion(source, workspace, runner, task_memory or runner.resources.task_memory)
     conversion.scratch.mkdir(parents=True)
     schema, edges = conversion.place_edges()

@@ -23,20 +23,11 @@ MASKS = {"train_mask": range(6), "val_mask": range(6, 8), "test_mask": range(8, 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A synthetic graph.
+    """A synthetic graph."""
 
-    Parameters
-    ----------
-    schema : GraphSchema
-        Types, counts and features.
-    skews : mapping of str to (float, float), float or None
-        For each edge type how skewed its sources and destinations are; None for R-MAT; a number for communities, the
-        share of edges inside them.
-    seed : int
-        Seed.
-    """
-
-    schema: GraphSchema
+    schema: GraphSchema  # types, counts and features
+    # for each edge type how skewed its sources and destinations are; None for R-MAT; a number for communities, the
+    # share of edges inside them
     skews: Mapping[str, tuple[float, float] | float | None]
     seed: int
 

@@ -40,15 +40,7 @@ class TypeCounts:
 
 
 def read_type_counts(path: Path) -> TypeCounts:
-    """Read and check a schema file.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file.
-    MetadataError
-        If the ranges of the types do not follow each other, from 0 on, or a name cannot be one.
-    """
+    """Read and check a schema file."""
     if not path.is_file():
         raise InputFileNotFoundError(
             "no such file", file=str(path), hint='give the schema: {"nid": {ntype: [start, stop]}, "eid": ...}'
@@ -108,15 +100,7 @@ def _check_name(path: str, key: str, name: str, ntypes: dict[str, int]) -> None:
 
 
 def join_types(counts: TypeCounts, joined: Iterable[tuple[int, int, int]], name: str, source: str) -> GraphSchema:
-    """Build the schema of a graph, given which (edge type, source type, destination type) its edges have, by number.
-
-    Raises
-    ------
-    MetadataError
-        If a plain relation has no edge that tells its ends.
-    InputFileError
-        If edges of one type join several pairs of node types, or others than the name of the type says.
-    """
+    """Build the schema of a graph, given which (edge type, source type, destination type) its edges have, by number."""
     ntypes, joined = list(counts.nodes), list(joined)
     edge_types = []
     for number, (edge_type, num_edges) in enumerate(counts.edges.items()):

@@ -60,15 +60,7 @@ def attach_path_to_error(path: AnyPath) -> Iterator[None]:
 
 @contextmanager
 def environment_faults() -> Iterator[None]:
-    """Turn a full disk, a failed one or a refused permission into an error that says what to do.
-
-    Raises
-    ------
-    EnvironmentFaultError
-        On ENOSPC, EDQUOT, EACCES, EPERM, EROFS, EIO, ESTALE and their kind.
-    OptionError
-        On ENOTDIR, EEXIST and ENAMETOOLONG: the path itself cannot be.
-    """
+    """Turn a full disk, a failed one or a refused permission into an error that says what to do."""
     try:
         yield
     except OSError as fault:

@@ -36,13 +36,7 @@ class _RefusedError(ValueError):
 
 
 def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, Any]:
-    """Read a file that holds one JSON object.
-
-    Raises
-    ------
-    GraphPartError
-        Of the type that is given, if it is no regular file, or as `parse_json_object` does.
-    """
+    """Read a file that holds one JSON object."""
     size = file_size(path)
     if not is_file(path):  # opening a pipe would wait for ever
         raise error("not a regular file", file=str(path))
@@ -56,13 +50,7 @@ def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, A
 
 
 def parse_json_object(content: bytes, file: str, error: type[GraphPartError]) -> dict[str, Any]:
-    """Parse one JSON object, the content of a file.
-
-    Raises
-    ------
-    GraphPartError
-        Of the type that is given, if it is not UTF-8, not JSON, repeats a key, or nests more than `MOST_LEVELS` levels.
-    """
+    """Parse one JSON object, the content of a file."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as fault:
@@ -102,26 +90,7 @@ def convert_json(
     expected: str | None = None,
     hint: str | None = None,
 ) -> T:
-    """Convert a value out of JSON to a type, such as a `msgspec.Struct` or ``list[int]``.
-
-    Parameters
-    ----------
-    content : object
-        As `read_json_object` gives it, or a value in it.
-    kind : type
-        What it has to be; nothing is an integer but an integer.
-    error : type of GraphPartError
-        What is raised.
-    what, file, expected, hint : str
-        Of the error; without `expected` what msgspec expects is told.
-    place : str
-        Key of the value in the file.
-
-    Raises
-    ------
-    GraphPartError
-        With the key, below `place`, of what is wrong.
-    """
+    """Convert a value out of JSON to a type, such as a `msgspec.Struct` or ``list[int]``."""
     try:
         return msgspec.convert(content, kind)
     except (msgspec.ValidationError, UnicodeEncodeError) as fault:

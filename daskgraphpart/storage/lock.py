@@ -44,15 +44,7 @@ class LockNotes(msgspec.Struct, frozen=True):
 
 
 class DirectoryLock:
-    """The lock of an existing directory, held until `release`; `notes` are those of an earlier holder, if any.
-
-    Raises
-    ------
-    OutputLockedError
-        If somebody else holds it; says who.
-    OptionError
-        If the lock file is a link, or no regular file.
-    """
+    """The lock of an existing directory, held until `release`; `notes` are those of an earlier holder, if any."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / LOCK_NAME

@@ -47,15 +47,7 @@ _MAX_COLLISIONS = 100
 
 
 def read_npy_header(path: AnyPath) -> NpyHeader:
-    """Read and check the header of an npy file.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file.
-    InputFileError
-        If it is not an npy file, does not hold plain numbers in rows, or is shorter than its header says.
-    """
+    """Read and check the header of an npy file."""
     if not isinstance(path, UPath) and not is_file(path):  # opening a remote file tells whether it is there
         raise InputFileNotFoundError("no such file", file=path)
     with attach_path_to_error(path), open_for_reading(path) as file:
@@ -78,13 +70,7 @@ def read_npy_header(path: AnyPath) -> NpyHeader:
 
 
 def parse_npy_header(head: BytesIO, path: AnyPath) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Parse the beginning of an npy file and go to its first element; shape, whether in Fortran order, dtype.
-
-    Raises
-    ------
-    InputFileError
-        If it is not an npy file.
-    """
+    """Parse the beginning of an npy file and go to its first element; shape, whether in Fortran order, dtype."""
     try:
         return _parse(head)
     except _NOT_NPY as fault:
@@ -109,13 +95,7 @@ def _parse(head: BytesIO) -> tuple[tuple[int, ...], bool, np.dtype]:
 
 
 def _refuse_old_syntax(head: BytesIO) -> None:
-    """Refuse a header of version 3 that is no literal in UTF-8: only older ones may have Python 2's, which numpy mends.
-
-    Raises
-    ------
-    ValueError, SyntaxError
-        As numpy does.
-    """
+    """Refuse a header of version 3 that is no literal in UTF-8; only in older ones numpy mends what Python 2 wrote."""
     begin = head.tell()
     text = head.read(int.from_bytes(head.read(4), "little"))
     head.seek(begin)
@@ -124,14 +104,7 @@ def _refuse_old_syntax(head: BytesIO) -> None:
 
 
 def checked_nbytes(shape: tuple[int, ...], dtype: np.dtype) -> int | None:
-    """Bytes of an array somebody claims to have.
-
-    Returns
-    -------
-    int or None
-        None if no array can be like that: numpy counts axes and bytes, those of a row even if there is no row, up to a
-        limit, beyond which products of lengths are silently wrong.
-    """
+    """Bytes of an array somebody claims to have."""
     if len(shape) > MAX_AXES or min(shape, default=0) < 0:
         return None
     nbytes = filled = dtype.itemsize

@@ -35,13 +35,7 @@ def is_url(path: object) -> bool:
 
 
 def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
-    """Return the path of a local file, or of one in a store; ``file://`` is local.
-
-    Raises
-    ------
-    OptionError
-        If it is a chain of URLs (``simplecache::s3://...``), names nothing, or is of an unknown protocol.
-    """
+    """Return the path of a local file, or of one in a store; ``file://`` is local."""
     if isinstance(path, UPath):
         if isinstance(path, os.PathLike):
             return Path(path)
@@ -94,13 +88,7 @@ def to_key(path: AnyPath) -> FilePath:
 
 
 def require_local(path: AnyPath, what: str, why: str = "copy it from or to the store yourself") -> Path:
-    """Return the path of something that has to be in a file system.
-
-    Raises
-    ------
-    OptionError
-        If it is the URL of a store.
-    """
+    """Return the path of something that has to be in a file system."""
     found = resolve_path(path)
     if isinstance(found, UPath):
         raise OptionError(f"{what} has to be in a file system", file=str(found), expected="a path", hint=why)

@@ -36,15 +36,7 @@ _VERSION_KEYS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime
 
 
 def open_store(path: UPath) -> Any:
-    """Return the file system of a path; fsspec keeps it open for whoever asks with the same options.
-
-    Raises
-    ------
-    MissingPackageError
-        If fsspec needs a package for it that is not installed.
-    OptionError
-        If it cannot be opened with these options.
-    """
+    """Return the file system of a path; fsspec keeps it open for whoever asks with the same options."""
     try:
         return path.fs
     except ImportError as fault:
@@ -66,15 +58,7 @@ def open_store(path: UPath) -> Any:
 
 @contextmanager
 def store_faults(path: UPath) -> Iterator[None]:
-    """Turn whatever a store raises into one error of ours; those of local files, which they name, stay.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file, or no such bucket.
-    EnvironmentFaultError
-        If access is refused, or the store or the network fails: nothing is known of the files then.
-    """
+    """Turn whatever a store raises into one error of ours; those of local files, which they name, stay."""
     try:
         yield
     except GraphPartError:
@@ -100,13 +84,7 @@ def _first_line(fault: BaseException) -> str:
 
 
 def require_bucket(path: UPath) -> None:
-    """Refuse a path in a bucket that does not exist, which otherwise looks like one without files.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such bucket.
-    """
+    """Refuse a path in a bucket that does not exist, which otherwise looks like one without files."""
     if path.protocol not in _BUCKETS:
         return
     bucket = path.path.lstrip("/").partition("/")[0]
@@ -167,15 +145,7 @@ def kind_of(path: UPath) -> str | None:
 
 
 def size_of(path: UPath) -> int:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no such file.
-    EnvironmentFaultError
-        If the store does not tell.
-    """
+    """Return the bytes of a file."""
     info = info_of(path)
     if info is None or info.get("type") == "directory":
         raise InputFileNotFoundError("no such file", file=path, hint="was it removed while it was in use?")
@@ -213,17 +183,7 @@ def list_directory(path: UPath) -> dict[str, int | None]:
 
 
 def read_ranges(path: UPath, starts: Sequence[int], stops: Sequence[int]) -> list[bytes]:
-    """Read ranges of bytes of a file at one time, and nothing else.
-
-    Raises
-    ------
-    InputFileError
-        If the file ends before a range does.
-    InputFileNotFoundError
-        If there is no such file.
-    EnvironmentFaultError
-        If the store fails.
-    """
+    """Read ranges of bytes of a file at one time, and nothing else."""
     fs = open_store(path)
     try:
         with store_faults(path):

@@ -30,12 +30,6 @@ def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
     """Open a file of a store for writing `nbytes` bytes; it is there if all went well, with that size.
 
     Holds two requests, 16 MiB for files of up to 70 GB.
-
-    Raises
-    ------
-    EnvironmentFaultError
-        If the store fails, or has another number of bytes. There is no file of that name then, as far as the store
-        can be reached.
     """
     try:
         with store_faults(path):
@@ -86,13 +80,7 @@ def _discard(file: Any) -> None:
 
 
 def check_writable(directory: UPath) -> None:
-    """Find out whether a directory of S3 may be written to; other stores tell when the first file is sent.
-
-    Raises
-    ------
-    EnvironmentFaultError
-        If the store refuses to begin an upload in parts, which is given up at once.
-    """
+    """Find out whether a directory of S3 may be written to; other stores tell when the first file is sent."""
     fs = open_store(directory)
     if not hasattr(fs, "call_s3"):
         return

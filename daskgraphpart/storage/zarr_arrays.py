@@ -24,11 +24,6 @@ def refuse_pickles(path: str | Path) -> None:
     """Refuse an array of zarr's format 2 whose chunks are pickles, which are programs that reading them would run.
 
     Not every release of zarr refuses them in arrays of numbers.
-
-    Raises
-    ------
-    InputFileError
-        If a codec is one.
     """
     header = Path(path) / ".zarray"
     if not header.is_file():
@@ -43,13 +38,7 @@ def refuse_pickles(path: str | Path) -> None:
 
 
 def open_rows_array(path: str | Path) -> Any:
-    """Open a zarr array for reading.
-
-    Raises
-    ------
-    InputFileError
-        If it is none, or holds pickled objects.
-    """
+    """Open a zarr array for reading."""
     import zarr
 
     refuse_pickles(path)

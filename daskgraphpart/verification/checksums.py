@@ -65,13 +65,7 @@ def checksum_findings(
 
 
 def require_checksums(manifest: Manifest | None, where: str) -> Manifest:
-    """Return a manifest with checksums.
-
-    Raises
-    ------
-    LayoutError
-        If there is none.
-    """
+    """Return a manifest with checksums."""
     if manifest is None or manifest.files is None:
         raise LayoutError(
             "these partitions have no checksums",

@@ -31,23 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeSums:
-    """What some parts say of their edges.
+    """What some parts say of their edges."""
 
-    Parameters
-    ----------
-    findings : list of Finding
-        What is wrong.
-    sums : uint64 array (windows,)
-        Hashes of owned edges by original IDs.
-    num_cut : int
-        Owned edges that begin in HALO nodes.
-    owners, out_counts, out_sums : array (n,)
-        Parts in which these begin, the number of edges for each, and the sum of their hashes by new IDs.
-    """
-
-    findings: list[Finding]
-    sums: np.ndarray
-    num_cut: int
+    findings: list[Finding]  # what is wrong
+    sums: np.ndarray  # uint64 (windows,): hashes of owned edges by original IDs
+    num_cut: int  # owned edges that begin in HALO nodes
+    # (n,): parts in which these begin, the number of edges for each, and the sum of their hashes by new IDs
     owners: np.ndarray
     out_counts: np.ndarray
     out_sums: np.ndarray

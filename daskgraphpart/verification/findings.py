@@ -13,37 +13,17 @@ VALUES_SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong.
+    """One thing that is wrong."""
 
-    Parameters
-    ----------
-    check : str
-        Name of the check.
-    file : str
-        File it was found in, relative to the partition config.
-    what : str
-        What is wrong, with an example row or ID.
-    part : int or None
-        Part it was found in.
-    kind : str or None
-        Node or edge type.
-    row : int or None
-        Row or ID of the example: local in the part's arrays, or original where no part is given.
-    expected, found : str or None
-        What should be there, and what is.
-    count : int
-        How many rows are wrong like the example, as far as they were counted.
-    """
-
-    check: str
-    file: str
-    what: str
-    part: int | None = None
-    kind: str | None = None
-    row: int | None = None
-    expected: str | None = None
+    check: str  # name of the check
+    file: str  # file it was found in, relative to the partition config
+    what: str  # what is wrong, with an example row or ID
+    part: int | None = None  # part it was found in
+    kind: str | None = None  # node or edge type
+    row: int | None = None  # row or ID of the example: local in the part's arrays, or original where no part is given
+    expected: str | None = None  # what should be there, and what is
     found: str | None = None
-    count: int = 1
+    count: int = 1  # how many rows are wrong like the example, as far as they were counted
 
     def __str__(self) -> str:
         text = f"{self.check}: {self.file}: {self.what}"
@@ -56,26 +36,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Result of `verify`.
+    """Result of `verify`."""
 
-    Parameters
-    ----------
-    findings : tuple of Finding
-        Everything that is wrong.
-    num_nodes, num_edges, num_rows : int
-        Nodes, edges and rows of features that were compared with the input.
-    notes : tuple of str
-        What could not be checked, and why.
-    num_files : int
-        Files whose checksums were compared.
-    """
-
-    findings: tuple[Finding, ...]
-    num_nodes: int
+    findings: tuple[Finding, ...]  # everything that is wrong
+    num_nodes: int  # nodes, edges and rows of features that were compared with the input
     num_edges: int
     num_rows: int
-    notes: tuple[str, ...] = ()
-    num_files: int = 0
+    notes: tuple[str, ...] = ()  # what could not be checked, and why
+    num_files: int = 0  # files whose checksums were compared
 
     @property
     def ok(self) -> bool:

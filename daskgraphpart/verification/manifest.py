@@ -25,13 +25,7 @@ MAX_LISTED = 20
 
 
 def manifest_of(config: Location) -> Manifest | None:
-    """Manifest beside a config, or in a directory whose config is damaged; None if there is none.
-
-    Raises
-    ------
-    LayoutError
-        If there is one that cannot be read.
-    """
+    """Manifest beside a config, or in a directory whose config is damaged; None if there is none."""
     if is_directory(config):
         path = find_manifest(config)
     else:

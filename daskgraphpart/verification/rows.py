@@ -32,33 +32,15 @@ MIN_STRETCH, NUM_STRETCHES = 64, 1024
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """A feature that is compared.
+    """A feature that is compared."""
 
-    Parameters
-    ----------
-    kind : str
-        ``"node"`` or ``"edge"``.
-    type_id : int
-        Number of the node or edge type.
-    type_name : str
-        Its name.
-    spec : DataSpec
-        Name, dtype and shape.
-    files : tuple of InputFile
-        Its files in the input.
-    num_rows : int
-        Rows of all parts.
-    stretches : int64 array (n, 2)
-        Original IDs ``[first, stop)`` that are compared, ascending.
-    """
-
-    kind: str
-    type_id: int
-    type_name: str
-    spec: DataSpec
-    files: tuple[InputFile, ...]
-    num_rows: int
-    stretches: np.ndarray
+    kind: str  # ``"node"`` or ``"edge"``
+    type_id: int  # number of the node or edge type
+    type_name: str  # its name
+    spec: DataSpec  # name, dtype and shape
+    files: tuple[InputFile, ...]  # its files in the input
+    num_rows: int  # rows of all parts
+    stretches: np.ndarray  # int64 (n, 2): original IDs ``[first, stop)`` that are compared, ascending
 
     @property
     def window(self) -> int:

@@ -119,12 +119,7 @@ def spans(num_nodes: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
 def hold(graph: Graph, each: Map) -> tuple[Graph, np.ndarray]:
     """Read a graph into memory without its isolated nodes.
 
-    Returns
-    -------
-    Graph
-        Of one block, or of the same blocks if there are many arcs.
-    int64 array (nodes that are kept,)
-        Which nodes of the given graph these are.
+    Arrays: returns int64 (nodes that are kept,).
     """
     blocks = list(each(lambda block: Rows(block.start, *block.read()), graph.blocks))
     degrees = np.concatenate([np.diff(block.indptr) for block in blocks]) if blocks else np.empty(0, np.int64)

@@ -37,13 +37,7 @@ def read_parmetis_parts(
     num_node_weights: int | None = None,
     task_memory: int | None = None,
 ) -> Assignment:
-    """Read and check the part of every node, into owner files in a workspace: an assignment ``"parmetis"``.
-
-    Raises
-    ------
-    AssignmentError
-        If a line is not what it should be, an ID or a part is out of range, or a node is missing or there twice.
-    """
+    """Read and check the part of every node, into owner files in a workspace: an assignment ``"parmetis"``."""
     task_memory = task_memory or runner.resources.task_memory
     owners = create_owner_files(workspace, schema, parts.num_parts)
     if parts.by_part:

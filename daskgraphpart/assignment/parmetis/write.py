@@ -31,26 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ParmetisInput:
-    """What was written for ParMETIS.
+    """What was written for ParMETIS."""
 
-    Parameters
-    ----------
-    directory : Path
-        Directory of the files, in which ParMETIS is to be run.
-    graph_name : str
-        What its programs are given as the name of the graph.
-    num_nodes, num_edges, num_node_weights : int
-        What the stats file says: edges are those that are left.
-    num_self_loops, num_repeats : int
-        Edges in the file of removed edges.
-    """
-
-    directory: Path
-    graph_name: str
-    num_nodes: int
+    directory: Path  # directory of the files, in which ParMETIS is to be run
+    graph_name: str  # what its programs are given as the name of the graph
+    num_nodes: int  # what the stats file says: edges are those that are left
     num_edges: int
     num_node_weights: int
-    num_self_loops: int
+    num_self_loops: int  # edges in the file of removed edges
     num_repeats: int
 
 
@@ -112,13 +100,7 @@ def id_ranges(schema: GraphSchema) -> dict[str, dict[str, list[int]]]:
 
 
 def claim_files(files: ParmetisFiles, graph: ChunkedGraph, metadata: Location, overwrite: bool) -> None:
-    """Make the directory, and take away an earlier stats file, so that nothing looks whole until it is.
-
-    Raises
-    ------
-    OutputExistsError
-        If a file is there already and may not be replaced, or belongs to the graph.
-    """
+    """Make the directory, and take away an earlier stats file, so that nothing looks whole until it is."""
     inputs = {to_path(file.path).resolve() for file in graph.files} | {metadata.resolve()}
     for path in files.all:
         if path.resolve() in inputs:

@@ -51,13 +51,7 @@ class NodeUnit:
 
 
 def check_weights(schema: GraphSchema, weights: Sequence[str]) -> None:
-    """Refuse node data that cannot be weights, before work starts.
-
-    Raises
-    ------
-    OptionError
-        If no node type has data of that name, or they are not one integer (or bool) per node.
-    """
+    """Refuse node data that cannot be weights, before work starts."""
     for name in weights:
         found = [(t.name, spec) for t in schema.node_types for spec in t.data if spec.name == name]
         if not found:
@@ -85,13 +79,7 @@ def weighted_types(schema: GraphSchema) -> list[int]:
 def write_nodes(
     graph: ChunkedGraph, weights: Sequence[str], runner: Runner, scratch: Path, task_memory: int
 ) -> list[str]:
-    """Write the lines of all nodes; return the files, in order.
-
-    Raises
-    ------
-    InputFileError
-        If weights are negative, or all zero.
-    """
+    """Write the lines of all nodes; return the files, in order."""
     types, num_columns = graph.schema.node_types, 2 + len(graph.schema.ntypes) + len(weights)
     rows = max(1, min(task_memory // (COLUMN_NBYTES * num_columns), 1 << 20))
     ranges = [
