@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -14,10 +15,12 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from daskgraphpart.engine.resources import Resources
+
+ResultT = TypeVar("ResultT")
 
 MIN_MEMORY = 64_000_000
 """Bytes below which DuckDB cannot read text and sort at one time."""
@@ -45,7 +48,8 @@ def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.Duck
         run(connection, "SET enable_progress_bar = false")
         yield connection
     finally:
-        connection.close()
+        with suppress(duckdb.Error):  # it would write what nobody needs any more
+            connection.close()
 
 
 @contextmanager
@@ -95,19 +99,27 @@ def stage_batches(batches: Iterable[Any], paths: Sequence[str], dtypes: Sequence
 
 def run(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
     """Run a statement to its end."""
-    connection.execute(statement).fetchall()
+    _wait_for(connection, lambda: connection.execute(statement).fetchall())
 
 
-def read(connection: duckdb.DuckDBPyConnection, query: str, rows_at_once: int = ROWS_PER_BATCH) -> Iterator[Any]:
+def read(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[Any]:
     """Run a query; yield Arrow batches."""
-    yield from connection.sql(query).to_arrow_reader(rows_at_once)
+    reader = _wait_for(connection, lambda: connection.sql(query).to_arrow_reader(ROWS_PER_BATCH))
+    while (batch := _wait_for(connection, lambda: next(reader, None))) is not None:
+        yield batch
+
+
+def _wait_for(connection: duckdb.DuckDBPyConnection, work: Callable[[], ResultT]) -> ResultT:
+    """Call what waits for DuckDB in another thread, so that Ctrl-C reaches this one, and ends the query."""
+    with ThreadPoolExecutor(1) as thread:
+        result = thread.submit(work)
+        try:
+            return result.result()
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise
 
 
 def quote(text: str) -> str:
     """Write text as a literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """Write the name of a column or table of SQL."""
-    return '"' + name.replace('"', '""') + '"'

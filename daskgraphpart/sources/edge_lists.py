@@ -241,7 +241,8 @@ class EdgeListJob:
     def _value(self, query: str) -> Any:
         """Return the one value of a query."""
         with translated_errors(str(self.directory)):
-            return self.connection.sql(query).fetchall()[0][0]
+            (batch,) = read(self.connection, query)
+            return batch.column(0)[0].as_py()
 
     def _show_begin(self, name: str, units: Sequence[Any]) -> None:
         self.progress.begin(name, len(units), sum(getattr(unit, "nbytes", 1) for unit in units))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +15,8 @@ from graphs import file_hashes, load_real_graph
 from pyarrow import parquet
 
 from daskgraphpart import chunk_edge_lists, detect_resources, partition, read_chunked, verify
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.sources.database import open_database, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,3 +183,10 @@ def test_a_failed_job_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="line 2"):
         chunk(tmp_path / "out", tmp_path / "e.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["e.csv"]
+
+
+def test_ctrl_c_ends_a_query_at_once(tmp_path: Path) -> None:
+    with open_database(tmp_path, Resources(64_000_000)) as connection:
+        Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            run(connection, "CREATE TABLE t AS SELECT count(*) FROM range(100000000000) t(i) WHERE i % 7 = hash(i) % 5")
