@@ -51,7 +51,8 @@ class DirectoryLock:
         self._fd = _lock(self.path)
         self.notes = LockNotes()
         try:
-            self.notes = _read_notes(self._fd)
+            with attach_path_to_error(self.path):
+                self.notes = _read_notes(self._fd)
             self.write(workspace=self.notes.workspace, output=self.notes.output)
         except BaseException:
             self.release(keep_notes=self.notes.workspace is not None)
