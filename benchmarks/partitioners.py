@@ -344,7 +344,7 @@ def large_table(rows: list[dict[str, Any]]) -> list[str]:
 
 def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:
     """Cuts with balanced nodes, and with nodes and edges balanced, against METIS; CPU time of `auto` and METIS."""
-    others = METHODS[1:]
+    others = [method for method in METHODS[1:] if method in rows[0]]
     head = ["graph", "parts", "METIS", *others, "METIS, s", "auto, s", "both: METIS", "auto", "METIS, s", "auto, s"]
     body, ratios = [], []
     for row in rows:
@@ -367,7 +367,7 @@ def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:
         "METIS: share of edges cut; the others: their cut over METIS'. Nodes are balanced (3 %), in the last four",
         "columns nodes and edges (10 %), METIS being given both; + tells by how much the worst constraint is exceeded.",
         "CPU seconds include reading the graph and building the adjacency.",
-        f"`multilevel` is given memory for a coarsest graph of 1/{MULTILEVEL_SHARE} of the arcs.",
+        *([f"`multilevel` is given memory for 1/{MULTILEVEL_SHARE} of the arcs."] if "multilevel" in rows[0] else []),
         "",
         *table(head, body),
         *dgl_tables(rows),
