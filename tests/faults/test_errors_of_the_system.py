@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Make = Callable[[str], Trial]
 
+pytestmark = pytest.mark.long  # a full and an unreadable disk in every pass are in test_every_pass.py
+
 # job, pass, place, calls, error, calls before it
 ERRORS: list[tuple[str, str, str, tuple[str, ...], int, int]] = [
     ("random", "bucket-edges", "the-input", ("read",), errno.EIO, 9),

@@ -127,6 +127,7 @@ def link_inputs(inputs: Path, directory: Path) -> Path:
     return directory / "job"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["hetero-zarr", "hetero-fennel"])
 def test_a_full_disk_is_one_error_and_the_job_goes_on_when_there_is_room(
     name: str, inputs: Path, small_disk: Callable[[str], Path]
