@@ -36,7 +36,7 @@ NAMES = ("nodes", "ntypes", "edges", "edges-by-ntype", "bytes", "types:", "weigh
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class BalanceConstraint:
     """One item of a balance: what it names, and its tolerance."""
 
     name: str
@@ -61,24 +61,24 @@ class Constraint:
         return max(math.floor((1 + self.tolerance) * self.total / num_parts), -(-self.total // num_parts), self.largest)
 
 
-def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[Wish, ...]:
+def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[BalanceConstraint, ...]:
     """Read a balance such as ``"nodes,edges=0.05"``."""
     if not (math.isfinite(imbalance) and imbalance >= 0):
         raise OptionError(
             "impossible imbalance", place="--imbalance", expected="0 or more, such as 0.03", found=imbalance
         )
     items = balance.split(",") if isinstance(balance, str) else list(balance)
-    wishes = [_parse(item.strip(), imbalance) for item in items if item.strip()]
-    names = [wish.name for wish in wishes]
+    wanted = [_parse(item.strip(), imbalance) for item in items if item.strip()]
+    names = [item.name for item in wanted]
     if not names:
         raise OptionError("nothing to balance", place="--balance", expected=" ".join(NAMES), found=balance)
     for name in names:
         if names.count(name) > 1:
             raise OptionError("given twice", place="--balance", found=name)
-    return tuple(wishes)
+    return tuple(wanted)
 
 
-def _parse(item: str, imbalance: float) -> Wish:
+def _parse(item: str, imbalance: float) -> BalanceConstraint:
     name, sign, number = item.rpartition("=")
     if not sign:
         name, number = item, ""
@@ -94,7 +94,7 @@ def _parse(item: str, imbalance: float) -> Wish:
             tolerance = -1.0
         if not (math.isfinite(tolerance) and tolerance >= 0):
             raise OptionError("impossible tolerance", place=f"--balance {name}", expected="0 or more", found=number)
-    return Wish(name, tolerance)
+    return BalanceConstraint(name, tolerance)
 
 
 def limits_of(constraints: Sequence[Constraint], num_parts: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.balance import Constraint, Wish
+from daskgraphpart.assignment.balance import BalanceConstraint, Constraint
 from daskgraphpart.chunked.partitions import Partition, RowRange, row_partitions
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, OptionError
@@ -68,10 +68,10 @@ class NodeWeights:
 
 
 def weigh_nodes(
-    graph: ChunkedGraph, wishes: Sequence[Wish], in_degrees: Region, directory: Path, runner: Runner
+    graph: ChunkedGraph, wanted: Sequence[BalanceConstraint], in_degrees: Region, directory: Path, runner: Runner
 ) -> NodeWeights:
     """Write the columns."""
-    columns = tuple(column for wish in wishes for column in _columns(graph, wish, runner))
+    columns = tuple(column for item in wanted for column in _columns(graph, item, runner))
     num_nodes = graph.schema.num_nodes
     targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, (num_nodes,)) for i in range(len(columns)))
     runner.step("create-weights", lambda: create_files(targets))
@@ -90,8 +90,8 @@ def weigh_nodes(
     return NodeWeights(tuple(constraints), targets)
 
 
-def _columns(graph: ChunkedGraph, wish: Wish, runner: Runner) -> list[Column]:
-    schema, name, tolerance = graph.schema, wish.name, wish.tolerance
+def _columns(graph: ChunkedGraph, item: BalanceConstraint, runner: Runner) -> list[Column]:
+    schema, name, tolerance = graph.schema, item.name, item.tolerance
     types = range(len(schema.node_types))
     if name == "nodes":
         return [Column("nodes", tolerance, "count", tuple((1, 0) for _ in types))]
