@@ -87,10 +87,13 @@ def discard_output(out: Location) -> None:
 
 
 def discard_unfinished(out: Path) -> None:
-    """Delete files of a local directory that are under temporary names of ours."""
-    for name in filter(_UNFINISHED.fullmatch, _names_in(out)):
+    """Delete what a local directory holds of unfinished partitions: finished ones have a config, and stay."""
+    names = _names_in(out)
+    for name in filter(_UNFINISHED.fullmatch, names):
         delete_file(out / name)
     _discard_in_parts(out, _UNFINISHED)
+    if not any(name.endswith(".json") and is_config(out / name) for name in names):
+        discard_output(out)
 
 
 def _discard_in_parts(out: Location, names: re.Pattern[str]) -> None:
