@@ -120,13 +120,7 @@ class OptionError(GraphPartError, ValueError):
 
 
 def check_choice(what: str, place: str | None, found: str, choices: Collection[str]) -> None:
-    """Refuse a value that is none of the choices.
-
-    Raises
-    ------
-    OptionError
-        With the choices.
-    """
+    """Refuse a value that is none of the choices."""
     if found not in choices:
         raise OptionError(f"unknown {what}", place=place, expected=" or ".join(choices), found=found)
 

@@ -32,15 +32,7 @@ NO_LIMIT = ("--memory-limit", "0")
 
 @contextmanager
 def connect(cluster: Any, workers: int) -> Iterator[Client]:
-    """Connect to a cluster, as `resolve_cluster` gives it, or start one of so many workers, which ends with it.
-
-    Raises
-    ------
-    EnvironmentFaultError
-        If the scheduler cannot be reached, or a job cannot be submitted.
-    OptionError
-        If the address or the file is none of a scheduler, or a job queue is not configured.
-    """
+    """Connect to a cluster, as `resolve_cluster` gives it, or start one of so many workers, which ends with it."""
     if isinstance(cluster, Client):
         yield cluster
         return
@@ -80,13 +72,7 @@ def cluster_size(cluster: Any) -> tuple[int, int]:
 
 
 def wait_for_worker(client: Client) -> None:
-    """Wait until a worker has done something: a cluster that scales itself needs a task to do so.
-
-    Raises
-    ------
-    EnvironmentFaultError
-        If none comes.
-    """
+    """Wait until a worker has done something: a cluster that scales itself needs a task to do so."""
     if client.nthreads():
         return
     seconds = seconds_setting("worker-timeout")
@@ -134,13 +120,7 @@ def _address(cluster: str) -> str:
 
 
 def _start_jobs(name: str, workers: int) -> Any:
-    """Start a cluster of dask-jobqueue as its configuration says, with jobs for so many tasks, replaced when they end.
-
-    Raises
-    ------
-    EnvironmentFaultError
-        If the queueing system is not there, or refuses the job.
-    """
+    """Start a cluster of dask-jobqueue by its configuration, with jobs for so many tasks, replaced when they end."""
     kind = job_queue(name)
     cores, _ = _job_size(name)
     jobs = -(-workers // cores)

@@ -67,13 +67,7 @@ class Journal:
 
     @classmethod
     def open(cls, directory: str | Path) -> Journal | None:
-        """Open the journal of a workspace, if it has one that was begun.
-
-        Raises
-        ------
-        ResumeError
-            If it is damaged, or of another version.
-        """
+        """Open the journal of a workspace, if it has one that was begun."""
         path = Path(directory) / JOURNAL_NAME
         if not path.is_file():
             return None
@@ -111,13 +105,7 @@ class Journal:
         self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid()}])
 
     def begin(self, name: str, sizes: Sequence[int]) -> Entry:
-        """Begin or continue the next pass, whose units move so many bytes each.
-
-        Raises
-        ------
-        ResumeError
-            If the earlier run had another pass in its place, as after an update of the package.
-        """
+        """Begin or continue the next pass, whose units move so many bytes each."""
         number, crc = self._next, zlib.crc32(json.dumps([int(size) for size in sizes]).encode())
         self._next += 1
         if number == len(self._entries):

@@ -59,13 +59,7 @@ class LocalScheduler:
         on_done: Callable[[int, Any], None],
         hosts: Sequence[str],
     ) -> None:
-        """Compute all tasks of a pass; `on_done` is called with the index and the result of each.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If a worker process dies.
-        """
+        """Compute all tasks of a pass; `on_done` is called with the index and the result of each."""
         assert not hosts, "no scheduler of this machine knows another"
         index = {task.key: i for i, task in enumerate(tasks)}
 

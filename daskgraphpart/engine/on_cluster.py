@@ -68,13 +68,7 @@ class ClusterScheduler:
         on_done: Callable[[int, Any], None],
         hosts: Sequence[str],
     ) -> None:
-        """Compute all tasks of a pass; `on_done` is called with the index and the result of each.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If several workers die of one task, or the scheduler is lost.
-        """
+        """Compute all tasks of a pass; `on_done` is called with the index and the result of each."""
         under_way: dict[Future, int] = {}
         waiting = iter(range(len(tasks)))
         done: queue.SimpleQueue[Future] = queue.SimpleQueue()
@@ -117,15 +111,7 @@ class ClusterScheduler:
         ]
 
     def _next_done(self, done: queue.SimpleQueue[Future], hosts: set[str]) -> list[Future]:
-        """Wait for futures that are done; a machine that has lost its last worker is waited for.
-
-        Raises
-        ------
-        CommClosedError
-            If the scheduler is lost.
-        EnvironmentFaultError
-            If a machine gets no worker within `daskgraphpart.worker-timeout`.
-        """
+        """Wait for futures that are done; a machine that has lost its last worker is waited for."""
         patience, seen = seconds_setting("worker-timeout"), dict.fromkeys(hosts, time.monotonic())
         while True:
             with contextlib.suppress(queue.Empty):

@@ -89,13 +89,7 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
 
 
 def register(client: Client, directories: Sequence[SharedDirectory], name: str) -> None:
-    """Check all workers of a cluster, until the plugin of that name is unregistered.
-
-    Raises
-    ------
-    EnvironmentFaultError
-        If a worker does not see a directory, may not write there, or lacks the package.
-    """
+    """Check all workers of a cluster, until the plugin of that name is unregistered."""
     try:
         client.register_plugin(SharedDirectories(directories), name=name)
     except ImportError as fault:
