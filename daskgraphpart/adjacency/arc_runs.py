@@ -1,7 +1,7 @@
-"""Runs of arcs: one block's arcs grouped by slab, a slab being a range of ``2 ** shift`` nodes.
+"""Runs of arcs: one block's arcs grouped by node range; a range has ``2 ** shift`` nodes.
 
-There are about a thousand slabs whatever the graph's size, so the counts of all runs are a small table, and the arcs
-of any range of slabs are one slice of each run.
+There are about a thousand ranges whatever the graph's size, so the counts of all runs are a small table, and the arcs
+of consecutive ranges are one slice of each run.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ LOG2_SLABS = 10
 ARCS_PER_READ = 1 << 20
 
 
-def slab_shift(num_nodes: int) -> int:
-    """Binary logarithm of the nodes of one slab."""
+def range_shift(num_nodes: int) -> int:
+    """Binary logarithm of the nodes of one node range."""
     return max(0, (num_nodes - 1).bit_length() - LOG2_SLABS) if num_nodes else 0
 
 
-def num_slabs(num_nodes: int) -> int:
-    """Number of slabs."""
-    return -(-num_nodes >> slab_shift(num_nodes)) if num_nodes else 0
+def num_node_ranges(num_nodes: int) -> int:
+    """Number of node ranges."""
+    return -(-num_nodes >> range_shift(num_nodes)) if num_nodes else 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArcRuns:
-    """All runs of one adjacency: `arcs-<run>.npy` of shape (arcs, 2), and how many arcs each has in each slab.
+    """All runs of one adjacency: `arcs-<run>.npy` of shape (arcs, 2), and how many arcs each has in each node range.
 
-    `dtype` is that of nodes and neighbours, `counts` an int64 array (runs, slabs).
+    `dtype` is that of nodes and neighbours, `counts` an int64 array (runs, node ranges).
     """
 
     directory: str
@@ -42,10 +42,10 @@ class ArcRuns:
     dtype: np.dtype
     counts: np.ndarray
 
-    def slices(self, first_slab: int, last_slab: int) -> Iterator[tuple[int, int, int]]:
-        """Go through the runs that have arcs in slabs ``[first, last)``: run, first row, last row; bounded pieces."""
-        starts = self.counts[:, :first_slab].sum(axis=1)
-        lengths = self.counts[:, first_slab:last_slab].sum(axis=1)
+    def slices(self, first_range: int, last_range: int) -> Iterator[tuple[int, int, int]]:
+        """Go through the runs that have arcs in ranges ``[first, last)``: run, first row, last row; bounded pieces."""
+        starts = self.counts[:, :first_range].sum(axis=1)
+        lengths = self.counts[:, first_range:last_range].sum(axis=1)
         for run in np.flatnonzero(lengths):
             start, stop = int(starts[run]), int(starts[run] + lengths[run])
             for first in range(start, stop, ARCS_PER_READ):
@@ -70,9 +70,9 @@ class Slice:
         Region(self.path, _HEADER_NBYTES, arcs.dtype, (self.stop, arcs.shape[1])).read_into(arcs, self.start)
 
 
-def slices_of(runs: ArcRuns, first_slab: int, last_slab: int) -> list[Slice]:
-    """Slices of all runs in slabs ``[first, last)``, with their files."""
-    found = runs.slices(first_slab, last_slab)
+def slices_of(runs: ArcRuns, first_range: int, last_range: int) -> list[Slice]:
+    """Slices of all runs in node ranges ``[first, last)``, with their files."""
+    found = runs.slices(first_range, last_range)
     return [Slice(_run_path(runs.directory, run), start, stop) for run, start, stop in found]
 
 

@@ -1,7 +1,7 @@
-"""Passes `cut-slab` and `merge-arcs`: runs of arcs become CSR blocks.
+"""Passes `cut-node-range` and `merge-arcs`: runs of arcs become CSR blocks.
 
 Blocks are cut by the number of their arcs before merging, which depends on the graph alone, so the blocks do not depend
-on how the input was read. A slab with more arcs than a block may have is counted by node and cut.
+on how the input was read. A node range with more arcs than a block may have is counted by node and cut.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import ArcRuns, Slice, slab_shift, slices_of
+from daskgraphpart.adjacency.arc_runs import ArcRuns, Slice, range_shift, slices_of
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_nodes, merge_arcs
@@ -29,7 +29,7 @@ BLOCKS = 64  # of a graph that is neither small nor large
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Consecutive nodes that become one block, or a slab to be cut; their arcs before merging, and where these are."""
+    """Consecutive nodes that become one block, or a range to be cut; their arcs before merging, and where these are."""
 
     index: int
     start: int
@@ -68,8 +68,8 @@ def merge_runs(runs: ArcRuns, directory: Path, in_degrees: Region, runner: Runne
     """Run both passes; the runs' files are removed."""
     config = MergeConfig(str(directory), runs.dtype, in_degrees)
     units = [
-        Range(i, start, stop, arcs, tuple(slices_of(runs, *slabs)))
-        for i, (start, stop, arcs, slabs) in enumerate(_ranges(runs, config, runner))
+        Range(i, start, stop, arcs, tuple(slices_of(runs, *node_ranges)))
+        for i, (start, stop, arcs, node_ranges) in enumerate(_ranges(runs, config, runner))
     ]
     sizes = [4 * unit.num_arcs * runs.dtype.itemsize for unit in units]
     found = runner.run(Pass("merge-arcs", merge_block, units, config, sizes, (Merged, CsrBlock)))
@@ -89,18 +89,18 @@ def most_arcs_of_block(num_arcs: int) -> int:
 
 
 def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[tuple[int, int, int, tuple[int, int]]]:
-    """Start, stop, arcs and slabs of every block."""
+    """Start, stop, arcs and node ranges of every block."""
     totals = runs.counts.sum(axis=0)
     most = most_arcs_of_block(int(totals.sum()))
-    nodes_per_slab = 1 << slab_shift(runs.num_nodes)
+    nodes_per_range = 1 << range_shift(runs.num_nodes)
 
     def nodes_of(first: int, last: int) -> tuple[int, int]:
-        return first * nodes_per_slab, min(last * nodes_per_slab, runs.num_nodes)
+        return first * nodes_per_range, min(last * nodes_per_range, runs.num_nodes)
 
-    hot = [int(slab) for slab in np.flatnonzero(totals > most)]
+    hot = [int(number) for number in np.flatnonzero(totals > most)]
     units = [Range(s, *nodes_of(s, s + 1), most, tuple(slices_of(runs, s, s + 1))) for s in hot]
     sizes = [2 * int(totals[s]) * runs.dtype.itemsize for s in hot]
-    cuts = dict(zip(hot, runner.run(Pass("cut-slab", cut_slab, units, config, sizes)), strict=True))
+    cuts = dict(zip(hot, runner.run(Pass("cut-node-range", cut_node_range, units, config, sizes)), strict=True))
     ranges, first, last = [], 0, 0
     while first < totals.size:
         if first in cuts:
@@ -120,8 +120,8 @@ def _fits(arcs: int, start: int, stop: int, most: int) -> bool:
     return arcs <= most and stop - start <= most
 
 
-def cut_slab(unit: Range, config: MergeConfig) -> list[tuple[int, int, int]]:
-    """Cut a slab into ranges of nodes with at most `unit.num_arcs` arcs, or of one node: start, stop, arcs of each."""
+def cut_node_range(unit: Range, config: MergeConfig) -> list[tuple[int, int, int]]:
+    """Cut a range into ranges with at most `unit.num_arcs` arcs, or of one node: start, stop, arcs of each."""
     counts = np.zeros(unit.stop - unit.start, np.int64)
     for piece in unit.slices:
         count_nodes(config.read([piece]), unit.start, counts)

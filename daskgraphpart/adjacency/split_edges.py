@@ -1,4 +1,4 @@
-"""Pass `split-edges`: every edge becomes the arcs of its two ends, grouped by slabs of homogeneous IDs."""
+"""Pass `split-edges`: every edge becomes the arcs of its two ends, grouped by node ranges of homogeneous IDs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import ArcRuns, num_slabs, slab_shift, write_run
+from daskgraphpart.adjacency.arc_runs import ArcRuns, num_node_ranges, range_shift, write_run
 from daskgraphpart.chunked.partitions import edge_partitions
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
@@ -60,18 +60,18 @@ def split_edges_of(graph: ChunkedGraph, directory: Path, runner: Runner) -> ArcR
     values, types = [partition.value for _, partition in partitions], [unit.edge_type.name for unit in units]
     counts = runner.run(Pass("split-edges", split_edges, units, config, sizes, partitions=values, unit_types=types))
     dtype = id_dtype(config.num_nodes)
-    table = np.array(counts, np.int64).reshape(len(units), num_slabs(config.num_nodes))
+    table = np.array(counts, np.int64).reshape(len(units), num_node_ranges(config.num_nodes))
     return ArcRuns(str(directory), config.num_nodes, dtype, table)
 
 
 def split_edges(edges: Edges, unit: SplitUnit, config: SplitConfig) -> np.ndarray:
-    """Write the run of one partition; return the number of its arcs in each slab, int64 (slabs,)."""
+    """Write the run of one partition; return the number of its arcs in each node range, int64 (node ranges,)."""
     src, dst = edges
     unit.rows.check(src.size)
     edge_type = unit.edge_type
     firsts = (config.first_ids[edge_type.src], config.first_ids[edge_type.dst])
-    shift = slab_shift(config.num_nodes)
-    counts = np.zeros(num_slabs(config.num_nodes), np.int64)
+    shift = range_shift(config.num_nodes)
+    counts = np.zeros(num_node_ranges(config.num_nodes), np.int64)
     count_edge_arcs(src, dst, firsts, shift, counts)
     starts = group_starts(counts)
     arcs = np.empty((starts[-1], 2), id_dtype(config.num_nodes))

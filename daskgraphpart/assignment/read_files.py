@@ -102,7 +102,7 @@ def read_assignment(
     parts = meta.num_parts if meta is not None else num_parts
     if parts is None:
         raise AssignmentError(
-            f"no {META_FILE} tells the number of parts",
+            f"no {META_FILE} has the number of parts",
             file=str(directory),
             hint="give --num-parts, or write that file",
         )

@@ -1,7 +1,7 @@
-"""Arcs of an adjacency: both directions of every edge, grouped by slabs of nodes, then sorted and merged by row.
+"""Arcs of an adjacency: both directions of every edge, grouped by node range, then sorted and merged by row.
 
 An arc is a row (node, neighbour), or (node, neighbour, weight): what belongs together moves together, in one stream
-per group instead of three. A neighbour that is stored as its bitwise complement (a negative number) tells that the edge
+per group instead of three. A neighbour that is stored as its bitwise complement (a negative number) means that the edge
 points at the node; that is how in-degrees are counted while the adjacency is built, with no extra column.
 """
 
@@ -15,7 +15,7 @@ MOST_DIGIT_BITS = 11  # of a number that is sorted by its digits: counts of all 
 
 @njit(cache=True, nogil=True)
 def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped-def]
-    """Count the arcs of a block of edges by slab.
+    """Count the arcs of a block of edges by node range.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped
     firsts : tuple of two int
         Homogeneous ID of the first node of the source and destination type.
     shift : int
-        A slab holds ``2 ** shift`` nodes.
-    counts : int64 array (slabs,)
+        A node range holds ``2 ** shift`` nodes.
+    counts : int64 array (node ranges,)
         Added to.
     """
     for i in range(src.size):
@@ -37,14 +37,14 @@ def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True)
 def scatter_edge_arcs(src, dst, firsts, shift, cursors, arcs):  # type: ignore[no-untyped-def]
-    """Write the arcs of a block of edges grouped by slab.
+    """Write the arcs of a block of edges grouped by node range.
 
     Parameters
     ----------
     src, dst, firsts, shift
         As in `count_edge_arcs`.
-    cursors : int64 array (slabs,)
-        Where each slab's group begins; moved on.
+    cursors : int64 array (node ranges,)
+        Where each node range's group begins; moved on.
     arcs : int32 or int64 array (arcs, 2)
         Filled with nodes and neighbours; a self-loop gives the one arc that counts for the in-degree.
     """
@@ -161,7 +161,7 @@ def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_coarse_arcs(indptr, indices, first, clusters, shift, counts):  # type: ignore[no-untyped-def]
-    """Count the arcs between different clusters by slab of coarse nodes.
+    """Count the arcs between different clusters by range of coarse nodes.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ def count_coarse_arcs(indptr, indices, first, clusters, shift, counts):  # type:
     clusters : int32 or int64 array (all nodes,)
         Coarse node of each node, or -1 for one that is left out.
     shift : int
-        A slab holds ``2 ** shift`` coarse nodes.
-    counts : int64 array (slabs,)
+        A node range holds ``2 ** shift`` coarse nodes.
+    counts : int64 array (node ranges,)
         Added to.
     """
     for row in range(indptr.size - 1):
@@ -188,7 +188,7 @@ def count_coarse_arcs(indptr, indices, first, clusters, shift, counts):  # type:
 
 @njit(cache=True, nogil=True)
 def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursors, arcs):  # type: ignore[no-untyped-def]
-    """Write the arcs between different clusters grouped by slab of coarse nodes.
+    """Write the arcs between different clusters grouped by range of coarse nodes.
 
     Parameters
     ----------
@@ -196,8 +196,8 @@ def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursor
         As in `count_coarse_arcs`.
     weights : int32 or int64 array (arcs,) or (0,)
         Weights of the arcs; none means 1.
-    cursors : int64 array (slabs,)
-        Where each slab's group begins; moved on.
+    cursors : int64 array (node ranges,)
+        Where each node range's group begins; moved on.
     arcs : int32 or int64 array (coarse arcs, 3)
         Filled with coarse nodes, neighbours and weights.
     """

@@ -39,7 +39,7 @@ def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def propose_clusters(  # type: ignore[no-untyped-def]
-    indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, active, following, mine, favorites
+    indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, active, following, mine, preferred
 ):
     """Choose a cluster for each active node of a block.
 
@@ -67,7 +67,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
         Set for the neighbours of nodes that change their cluster.
     mine : array like labels (block,)
         Labels of the block's nodes; replaced by what is proposed.
-    favorites : array like labels (block,)
+    preferred : array like labels (block,)
         Filled with the cluster that each node is bound to most strongly, full or not; -1 without neighbours.
     """
     num_rows, num_constraints = indptr.size - 1, node_weights.shape[1]
@@ -82,7 +82,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
         if not active[row]:
             continue
         start, stop = indptr[row], indptr[row + 1]
-        favorites[row] = -1
+        preferred[row] = -1
         # labels are gathered before they are added up, so that the processor can wait for many at one time
         near_weights = weights[start:stop] if weights.size else weights
         degree = _labels_around(
@@ -102,7 +102,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
                 bound[slot] += strengths[i]
         old = mine[row]
         best, best_bound, best_tie = np.int64(old), np.int64(0), np.uint64(0)
-        strongest, strongest_tie, favorite = np.int64(0), np.uint64(0), np.int64(-1)
+        strongest, strongest_tie, choice = np.int64(0), np.uint64(0), np.int64(-1)
         slot = _slot(keys, old, mask)
         if keys[slot] == old:
             best_bound, best_tie = bound[slot], np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -113,7 +113,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
                 continue
             tie = _mix(label ^ salt)
             if strength > strongest or (strength == strongest and tie > strongest_tie):
-                strongest, strongest_tie, favorite = strength, tie, label
+                strongest, strongest_tie, choice = strength, tie, label
             if label == old or strength < best_bound or (strength == best_bound and tie <= best_tie):
                 continue
             fits, near = True, label - first
@@ -124,7 +124,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
                 fits = fits and load <= most[c]
             if fits:
                 best, best_bound, best_tie = label, strength, tie
-        favorites[row] = favorite
+        preferred[row] = choice
         if best == old:
             continue
         mine[row] = best
@@ -196,7 +196,7 @@ def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type
 
 
 @njit(cache=True, nogil=True)
-def match_two_hops(first, favorites, node_weights, most, sizes, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
+def match_two_hops(first, preferred, node_weights, most, sizes, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
     """Join nodes that are alone, because the cluster they are bound to is full, with others bound to the same one.
 
     Nodes without neighbours are joined with one another.
@@ -205,7 +205,7 @@ def match_two_hops(first, favorites, node_weights, most, sizes, waiting, parts, 
     ----------
     first : int
         First node.
-    favorites : array like labels (nodes of the round,)
+    preferred : array like labels (nodes of the round,)
         From `propose_clusters`.
     node_weights, most, parts, labels, loads
         As in `propose_clusters` and `apply_clusters`.
@@ -214,19 +214,19 @@ def match_two_hops(first, favorites, node_weights, most, sizes, waiting, parts, 
     waiting : array like labels (all nodes and parts, or all nodes and 1), changed
         For each favourite, and then for the isolated nodes of each part, the cluster that waits for company, or -1.
     """
-    for row in range(favorites.size):
-        node, favorite = first + row, favorites[row]
+    for row in range(preferred.size):
+        node, choice = first + row, preferred[row]
         own = labels[node]
-        if own != node or sizes[own] != 1 or favorite == own:
+        if own != node or sizes[own] != 1 or choice == own:
             continue
-        if favorite < 0:
-            favorite = labels.size + (parts[node] if parts.size else 0)
-        host = waiting[favorite]
+        if choice < 0:
+            choice = labels.size + (parts[node] if parts.size else 0)
+        host = waiting[choice]
         fits = host >= 0 and host != own and (parts.size == 0 or parts[host] == parts[node])
         for c in range(most.size):
             fits = fits and loads[host, c] + node_weights[row, c] <= most[c]
         if not fits:
-            waiting[favorite] = own
+            waiting[choice] = own
             continue
         labels[node] = host
         sizes[own] -= 1

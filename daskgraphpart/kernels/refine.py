@@ -221,15 +221,15 @@ def refine_rows(indptr, indices, weights, first, parts, mine, node_weights, over
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _relief(over, old, new, node_weights, row, shares):  # type: ignore[no-untyped-def]
+def _overload_drop(over, old, new, node_weights, row, shares):  # type: ignore[no-untyped-def]
     """By how much the overload falls if the node moves."""
-    relief = 0.0
+    drop = 0.0
     for c in range(over.shape[1]):
         weight = node_weights[row, c]
         if weight > 0:
-            relief += (max(0.0, over[old, c]) - max(0.0, over[old, c] - weight)) * shares[c]
-            relief -= (max(0.0, over[new, c] + weight) - max(0.0, over[new, c])) * shares[c]
-    return relief
+            drop += (max(0.0, over[old, c]) - max(0.0, over[old, c] - weight)) * shares[c]
+            drop -= (max(0.0, over[new, c] + weight) - max(0.0, over[new, c])) * shares[c]
+    return drop
 
 
 @njit(cache=True, nogil=True)
@@ -238,12 +238,12 @@ def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights
     count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched)
     own, best, best_score = mine[row], -1, -np.inf
     for part in range(over.shape[0]):
-        relief = _relief(over, own, part, node_weights, row, shares) if part != own else 0.0
-        if relief <= 1e-12:
+        drop = _overload_drop(over, own, part, node_weights, row, shares) if part != own else 0.0
+        if drop <= 1e-12:
             continue
         gain = float(bound[part] - bound[own])
-        # among moves that cost, the cheapest per relief; equal ones go where there is most room
-        score = gain * relief if gain > 0 else (gain - 1e-3) / relief
+        # among moves that cost, the cheapest per drop; equal ones go where there is most room
+        score = gain * drop if gain > 0 else (gain - 1e-3) / drop
         score -= 1e-6 * _fullness(over, part, shares)
         if score > best_score:
             best, best_score = part, score
@@ -254,7 +254,7 @@ def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights
 
 @njit(cache=True, nogil=True)
 def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares):  # type: ignore[no-untyped-def]
-    """Move nodes of a block out of overloaded parts, at the least loss of cut per relief, until no move helps.
+    """Move nodes of a block out of overloaded parts, at the least loss of cut per drop, until no move helps.
 
     Neighbours of a node that has moved are looked at again, so that what moves grows from the border on. Parameters are
     those of `refine_rows`.
@@ -285,7 +285,7 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
         size = _pop(heap, places, keys, size)
         if best < 0:
             continue
-        left -= _relief(over, mine[row], best, node_weights, row, shares)
+        left -= _overload_drop(over, mine[row], best, node_weights, row, shares)
         _shift(over, mine[row], best, node_weights, row)
         mine[row] = best
         for i in range(indptr[row], indptr[row + 1]):

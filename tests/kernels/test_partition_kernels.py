@@ -128,15 +128,15 @@ def test_clusters_stay_light_and_inside_their_parts(problem: Problem, inside: bo
     n, node_weights, parts = problem.num_nodes, problem.node_weights, problem.parts
     most = np.maximum(problem.limits // 2, node_weights.max(axis=0))
     labels, loads = np.arange(n, dtype=np.int32), node_weights.copy()
-    bounds, favorites = parts if inside else np.empty(0, np.int32), np.empty(n, np.int32)
+    bounds, preferred = parts if inside else np.empty(0, np.int32), np.empty(n, np.int32)
     for salt in range(3):
         mine = labels.copy()
         everybody, following = np.ones(n, np.bool_), np.zeros(n, np.bool_)
-        args = (labels, bounds, node_weights, loads, most, salt, everybody, following, mine, favorites)
+        args = (labels, bounds, node_weights, loads, most, salt, everybody, following, mine, preferred)
         propose_clusters(*problem.block(0, n), 0, *args)
         apply_clusters(0, mine, node_weights, most, labels, loads)
     sizes, waiting = np.bincount(labels, minlength=n).astype(np.int32), np.full(n + problem.num_parts, -1, np.int32)
-    match_two_hops(0, favorites, node_weights, most, sizes, waiting, bounds, labels, loads)
+    match_two_hops(0, preferred, node_weights, most, sizes, waiting, bounds, labels, loads)
     expected = np.zeros_like(loads)
     np.add.at(expected, labels, node_weights)
     assert np.array_equal(loads, expected)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import num_slabs, slab_shift
+from daskgraphpart.adjacency.arc_runs import num_node_ranges, range_shift
 from daskgraphpart.adjacency.csr_blocks import write_block
 from daskgraphpart.adjacency.merge_arcs import most_arcs_of_block
 from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, Rows, spans
@@ -32,7 +32,7 @@ def cluster(graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int
     """
     n = graph.num_nodes
     labels = np.arange(n, dtype=id_dtype(n))
-    favorites, loads = np.empty_like(labels), np.empty((n, len(graph.columns)), np.int64)
+    preferred, loads = np.empty_like(labels), np.empty((n, len(graph.columns)), np.int64)
     for start, stop in spans(n):
         loads[start:stop] = graph.node_weights(start, stop)
     sets = np.empty(0, np.int32) if inside is None else inside
@@ -45,7 +45,7 @@ def cluster(graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int
         if active[span].any():
             propose_clusters(
                 *block.read(), block.start, labels, sets, graph.node_weights(block.start, block.stop), loads, most,
-                seed, active[span], following, mine, favorites[span],
+                seed, active[span], following, mine, preferred[span],
             )  # fmt: skip
         return mine
 
@@ -63,7 +63,7 @@ def cluster(graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int
     waiting = np.full(n + int(sets.max(initial=0)) + 1, -1, labels.dtype)
     for start, stop in spans(n):
         weights = graph.node_weights(start, stop)
-        match_two_hops(start, favorites[start:stop], weights, most, sizes, waiting, sets, labels, loads)
+        match_two_hops(start, preferred[start:stop], weights, most, sizes, waiting, sets, labels, loads)
     waiting[:] = -1
     return labels, int(number_clusters(labels, waiting))
 
@@ -74,12 +74,12 @@ def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, director
     With a directory the blocks, and the runs of arcs that they are merged from, lie there instead of in memory.
     """
     dtype = np.dtype(np.int32 if graph.total_weight < 1 << 31 else np.int64)
-    shift, slabs = slab_shift(count), num_slabs(count)
+    shift, num_ranges = range_shift(count), num_node_ranges(count)
 
     def scatter(numbered: tuple[int, Block]) -> tuple[np.ndarray, np.ndarray | Region]:
         index, block = numbered
         indptr, indices, weights = block.read()
-        counts = np.zeros(slabs, np.int64)
+        counts = np.zeros(num_ranges, np.int64)
         count_coarse_arcs(indptr, indices, block.start, clusters, shift, counts)
         starts = group_starts(counts)
         arcs = np.empty((starts[-1], 3), np.promote_types(id_dtype(count), dtype))
@@ -91,7 +91,7 @@ def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, director
         return starts, run
 
     runs = list(each(scatter, list(enumerate(graph.blocks))))
-    ends = np.array([starts for starts, _ in runs], np.int64).reshape(len(runs), slabs + 1)
+    ends = np.array([starts for starts, _ in runs], np.int64).reshape(len(runs), num_ranges + 1)
 
     def merge(span: tuple[int, int]) -> Block:
         first, last = span
@@ -122,13 +122,13 @@ def _contract_column(column: np.ndarray, clusters: np.ndarray, count: int) -> np
 
 
 def _ranges(totals: np.ndarray, most: int) -> list[tuple[int, int]]:
-    """Ranges of slabs that have as many arcs as a block may, or are one slab; one range if there are at most `most`."""
+    """Node ranges that have as many arcs as a block may together; all of them if there are at most `most`."""
     num_arcs = int(totals.sum())
     most = num_arcs if num_arcs <= most else most_arcs_of_block(num_arcs)
     found, first, arcs = [], 0, 0
-    for slab, count in enumerate(totals.tolist()):
-        if slab > first and arcs + count > most:
-            found.append((first, slab))
-            first, arcs = slab, 0
+    for node_range, count in enumerate(totals.tolist()):
+        if node_range > first and arcs + count > most:
+            found.append((first, node_range))
+            first, arcs = node_range, 0
         arcs += count
     return [*found, (first, totals.size)] if totals.size else found
