@@ -15,27 +15,18 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.schema import DataSpec
-    from daskgraphpart.storage.region import Region
 
 
 class Rows(Protocol):
-    """A feature, one end of edges, or edges as rows of two IDs."""
-
-    @property
-    def num_rows(self) -> int:
-        """Number of rows."""
+    """A feature, one end of edges, or edges as rows of two IDs; a `Region` is one."""
 
     @property
     def dtype(self) -> np.dtype:
         """Dtype of the elements."""
 
     @property
-    def row_shape(self) -> tuple[int, ...]:
-        """Shape of a row."""
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Files of the user's that hold them."""
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, and shape of a row."""
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
@@ -48,20 +39,15 @@ class ArrayRows:
     array: Any
 
     @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return int(self.array.shape[0])
-
-    @property
     def dtype(self) -> np.dtype:
         """Dtype of the elements."""
         dtype: np.dtype = np.dtype(self.array.dtype)
         return dtype
 
     @property
-    def row_shape(self) -> tuple[int, ...]:
-        """Shape of a row."""
-        return tuple(self.array.shape[1:])
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return tuple(self.array.shape)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -74,33 +60,6 @@ class ArrayRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RegionRows:
-    """Rows in a region of a temporary file."""
-
-    region: Region
-    paths: tuple[str, ...] = ()
-
-    @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return self.region.num_rows
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
-        return self.region.dtype
-
-    @property
-    def row_shape(self) -> tuple[int, ...]:
-        """Shape of a row."""
-        return self.region.shape[1:]
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``."""
-        return self.region.read(start, stop)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class FileRows:
     """Rows of a feature in npy or parquet files, one file after another."""
 
@@ -108,19 +67,14 @@ class FileRows:
     files: tuple[InputFile, ...]
 
     @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return sum(file.num_rows or 0 for file in self.files)
-
-    @property
     def dtype(self) -> np.dtype:
         """Dtype of the elements."""
         return self.spec.dtype
 
     @property
-    def row_shape(self) -> tuple[int, ...]:
-        """Shape of a row."""
-        return self.spec.row_shape
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, and shape of a row."""
+        return sum(file.num_rows or 0 for file in self.files), *self.spec.row_shape
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -129,10 +83,11 @@ class FileRows:
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
-        pieces = [read_rows(block, self.spec) for block in self._blocks(start, stop)]
-        return np.concatenate(pieces) if pieces else np.empty((0, *self.row_shape), self.dtype)
+        pieces = [read_rows(block, self.spec) for block in self.blocks(start, stop)]
+        return np.concatenate(pieces) if pieces else np.empty((0, *self.spec.row_shape), self.dtype)
 
-    def _blocks(self, start: int, stop: int) -> Iterator[Block]:
+    def blocks(self, start: int, stop: int) -> Iterator[Block]:
+        """Yield the rows ``[start, stop)`` as blocks of the files."""
         first = 0
         for file in self.files:
             assert file.num_rows is not None
@@ -149,35 +104,25 @@ class JoinedRows:
     parts: tuple[Rows, ...]
 
     @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return sum(part.num_rows for part in self.parts)
-
-    @property
     def dtype(self) -> np.dtype:
         """Dtype of the elements."""
         found: np.dtype = np.result_type(*(part.dtype for part in self.parts))
         return found
 
     @property
-    def row_shape(self) -> tuple[int, ...]:
-        """Shape of a row."""
-        return self.parts[0].row_shape
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Files of the user's that hold them."""
-        return tuple(path for part in self.parts for path in part.paths)
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, and shape of a row."""
+        return sum(part.shape[0] for part in self.parts), *self.parts[0].shape[1:]
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
-        rows = np.empty((stop - start, *self.row_shape), self.dtype)
+        rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
         first = 0
         for part in self.parts:
-            low, high = max(start, first), min(stop, first + part.num_rows)
+            low, high = max(start, first), min(stop, first + part.shape[0])
             if low < high:
                 rows[low - start : high - start] = part.read(low - first, high - first)
-            first += part.num_rows
+            first += part.shape[0]
         return rows
 
 
@@ -188,17 +133,11 @@ class EdgeRows:
     src: Rows
     dst: Rows
     dtype = np.dtype(np.int64)
-    row_shape = (2,)
 
     @property
-    def num_rows(self) -> int:
-        """Number of edges."""
-        return self.src.num_rows
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Files of the user's that hold them."""
-        return (*self.src.paths, *self.dst.paths)
+    def shape(self) -> tuple[int, ...]:
+        """Number of edges, and two."""
+        return self.src.shape[0], 2
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``."""

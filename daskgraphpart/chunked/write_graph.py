@@ -195,12 +195,12 @@ def _schema(graph: GraphRows) -> GraphSchema:
     edge_types = []
     for etype, rows in graph.edges.items():
         src, rel, dst = etype.split(":")
-        data = _specs(etype, graph.edge_data.get(etype, {}), rows.num_rows)
-        edge_types.append(EdgeType(src, rel, dst, rows.num_rows, data))
+        data = _specs(etype, graph.edge_data.get(etype, {}), rows.shape[0])
+        edge_types.append(EdgeType(src, rel, dst, rows.shape[0], data))
     node_types = []
     for ntype, count in graph.num_nodes.items():
         features = graph.node_data.get(ntype, {})
-        num_nodes = count if count is not None else next((rows.num_rows for rows in features.values()), 0)
+        num_nodes = count if count is not None else next((rows.shape[0] for rows in features.values()), 0)
         node_types.append(NodeType(ntype, num_nodes, _specs(ntype, features, num_nodes)))
     return GraphSchema(graph.name, tuple(node_types), tuple(edge_types))
 
@@ -213,11 +213,11 @@ def _is_known(graph: GraphRows, node_type: NodeType) -> bool:
 def _specs(of_type: str, features: Mapping[str, Rows], count: int) -> tuple[DataSpec, ...]:
     specs = []
     for name, rows in features.items():
-        if rows.num_rows != count:
+        if rows.shape[0] != count:
             what = f"feature {name!r} of {of_type!r} has the wrong number of rows"
-            raise InputFileError(what, expected=f"{count:,}", found=f"{rows.num_rows:,}")
+            raise InputFileError(what, expected=f"{count:,}", found=f"{rows.shape[0]:,}")
         try:
-            specs.append(DataSpec(name, rows.dtype.newbyteorder("="), rows.row_shape))
+            specs.append(DataSpec(name, rows.dtype.newbyteorder("="), rows.shape[1:]))
         except MetadataError as error:
             what, hint = f"{of_type}: {error.what}", error.hint
             raise OptionError(what, expected=error.expected, found=error.found, hint=hint) from None

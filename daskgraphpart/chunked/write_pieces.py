@@ -16,7 +16,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from daskgraphpart.schema import DataSpec
 
@@ -41,23 +41,6 @@ def cut_chunks(num_rows: int, rows_per_file: int, num_chunks: int | None) -> lis
 def rows_per_piece(spec: DataSpec) -> int:
     """Rows of a feature in one piece, which is one row group of parquet."""
     return max(1, BYTES_PER_PIECE // max(1, spec.row_nbytes))
-
-
-def write_in_pieces(pieces: Iterable[np.ndarray], rows_at_once: int, write: Write) -> None:
-    """Call `write` with the rows of all pieces, `rows_at_once` at a time; the last may be fewer."""
-    pending: list[np.ndarray] = []
-    count = 0
-    for piece in pieces:
-        start = 0
-        while count + len(piece) - start >= rows_at_once:
-            stop = start + rows_at_once - count
-            write(np.concatenate([*pending, piece[start:stop]]) if pending else piece[start:stop])
-            pending, count, start = [], 0, stop
-        if start < len(piece):
-            pending.append(piece[start:].copy() if start else piece)
-            count += len(piece) - start
-    if count:
-        write(np.concatenate(pending))
 
 
 @contextmanager

@@ -20,13 +20,13 @@ from daskgraphpart.sources.graph_source import LazyArray, canonical_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.chunked.rows import Rows
+    from daskgraphpart.sources.graph_source import GivenRows
 
 _FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
 _NO_IDS_HINT = "IDs are whole numbers from 0; for names, write an edge list and use `daskgraphpart chunk --map-ids`"
 
 
-def data_of(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, dict[str, Rows | LazyArray]]:
+def data_of(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, dict[str, GivenRows]]:
     """Describe ``{type: {name: values}}``, or ``{name: values}`` of a graph with one type; `what` is node or edge."""
     if not data:
         return {}
@@ -38,7 +38,7 @@ def data_of(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> 
                 found=", ".join(map(str, list(data)[:5])),
             )
         data = {types[0]: data}
-    found: dict[str, dict[str, Rows | LazyArray]] = {}
+    found: dict[str, dict[str, GivenRows]] = {}
     for key, features in data.items():
         name = key if what == "node" else canonical_name(key)
         if name not in types:
@@ -47,7 +47,7 @@ def data_of(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> 
     return found
 
 
-def rows_of(values: Any, what: str) -> Rows | LazyArray:
+def rows_of(values: Any, what: str) -> GivenRows:
     """Describe a feature: an array, memmap, tensor, dask array or column, path of an npy or parquet file, or paths."""
     if isinstance(values, (str, os.PathLike)):
         values = [values]

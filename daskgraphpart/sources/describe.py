@@ -15,10 +15,9 @@ from daskgraphpart.sources.from_libraries import from_dgl, from_networkx, from_p
 from daskgraphpart.sources.graph_source import HOMOGENEOUS_EDGES, GraphSource, LazyFrame, canonical_name
 
 if TYPE_CHECKING:
-    from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.sources.graph_source import LazyArray
+    from daskgraphpart.sources.graph_source import GivenRows
 
-    DataOfTypes = Mapping[str, Mapping[str, Rows | LazyArray]]
+    DataOfTypes = Mapping[str, Mapping[str, GivenRows]]
 
 KINDS = (
     "a ChunkedGraph, a dictionary {edge type: frame or pair of arrays}, such a frame or pair, a scipy "
@@ -67,7 +66,7 @@ def _described(graph: Any) -> GraphSource:
 def _from_chunked(graph: ChunkedGraph) -> GraphSource:
     """Describe a chunked graph, to cut it into other chunks."""
 
-    def data(types: Any, files: Any) -> dict[str, dict[str, Rows | LazyArray]]:
+    def data(types: Any, files: Any) -> dict[str, dict[str, GivenRows]]:
         return {t.name: {spec.name: FileRows(spec, files[t.name][spec.name]) for spec in t.data} for t in types}
 
     schema = graph.schema
@@ -85,7 +84,7 @@ def _from_edges(edges: Mapping[Any, Any]) -> GraphSource:
     if not edges:
         raise OptionError("a graph without edge types", expected="{('user', 'follows', 'user'): edges, ...}")
     found: dict[str, Any] = {}
-    edge_data: dict[str, Mapping[str, Rows | LazyArray]] = {}
+    edge_data: dict[str, Mapping[str, GivenRows]] = {}
     for key, value in edges.items():
         etype = canonical_name(key)
         if etype in found:
@@ -138,7 +137,7 @@ def _pair_of(value: Any, what: str) -> tuple[Any, Any]:
     return value[0], value[1]
 
 
-def _ids_of(values: Any, what: str) -> Rows | LazyArray:
+def _ids_of(values: Any, what: str) -> GivenRows:
     return rows_of(values, what) if hasattr(values, "dask") else as_ids(values, what)
 
 
@@ -164,7 +163,7 @@ def _counts(source: GraphSource, num_nodes: Mapping[str, int] | int | None) -> d
     return {ntype: num_nodes.get(ntype, source.num_nodes.get(ntype)) for ntype in order}
 
 
-def _joined(first: DataOfTypes, second: DataOfTypes) -> dict[str, dict[str, Rows | LazyArray]]:
+def _joined(first: DataOfTypes, second: DataOfTypes) -> dict[str, dict[str, GivenRows]]:
     joined = {kind: dict(features) for kind, features in first.items()}
     for kind, features in second.items():
         for name, rows in features.items():

@@ -21,14 +21,13 @@ from daskgraphpart.storage.faults import attach_path_to_error
 if TYPE_CHECKING:
     import duckdb
 
-    from daskgraphpart.chunked.rows import FileRows, Rows
+    from daskgraphpart.chunked.rows import FileRows
     from daskgraphpart.sources.edge_list_options import ReadOptions
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 FeaturePaths: TypeAlias = Mapping[str, Mapping[str, Paths]]
 Table: TypeAlias = TextTable | ColumnTable
 
-DEFAULT_EDGE_TYPE = "_N:_E:_N"
 _MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUM": "npy"}
 _SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".npy": "npy"}
 _PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -204,15 +203,15 @@ def id_columns(inputs: Inputs, ntype: str) -> list[tuple[Table, int]]:
     return found + [(table, 0) for table in inputs.nodes.get(ntype, ())]
 
 
-def check_rows(rows: Rows, name: str, type_name: str, expected: int, hint: str) -> None:
+def check_rows(rows: FileRows, name: str, type_name: str, expected: int, hint: str) -> None:
     """Refuse a feature with another number of rows than its type."""
-    if rows.num_rows != expected:
+    if rows.shape[0] != expected:
         raise InputFileError(
             f"feature {name!r} of {type_name!r} has a wrong number of rows",
             file=rows.paths[0] if rows.paths else None,
             place=f"and {len(rows.paths) - 1} more files" if len(rows.paths) > 1 else None,
             expected=f"{expected:,} rows",
-            found=f"{rows.num_rows:,}",
+            found=f"{rows.shape[0]:,}",
             hint=hint,
         )
 

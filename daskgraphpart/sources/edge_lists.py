@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.chunked.output import ID_MAP
-from daskgraphpart.chunked.rows import EdgeRows, JoinedRows, RegionRows
+from daskgraphpart.chunked.rows import EdgeRows, JoinedRows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import INTEGERS, STRINGS, shown
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.sources.edge_list_inputs import Inputs, Table
     from daskgraphpart.sources.edge_list_options import ReadOptions
+    from daskgraphpart.storage.region import Region
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 """Beyond so many IDs, for each edge and in total, a number of nodes is taken for a mistake."""
@@ -55,7 +56,7 @@ class EdgeListJob:
         edges, edge_data, num_nodes = self._mapped(out) if self.options.map_ids else self._dense()
         for etype, features in self.inputs.edge_data.items():
             for feature, rows in features.items():
-                check_rows(rows, feature, etype, edges[etype].num_rows, "one row for each edge, in their order")
+                check_rows(rows, feature, etype, edges[etype].shape[0], "one row for each edge, in their order")
                 edge_data[etype][feature] = rows
         node_data = {ntype: self._node_data(ntype, count) for ntype, count in num_nodes.items()}
         return GraphRows(name, num_nodes, edges, node_data, edge_data)
@@ -171,13 +172,13 @@ class EdgeListJob:
             run(self.connection, f"INSERT INTO {name} SELECT * FROM batch")
             self.connection.unregister("batch")
 
-    def _new_ids(self, name: str, column: int, ntype: str) -> Rows:
+    def _new_ids(self, name: str, column: int, ntype: str) -> Region:
         """Look up the new IDs of a column, in the order of its rows."""
         ids = f"ids_{self.inputs.ntypes.index(ntype)}"
         query = f"SELECT i.rowid FROM {name} t JOIN {ids} i ON t.c{column} = i.id ORDER BY t.rowid"
         path = str(self.directory / f"{name}-{column}")
         with translated_errors(path):
-            return RegionRows(stage_batches(read(self.connection, query), [path], [np.dtype(np.int64)])[0])
+            return stage_batches(read(self.connection, query), [path], [np.dtype(np.int64)])[0]
 
     def _features_of(self, tables: Sequence[Table], path: str) -> dict[str, Rows]:
         """Read the columns of features of edges whose IDs are mapped."""
@@ -202,7 +203,7 @@ class EdgeListJob:
                 hint = "rows are taken in the order of the sorted IDs; --nodes gives another order, and more nodes"
                 check_rows(rows, name, ntype, num_nodes, hint)
             else:
-                hint = f"say --num-nodes {ntype}={rows.num_rows} if some nodes have no edges"
+                hint = f"say --num-nodes {ntype}={rows.shape[0]} if some nodes have no edges"
                 check_rows(rows, name, ntype, num_nodes, hint)
         if not (features and is_listed):
             return dict(features)
@@ -253,8 +254,8 @@ def _joined_features(table: Table, parts: Sequence[Sequence[Rows]]) -> dict[str,
     found: dict[str, Rows] = {}
     for i, column in enumerate(table.columns[2:]):
         rows = [part[i] for part in parts]
-        filled = [part for part in rows if part.num_rows] or rows[:1]
-        if len({part.row_shape for part in filled}) > 1:
+        filled = [part for part in rows if part.shape[0]] or rows[:1]
+        if len({part.shape[1:] for part in filled}) > 1:
             raise InputFileError(f"column {column.name!r} differs in shape between files", file=table.path)
         found[column.name] = JoinedRows(tuple(filled))
     return found

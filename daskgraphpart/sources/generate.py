@@ -34,12 +34,6 @@ class MadeRows:
     recipe: Recipe
     of_type: RowType
     spec: DataSpec | None
-    paths: tuple[str, ...] = ()
-
-    @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return self.of_type.num_rows
 
     @property
     def dtype(self) -> np.dtype:
@@ -47,9 +41,9 @@ class MadeRows:
         return np.dtype(np.int64) if self.spec is None else self.spec.dtype
 
     @property
-    def row_shape(self) -> tuple[int, ...]:
-        """Shape of a row."""
-        return (2,) if self.spec is None else self.spec.row_shape
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, and shape of a row."""
+        return self.of_type.num_rows, *((2,) if self.spec is None else self.spec.row_shape)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Make rows ``[start, stop)``."""

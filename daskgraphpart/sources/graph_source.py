@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.chunked.rows import Rows
+    from daskgraphpart.chunked.rows import ArrayRows, FileRows
 
 HOMOGENEOUS_NODES = "_N"
 HOMOGENEOUS_EDGES = "_N:_E:_N"
@@ -31,6 +31,9 @@ class LazyArray:
     array: Any
 
 
+GivenRows: TypeAlias = "ArrayRows | FileRows | LazyArray"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphSource:
     """A graph as it was handed in; node and edge types are in the order of type IDs.
@@ -40,9 +43,9 @@ class GraphSource:
     """
 
     num_nodes: Mapping[str, int | None]
-    edges: Mapping[str, tuple[Rows | LazyArray, Rows | LazyArray] | LazyFrame]
-    node_data: Mapping[str, Mapping[str, Rows | LazyArray]] = field(default_factory=dict)
-    edge_data: Mapping[str, Mapping[str, Rows | LazyArray]] = field(default_factory=dict)
+    edges: Mapping[str, tuple[GivenRows, GivenRows] | LazyFrame]
+    node_data: Mapping[str, Mapping[str, GivenRows]] = field(default_factory=dict)
+    edge_data: Mapping[str, Mapping[str, GivenRows]] = field(default_factory=dict)
     edge_files: tuple[str, ...] = ()
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from daskgraphpart.chunked.rows import ArrayRows, RegionRows
+from daskgraphpart.chunked.rows import ArrayRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import shown
 from daskgraphpart.sources.database import read, stage_batches, translated_errors
@@ -43,7 +43,7 @@ class TableReading:
         self.are_integers = [True] * self.num_features
         self.num_rows = 0
 
-    def stage(self, kinds: Sequence[str]) -> tuple[list[Rows], list[Rows]]:
+    def stage(self, kinds: Sequence[str]) -> tuple[list[Region], list[Rows]]:
         """Read all rows: columns of IDs of some kinds, if they are wanted, and of features."""
         arrays: list[Rows] = []
         if not isinstance(self.table, TextTable):
@@ -53,12 +53,11 @@ class TableReading:
             return [], arrays
         with translated_errors(self.table.path):
             regions = self._stage_regions(kinds, num_read)
-        ids: list[Rows] = [RegionRows(region) for region in regions[: len(kinds)]]
-        features = regions[len(kinds) :]
+        ids, features = regions[: len(kinds)], regions[len(kinds) :]
         if isinstance(self.table, TextTable):
             pairs = zip(features[::2], features[1::2], self.are_integers, strict=True)
             features = [integers if is_integer and self.num_rows else floats for integers, floats, is_integer in pairs]
-        return ids, arrays or [RegionRows(region) for region in features]
+        return ids, [*arrays, *features]
 
     def _stage_regions(self, kinds: Sequence[str], num_read: int) -> list[Region]:
         """Write the columns that are read into files; those of features in text twice, as integers and as floats."""

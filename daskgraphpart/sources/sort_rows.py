@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.rows import RegionRows
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.rows import Rows
+    from daskgraphpart.storage.region import Region
 
 
-def sort_rows(rows: Rows, new_ids: Rows, path: str, max_bytes: int) -> Rows:
+def sort_rows(rows: Rows, new_ids: Region, path: str, max_bytes: int) -> Region:
     """Sort rows by their new IDs, every one of which there is once; some four times `max_bytes` are held."""
-    num_rows, row_nbytes = rows.num_rows, 8 + rows.dtype.itemsize * int(np.prod(rows.row_shape, dtype=np.int64))
-    range_rows = max(1, max_bytes // row_nbytes)
-    sorted_rows = create_npy(f"{path}.npy", rows.dtype, (num_rows, *rows.row_shape))
+    num_rows = rows.shape[0]
+    sorted_rows = create_npy(f"{path}.npy", rows.dtype, rows.shape)
+    range_rows = max(1, max_bytes // (8 + sorted_rows.row_nbytes))
     ids_there = create_npy(f"{path}-ids.npy", np.int64, (num_rows,))
     starts = range(0, num_rows, range_rows)
     places = np.array(starts, np.int64)  # where the next row of each range goes
@@ -34,4 +34,4 @@ def sort_rows(rows: Rows, new_ids: Rows, path: str, max_bytes: int) -> Rows:
     for start in starts:
         stop = min(start + range_rows, num_rows)
         sorted_rows.write(sorted_rows.read(start, stop)[np.argsort(ids_there.read(start, stop))], start)
-    return RegionRows(sorted_rows)
+    return sorted_rows

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.rows import EdgeRows, JoinedRows, RegionRows
+from daskgraphpart.chunked.rows import EdgeRows, JoinedRows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
@@ -106,8 +106,8 @@ def with_staged(source: GraphSource, name: str, staged: Mapping[str, list[Rows]]
                 staged[f"{end} of {etype}"][0] if isinstance(rows, LazyArray) else rows
                 for end, rows in zip(("sources", "destinations"), given, strict=True)
             )
-        if src.num_rows != dst.num_rows:
-            found = [src.num_rows, dst.num_rows]
+        if src.shape[0] != dst.shape[0]:
+            found = [src.shape[0], dst.shape[0]]
             raise OptionError(f"edges of type {etype!r}: not as many sources as destinations", found=found)
         edges[etype] = EdgeRows(src, dst)
     return GraphRows(name, source.num_nodes, edges, data(source.node_data), edge_data)
@@ -141,5 +141,4 @@ def _joined(what: str, regions: Sequence[Region]) -> Rows:
     if len(shapes) > 1:
         found = ", ".join(sorted(f"{dtype.name}{list(shape)}" for dtype, shape in shapes))
         raise InputFileError(f"partitions of {what} differ in dtype or shape", expected="one", found=found)
-    filled = tuple(RegionRows(region) for region in regions if region.num_rows)
-    return JoinedRows(filled or (RegionRows(regions[0]),))
+    return JoinedRows(tuple(region for region in regions if region.num_rows) or (regions[0],))
