@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -66,6 +68,20 @@ def _row_ranges(file: InputFile, max_rows: int) -> Iterator[tuple[int, int]]:
         last = end
     if last > start:
         yield start, last
+
+
+def clip_blocks(blocks: Sequence[Block], stretches: np.ndarray) -> Iterator[Block]:
+    """Cut out of numbered blocks what lies in ascending ranges of rows, int64 (n, 2)."""
+    for block in blocks:
+        first, end = block.first_row, block.first_row + block.num_rows
+        low, high = np.searchsorted(stretches[:, 1], first, side="right"), np.searchsorted(stretches[:, 0], end)
+        for start, stop in stretches[low:high].tolist():
+            skipped, num_rows = max(0, start - first), min(stop, end) - max(start, first)
+            begin = block.start + skipped
+            yield replace(
+                block, start=begin, stop=begin + num_rows, first_row=first + skipped, num_rows=num_rows,
+                row_in_file=block.row_in_file + skipped,
+            )  # fmt: skip
 
 
 def cut_bytes(files: Sequence[InputFile], max_bytes: int) -> list[Block]:

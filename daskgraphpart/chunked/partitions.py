@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import cut_rows
+from daskgraphpart.chunked.blocks import clip_blocks, cut_rows
 from daskgraphpart.chunked.collections import check_frame
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.chunked.read_block import read_checked_edges, read_rows
@@ -73,28 +74,34 @@ def edge_partitions(
         if graph.source is not None and name in graph.source.edges:
             frames = graph.source.edges[name].to_delayed()
             calls = [Call(check_frame, edge_type, *ends, number) for number in range(len(frames))]
-            made = _partitions("check-edges", name, graph.source.edge_lengths[name], calls, frames)
+            made = _partitions("check-edges", name, _consecutive(graph.source.edge_lengths[name]), calls, frames)
         else:
             of_type = blocks[name]
             calls = [Call(read_checked_edges, block, edge_type, *ends) for block in of_type]
-            made = _partitions("read-edges", name, [block.num_rows for block in of_type], calls)
+            made = _partitions("read-edges", name, [(block.first_row, block.num_rows) for block in of_type], calls)
         found += [(edge_type, partition) for partition in made]
     return found
 
 
-def row_partitions(graph: ChunkedGraph, kind: str, type_name: str, spec: DataSpec, max_rows: int) -> list[Partition]:
-    """List the partitions of a feature of a ``"node"`` or ``"edge"`` type; those of files have at most so many rows."""
+def row_partitions(
+    graph: ChunkedGraph, kind: str, type_name: str, spec: DataSpec, max_rows: int, stretches: np.ndarray | None = None
+) -> list[Partition]:
+    """List the partitions of a feature of a ``"node"`` or ``"edge"`` type; those of files have at most so many rows.
+
+    Of files only the rows in `stretches`, ascending ranges, int64 (n, 2), are read; a user's partitions stay whole.
+    """
     array = None if graph.source is None else graph.source.array(kind, type_name, spec.name)
     name = f"{type_name}/{spec.name}"
     if array is not None:
         whole = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
         pieces = list(whole.to_delayed().reshape(-1))
         calls = [Call(_check_rows, spec)] * len(pieces)
-        return _partitions("check-rows", name, whole.chunks[0], calls, pieces)
+        return _partitions("check-rows", name, _consecutive(whole.chunks[0]), calls, pieces)
     files = (graph.node_files if kind == "node" else graph.edge_data_files)[type_name][spec.name]
     blocks = cut_rows(files, max(1, max_rows))
+    blocks = blocks if stretches is None else [*clip_blocks(blocks, stretches)]
     calls = [Call(read_rows, block, spec) for block in blocks]
-    return _partitions("read-rows", name, [block.num_rows for block in blocks], calls)
+    return _partitions("read-rows", name, [(block.first_row, block.num_rows) for block in blocks], calls)
 
 
 def _check_rows(rows: Any, spec: DataSpec) -> np.ndarray:
@@ -109,20 +116,24 @@ def _check_rows(rows: Any, spec: DataSpec) -> np.ndarray:
     return values
 
 
+def _consecutive(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """First row and length of partitions that follow each other."""
+    return [*zip(accumulate(lengths, initial=0), lengths, strict=False)]
+
+
 def _partitions(
     task: str,
     name: str,
-    lengths: Sequence[int],
+    ranges: Sequence[tuple[int, int]],
     calls: Sequence[Callable[..., Any]],
     values: Iterable[Delayed] | None = None,
 ) -> list[Partition]:
-    """Bind lengths and tasks; partitions without rows are left out."""
-    prefix, first = f"{task}-{secrets.token_hex(4)}", 0
+    """Bind first rows and lengths to tasks; partitions without rows are left out."""
+    prefix = f"{task}-{secrets.token_hex(4)}"
     inputs = [()] * len(calls) if values is None else [(value,) for value in values]
     made = []
-    for number, (num_rows, call, given) in enumerate(zip(lengths, calls, inputs, strict=True)):
+    for number, ((first, num_rows), call, given) in enumerate(zip(ranges, calls, inputs, strict=True)):
         if num_rows:
-            rows = RowRange(name, number, first, int(num_rows))
+            rows = RowRange(name, number, int(first), int(num_rows))
             made.append(Partition(rows, delay((prefix, name, number), call, given)))
-        first += int(num_rows)
     return made

@@ -6,18 +6,19 @@ DGL orders types by name and calls those of a homogeneous graph `_N` and `_N:_E:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.schema import EdgeType, GraphSchema
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
+T = TypeVar("T")
 DGL_NODE, DGL_EDGE = "_N", "_N:_E:_N"
 
 
@@ -46,7 +47,7 @@ def aligned(graph: ChunkedGraph, parts: PartitionedGraph) -> ChunkedGraph:
 
 
 def _renamed(graph: ChunkedGraph, parts: PartitionedGraph) -> ChunkedGraph:
-    schema = graph.schema
+    schema, source = graph.schema, graph.source
     if schema.is_heterogeneous or parts.ntypes != (DGL_NODE,) or parts.etypes != (DGL_EDGE,) or not schema.etypes:
         return graph
     node_type, edge_type = schema.node_types[0], schema.edge_types[0]
@@ -54,7 +55,20 @@ def _renamed(graph: ChunkedGraph, parts: PartitionedGraph) -> ChunkedGraph:
     return replace(
         graph,
         schema=GraphSchema(schema.name, (replace(node_type, name=DGL_NODE),), (renamed,)),
-        edge_files={DGL_EDGE: graph.edge_files[edge_type.name]},
-        node_files={DGL_NODE: graph.node_files.get(node_type.name, {})},
-        edge_data_files={DGL_EDGE: graph.edge_data_files.get(edge_type.name, {})},
+        edge_files=_under(DGL_EDGE, graph.edge_files),
+        node_files=_under(DGL_NODE, graph.node_files),
+        edge_data_files=_under(DGL_EDGE, graph.edge_data_files),
+        source=source
+        and replace(
+            source,
+            edges=_under(DGL_EDGE, source.edges),
+            edge_lengths=_under(DGL_EDGE, source.edge_lengths),
+            node_data=_under(DGL_NODE, source.node_data),
+            edge_data=_under(DGL_EDGE, source.edge_data),
+        ),
     )
+
+
+def _under(name: str, of_types: Mapping[str, T]) -> dict[str, T]:
+    """Return what belongs to the only type under another name of it."""
+    return {name: of_type for of_type in of_types.values()}  # noqa: B035

@@ -1,7 +1,7 @@
 """Compare the data of partitions with those of the input: the passes, one after another.
 
 Temporary files take 5 bytes per node (9 from 2^31 nodes on), and where there is more than one hop of HALO nodes 8 bytes
-per node and HALO node more.
+per node and HALO node more. Where sums differ, rows of at most 16 of 256 windows of the input are kept, too.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.edge_blocks import edge_blocks
+from daskgraphpart.chunked.partitions import edge_partitions, row_partitions
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.region import create_mapped_npy, create_npy
 from daskgraphpart.storage.runs import id_dtype
-from daskgraphpart.verification.edges import EdgeSums, InputEdges, sum_edges, verify_edges
-from daskgraphpart.verification.explain_edges import ExplainConfig, explain_edges
+from daskgraphpart.verification.edges import EdgeSums, sum_edges, verify_edges
+from daskgraphpart.verification.explain_edges import ExplainConfig, explain_edges, keep_edges
 from daskgraphpart.verification.extra_edges import ExtraUnit, extra_findings, verify_extra
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.manifest import cut_findings
@@ -35,27 +35,28 @@ from daskgraphpart.verification.opened import (
     window_size,
 )
 from daskgraphpart.verification.rows import (
+    ExplainRows,
     Feature,
+    InputRows,
     RowConfig,
     explain_rows,
-    row_blocks,
+    keep_rows,
     sampled_stretches,
     sum_rows,
     verify_rows,
 )
+from daskgraphpart.verification.windows import create_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.partitions import Partition
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.schema import RowType
-
-MAX_EXPLAINED = 16
-"""Windows of IDs of which examples are sought; the others are as wrong."""
+    from daskgraphpart.verification.windows import Windows
 
 
 def compare_contents(
@@ -133,20 +134,20 @@ class _Passes:
 
     def compare_edges(self, found: np.ndarray) -> list[Finding]:
         """Compare the sums of all parts with those of the input."""
-        run, blocks = self.run_, self._input_blocks()
-        sizes = [40 * unit.block.num_rows for unit in blocks]
-        expected = _sum(self._run("sum-edges", sum_edges, blocks, run, sizes))
+        run, bites = self.run_, choose_sizes(self.runner.resources)
+        inputs = edge_partitions(self.graph, bites.edge_block_rows, bites.csv_block_bytes, self.runner)
+        partitions = [partition for _, partition in inputs]
+        units = [partition.rows for partition in partitions]
+        expected = _sum(self._run_on(partitions, "sum-edges", sum_edges, units, run, [40 * u.num_rows for u in units]))
         differ = differing_windows(expected, found, run.edge_window, sum(run.num_edges))
-        return self._explain("explain-edges", explain_edges, differ, ExplainConfig(run, tuple(blocks)))
-
-    def _input_blocks(self) -> list[InputEdges]:
-        sizes = choose_sizes(self.runner.resources)
-        found = edge_blocks(self.graph, sizes.edge_block_rows, sizes.csv_block_bytes, self.runner)
-        return [
-            InputEdges(type_id, block)
-            for type_id, edge_type in enumerate(self.graph.schema.edge_types)
-            for block in found.get(edge_type.name, [])
-        ]
+        if not differ:
+            return []
+        windows = create_windows(f"{run.scratch}/input-edges.npy", differ, np.dtype(np.int64), (2,))
+        firsts = dict(zip(run.schema.etypes, run.first_edges.tolist(), strict=False))
+        wanted = [p for p in partitions if windows.overlaps(firsts[p.rows.name] + p.rows.first_row, p.rows.num_rows)]
+        config = ExplainConfig(run, windows)
+        self._run_on(wanted, "keep-edges", keep_edges, [p.rows for p in wanted], config, [1] * len(wanted))
+        return self._explain("explain-edges", explain_edges, windows, config)
 
     def rows(self, sample: float) -> tuple[list[Finding], int]:
         """Compare the rows of all features."""
@@ -157,36 +158,55 @@ class _Passes:
         found = self._run("verify-rows", verify_rows, self._groups, config, [1] * len(self._groups))
         findings = [finding for of in found for finding in of.findings]
         expected = np.zeros((len(features), NUM_WINDOWS), np.uint64)
-        units = row_blocks(config)
-        sizes = [unit.block.num_rows * features[unit.number].spec.row_nbytes for unit in units]
-        for unit, of_block in zip(units, self._run("sum-rows", sum_rows, units, config, sizes), strict=True):
-            expected[unit.number] += of_block
+        inputs = [
+            (InputRows(number, partition.rows), partition)
+            for number, feature in enumerate(features)
+            for partition in self._partitions_of(feature, config)
+        ]
+        units, partitions = [unit for unit, _ in inputs], [partition for _, partition in inputs]
+        sizes = [unit.rows.num_rows * features[unit.number].spec.row_nbytes for unit in units]
+        sums_of_units = self._run_on(partitions, "sum-rows", sum_rows, units, config, sizes)
+        for unit, of_unit in zip(units, sums_of_units, strict=True):
+            expected[unit.number] += of_unit
         sums = sum((of.sums for of in found), np.zeros_like(expected))
         for number, feature in enumerate(features):
-            windows = differing_windows(expected[number], sums[number], feature.window, feature.num_rows)
-            if windows and not self.run_.has_originals:
+            differ = differing_windows(expected[number], sums[number], feature.window, feature.num_rows)
+            if differ and not self.run_.has_originals:
                 what = f"{feature.type_name}/{feature.spec.name}: the rows of all parts are not those of the input"
                 findings.append(Finding("features", f"{feature.kind}_feat.dgl", what, kind=feature.type_name))
-            else:
-                units_of = [(number, *window) for window in windows]
-                findings += self._explain("explain-rows", explain_rows, units_of, config)
+            elif differ:
+                findings += self._explain_rows(number, differ, config)
         return findings, sum(feature.num_compared for feature in features)
 
+    def _explain_rows(self, number: int, differ: list[tuple[int, int]], config: RowConfig) -> list[Finding]:
+        feature, path = config.features[number], f"{self.run_.scratch}/input-rows-{number}.npy"
+        windows = create_windows(path, differ, feature.spec.stored_dtype, feature.spec.row_shape)
+        feature = replace(feature, stretches=np.array(windows.ranges))
+        partitions = [
+            partition
+            for partition in self._partitions_of(feature, config)
+            if windows.overlaps(partition.rows.first_row, partition.rows.num_rows)
+        ]
+        explained, units = ExplainRows(config, feature, windows), [partition.rows for partition in partitions]
+        self._run_on(partitions, "keep-rows", keep_rows, units, explained, [1] * len(units))
+        return self._explain("explain-rows", explain_rows, windows, explained)
+
     def _features(self, fraction: float) -> list[Feature]:
-        graph = self.graph
-        kinds: tuple[tuple[str, Sequence[RowType], Mapping[str, Mapping[str, tuple[InputFile, ...]]]], ...] = (
-            ("node", graph.schema.node_types, graph.node_files),
-            ("edge", graph.schema.edge_types, graph.edge_data_files),
-        )
+        schema = self.graph.schema
+        kinds: tuple[tuple[str, Sequence[RowType]], ...] = (("node", schema.node_types), ("edge", schema.edge_types))
         return [
             Feature(
-                kind, type_id, of_type.name, spec, files[of_type.name][spec.name], of_type.num_rows,
+                kind, type_id, of_type.name, spec, of_type.num_rows,
                 sampled_stretches(of_type.num_rows, fraction, spec.name),
             )
-            for kind, types, files in kinds
+            for kind, types in kinds
             for type_id, of_type in enumerate(types)
             for spec in of_type.data
         ]  # fmt: skip
+
+    def _partitions_of(self, feature: Feature, config: RowConfig) -> list[Partition]:
+        rows = config.piece_rows(feature)
+        return row_partitions(self.graph, feature.kind, feature.type_name, feature.spec, rows, feature.stretches)
 
     @property
     def _groups(self) -> list[tuple[int, ...]]:
@@ -202,13 +222,20 @@ class _Passes:
     ) -> list[Any]:
         return self.runner.run(Pass(name, task, units, config, sizes))
 
+    def _run_on(
+        self, partitions: Sequence[Partition], name: str, task: Callable[[Any, Any, Any], Any], units: Sequence[Any],
+        config: Any, sizes: Sequence[int],
+    ) -> list[Any]:  # fmt: skip
+        values = [partition.value for partition in partitions]
+        return self.runner.run(Pass(name, task, units, config, sizes, partitions=values))
+
     def _explain(
-        self, name: str, task: Callable[[Any, Any], list[Finding]], windows: Sequence[Any], config: Any
+        self, name: str, task: Callable[[int, Any], list[Finding]], windows: Windows, config: Any
     ) -> list[Finding]:
         """Compare the IDs of windows whose sums differ one by one."""
-        chosen = windows[:MAX_EXPLAINED]
-        findings = [finding for of in self._run(name, task, chosen, config, [1] * len(chosen)) for finding in of]
-        if windows and not findings:
+        numbers = range(len(windows.ranges))
+        findings = [finding for of in self._run(name, task, numbers, config, [1] * len(numbers)) for finding in of]
+        if not findings:
             findings.append(
                 Finding(name, "", "sums differ, and single IDs do not", found="files that change meanwhile")
             )

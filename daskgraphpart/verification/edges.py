@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.book import canonical_tuple
-from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.kernels.bitmap import empty_bitmap, rank_words
 from daskgraphpart.kernels.compare import add_edge_hashes, mark_ends
-from daskgraphpart.schema import EdgeType
 from daskgraphpart.storage.region import open_npy
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.formats import check_formats
@@ -24,8 +21,7 @@ from daskgraphpart.verification.opened import NUM_WINDOWS, Run, check_parts, ope
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.chunked.blocks import Block
-    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.chunked.partitions import Edges, RowRange
     from daskgraphpart.partitioned.part import Part
 
 
@@ -223,32 +219,22 @@ def _check_halo_needed(part: Part, words: np.ndarray) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class InputEdges:
-    """A block of edges of the input."""
-
-    type_id: int
-    block: Block
-
-
-def sum_edges(unit: InputEdges, run: Run) -> np.ndarray:
-    """Task of the pass `sum-edges`: sums of hashes of a block of the input, by original IDs."""
+def sum_edges(edges: Edges, rows: RowRange, run: Run) -> np.ndarray:
+    """Task of the pass `sum-edges`: sums of hashes of a partition of the input, by original IDs."""
     sums = np.zeros(NUM_WINDOWS, np.uint64)
-    src, dst = read_input(unit, run)
-    eids = run.first_edges[unit.type_id] + unit.block.first_row + np.arange(unit.block.num_rows)
+    src, dst, first = input_edges(edges, rows, run)
+    eids = first + np.arange(rows.num_rows)
     add_edge_hashes(src, dst, eids, eids // run.edge_window, sums)
     return sums
 
 
-def read_input(unit: InputEdges, run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Read original homogeneous ends of a block of the input."""
-    src, dst = read_edges(unit.block)
-    parts = opened(run)
-    edge_type = EdgeType(*canonical_tuple(parts.etypes[unit.type_id]), run.num_edges[unit.type_id])
-    of_src, of_dst = _end_types(parts, edge_type)
-    check_ids(src, dst, run.num_nodes[of_src], run.num_nodes[of_dst], unit.block, edge_type)
-    return src + run.first_nodes[of_src], dst + run.first_nodes[of_dst]
-
-
-def _end_types(parts: PartitionedGraph, edge_type: EdgeType) -> tuple[int, int]:
-    return parts.ntypes.index(edge_type.src), parts.ntypes.index(edge_type.dst)
+def input_edges(edges: Edges, rows: RowRange, run: Run) -> tuple[np.ndarray, np.ndarray, int]:
+    """Original homogeneous ends of a partition of the input, and the ID of its first edge."""
+    rows.check(len(edges[0]))
+    type_id = run.schema.etypes.index(rows.name)
+    edge_type = run.schema.edge_types[type_id]
+    src, dst = (
+        ids + run.first_nodes[run.schema.ntypes.index(ntype)]
+        for ids, ntype in zip(edges, (edge_type.src, edge_type.dst), strict=True)
+    )
+    return src, dst, int(run.first_edges[type_id]) + rows.first_row

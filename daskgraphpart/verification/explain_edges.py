@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.storage.region import open_npy
-from daskgraphpart.verification.edges import InputEdges, original_eids, read_input
+from daskgraphpart.verification.edges import input_edges, original_eids
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.opened import Run, check_parts, opened, pieces, typed_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from daskgraphpart.chunked.partitions import Edges, RowRange
     from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.verification.windows import Windows
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainConfig:
-    """The run, and the edges of the input."""
+    """The run, and the ends of the edges of the windows in the input, int64 (edges, 2)."""
 
     run: Run
-    blocks: tuple[InputEdges, ...]
+    windows: Windows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,12 +37,18 @@ class _Window:
     times: np.ndarray
 
 
-def explain_edges(window: tuple[int, int], config: ExplainConfig) -> list[Finding]:
+def keep_edges(edges: Edges, rows: RowRange, config: ExplainConfig) -> None:
+    """Task of the pass `keep-edges`: keep the edges of a partition that are in the windows."""
+    src, dst, first = input_edges(edges, rows, config.run)
+    config.windows.write(np.stack([src, dst], axis=1), first)
+
+
+def explain_edges(number: int, config: ExplainConfig) -> list[Finding]:
     """Compare the edges of a window one by one, by original ID."""
     run, parts = config.run, opened(config.run)
     findings: list[Finding] = []
-    for low, high in pieces(*window, run.piece_rows):
-        found = _Window(low, _read_input_window(low, high, config), np.zeros(high - low, np.int64))
+    for low, high in pieces(*config.windows.ranges[number], run.piece_rows):
+        found = _Window(low, config.windows.read(number, low, high).T, np.zeros(high - low, np.int64))
         findings += check_parts(range(parts.num_parts), run, lambda part, w=found: _differences(part, w, run))  # type: ignore[misc]
         wrong = np.flatnonzero(found.times != 1)
         if wrong.size:
@@ -53,17 +61,6 @@ def explain_edges(window: tuple[int, int], config: ExplainConfig) -> list[Findin
                 )
             )  # fmt: skip
     return findings
-
-
-def _read_input_window(low: int, high: int, config: ExplainConfig) -> np.ndarray:
-    """Read the ends of the edges of a window of the input, int64 (2, edges)."""
-    ends = np.empty((2, high - low), np.int64)
-    for unit in config.blocks:
-        start = int(config.run.first_edges[unit.type_id]) + unit.block.first_row
-        first, stop = max(low, start), min(high, start + unit.block.num_rows)
-        if first < stop:
-            ends[:, first - low : stop - low] = np.stack(read_input(unit, config.run))[:, first - start : stop - start]
-    return ends
 
 
 def _differences(part: Part, window: _Window, run: Run) -> Iterator[Finding]:

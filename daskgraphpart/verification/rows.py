@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import cut_rows
-from daskgraphpart.chunked.read_block import read_rows
 from daskgraphpart.kernels.compare import add_row_hashes
 from daskgraphpart.kernels.hashing import random_owners, stream_key
 from daskgraphpart.verification.findings import Finding, show_from
@@ -22,10 +20,11 @@ from daskgraphpart.verification.opened import NUM_WINDOWS, Run, check_parts, ope
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.chunked.blocks import Block, InputFile
+    from daskgraphpart.chunked.partitions import RowRange
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import DataSpec
     from daskgraphpart.storage.region import Region
+    from daskgraphpart.verification.windows import Windows
 
 MIN_STRETCH, NUM_STRETCHES = 64, 1024
 
@@ -38,7 +37,6 @@ class Feature:
     type_id: int  # number of the node or edge type
     type_name: str  # its name
     spec: DataSpec  # name, dtype and shape
-    files: tuple[InputFile, ...]  # its files in the input
     num_rows: int  # rows of all parts
     stretches: np.ndarray  # int64 (n, 2): original IDs ``[first, stop)`` that are compared, ascending
 
@@ -159,68 +157,57 @@ def _words(rows: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class RowBlock:
-    """A block of one feature of the input, by number of the feature."""
+class InputRows:
+    """A partition of one feature of the input, by number of the feature."""
 
     number: int
-    block: Block
+    rows: RowRange
 
 
-def row_blocks(config: RowConfig) -> list[RowBlock]:
-    """Cut the features of the input."""
-    return [
-        RowBlock(number, block)
-        for number, feature in enumerate(config.features)
-        for block in cut_rows(feature.files, config.piece_rows(feature))
-    ]
-
-
-def sum_rows(unit: RowBlock, config: RowConfig) -> np.ndarray:
-    """Task of the pass `sum-rows`: sums of a block of the input, uint64 (windows,)."""
-    feature, sums = config.features[unit.number], np.zeros(NUM_WINDOWS, np.uint64)
-    for block in _overlaps(unit.block, feature.stretches):
-        ids = np.arange(block.first_row, block.first_row + block.num_rows)
-        ids = ids if config.run.has_originals else np.zeros_like(ids)
-        _add(_read(block, feature), ids, feature, config.run, sums)
+def sum_rows(values: np.ndarray, unit: InputRows, config: RowConfig) -> np.ndarray:
+    """Task of the pass `sum-rows`: sums of a partition of the input, uint64 (windows,)."""
+    feature, sums, first = config.features[unit.number], np.zeros(NUM_WINDOWS, np.uint64), unit.rows.first_row
+    values = _stored(values, unit.rows, feature)
+    for start, stop in np.clip(feature.stretches - first, 0, len(values)).tolist():
+        if start < stop:
+            ids = np.arange(first + start, first + stop)
+            ids = ids if config.run.has_originals else np.zeros_like(ids)
+            _add(values[start:stop], ids, feature, config.run, sums)
     return sums
 
 
-def _read(block: Block, feature: Feature) -> np.ndarray:
-    return read_rows(block, feature.spec).astype(feature.spec.stored_dtype, copy=False)
+def _stored(values: np.ndarray, rows: RowRange, feature: Feature) -> np.ndarray:
+    """Return rows of the input in the dtype in which partitions have them."""
+    rows.check(len(values))
+    return values.astype(feature.spec.stored_dtype, copy=False)
 
 
-def _overlaps(block: Block, stretches: np.ndarray) -> Iterator[Block]:
-    """Cut out of a block what lies in one of the ascending ranges of rows."""
-    end = block.first_row + block.num_rows
-    low, high = np.searchsorted(stretches[:, 1], block.first_row, side="right"), np.searchsorted(stretches[:, 0], end)
-    for start, stop in stretches[low:high].tolist():
-        skipped = max(0, start - block.first_row)
-        num_rows = min(stop, end) - block.first_row - skipped
-        begin = block.start + skipped
-        yield replace(
-            block, start=begin, stop=begin + num_rows, first_row=block.first_row + skipped, num_rows=num_rows,
-            row_in_file=block.row_in_file + skipped,
-        )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class ExplainRows:
+    """The run, a feature, and the rows of its windows in the input."""
+
+    config: RowConfig
+    feature: Feature
+    windows: Windows
 
 
-def explain_rows(unit: tuple[int, int, int], config: RowConfig) -> list[Finding]:
+def keep_rows(values: np.ndarray, rows: RowRange, config: ExplainRows) -> None:
+    """Task of the pass `keep-rows`: keep the rows of a partition that are in the windows."""
+    config.windows.write(_stored(values, rows, config.feature), rows.first_row)
+
+
+def explain_rows(number: int, config: ExplainRows) -> list[Finding]:
     """Task of the pass `explain-rows`: compare the rows of a window of a feature one by one, by original ID."""
-    number, *window = unit
-    feature, findings = config.features[number], []
-    for low, high in pieces(window[0], window[1], config.piece_rows(feature)):
-        findings += _explain(replace(feature, stretches=np.array([[low, high]])), config)
+    run, findings = config.config.run, []
+    for low, high in pieces(*config.windows.ranges[number], config.config.piece_rows(config.feature)):
+        feature = replace(config.feature, stretches=np.array([[low, high]]))
+        expected, numbers = config.windows.read(number, low, high), range(opened(run).num_parts)
+        findings += check_parts(
+            numbers,
+            run,
+            lambda part, f=feature, e=expected: _differences(part, f, e, config.config),  # type: ignore[misc]
+        )
     return findings
-
-
-def _explain(feature: Feature, config: RowConfig) -> list[Finding]:
-    """Compare the rows of the only stretch of a feature."""
-    low, high = feature.stretches[0].tolist()
-    expected = np.empty((high - low, *feature.spec.row_shape), feature.spec.stored_dtype)
-    for whole in cut_rows(feature.files, config.piece_rows(feature)):
-        for block in _overlaps(whole, feature.stretches):
-            expected[block.first_row - low : block.first_row - low + block.num_rows] = _read(block, feature)
-    numbers = range(opened(config.run).num_parts)
-    return check_parts(numbers, config.run, lambda part: _differences(part, feature, expected, config))
 
 
 def _differences(part: Part, feature: Feature, expected: np.ndarray, config: RowConfig) -> Iterator[Finding]:

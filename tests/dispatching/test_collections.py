@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -84,6 +85,23 @@ def test_partition_graph_takes_collections(graph: Graph, tmp_path: Path) -> None
     mine = collections_of(graph, "int64", 2, 30)
     dgp.partition_graph(mine, "g", 2, tmp_path / "out", part_method="random", resources=RESOURCES)
     assert (tmp_path / "out" / "g.json").is_file()
+
+
+def test_partitions_are_verified_against_collections(graph: Graph, tmp_path: Path) -> None:
+    mine, out = collections_of(graph, "int64", 3, 7), tmp_path / "out"
+    dgp.partition(mine, out, 3, method="random", resources=RESOURCES)
+    for sample in (1.0, 0.3):
+        assert dgp.verify(mine, out, sample=sample, resources=RESOURCES).findings == ()
+    src, dst = graph.edges[WRITES]
+    moved = np.where(np.arange(dst.size) == 5, (dst + 1) % 80, dst)
+    rows = graph.node_data["paper"]["x"].copy()
+    rows[11, 1] += 1
+    for other, check, row in (
+        (replace(graph, edges={**graph.edges, WRITES: (src, moved)}), "edges", WRITES + ": edge 5 of the input"),
+        (replace(graph, node_data={"paper": {**graph.node_data["paper"], "x": rows}}), "features", "input row 11"),
+    ):
+        (found,) = dgp.verify(collections_of(other, "int64", 4, 9), out, resources=RESOURCES).findings
+        assert found.check == check and row in found.what
 
 
 @pytest.mark.parametrize(
