@@ -75,12 +75,8 @@ def chunk_graph(
         Formats of edges (csv, numpy, parquet) and features (numpy, parquet).
     delimiter : str
         Of CSV.
-    resources : Resources, optional
-        Default: all processors, half of the memory. Collections of dask are computed on its cluster.
-    overwrite : bool
-        Whether a chunked graph that is in `output_path` is replaced.
-    progress : Progress, optional
-        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
+    resources, overwrite, progress : optional
+        As in `assign`. Collections of dask are computed on the cluster of `resources`.
 
     Returns
     -------

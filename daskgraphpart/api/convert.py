@@ -78,12 +78,8 @@ def convert(
         they are left alone. Lines of removed edges then need attributes as well.
     options : DispatchOptions, optional
         What is written.
-    resources : Resources, optional
-        What may be used; changes no byte of the output. The graph lies in the workspace meanwhile, or beside `out_dir`.
-    overwrite : bool
-        Whether partitions that are in `out_dir` are replaced.
-    progress : Progress, optional
-        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
+    resources, overwrite, progress : optional
+        As in `assign`. The graph lies in the workspace meanwhile, or beside `out_dir`.
 
     Returns
     -------

@@ -100,12 +100,8 @@ def chunk_edge_lists(
         ``"parquet"``, ``"csv"`` or ``"numpy"``.
     data_format : str
         ``"numpy"`` or ``"parquet"``.
-    resources : Resources, optional
-        What may be used; changes no byte of the output. Default: all processors, half of the memory.
-    overwrite : bool
-        Whether a chunked graph that is in `out_dir` is replaced.
-    progress : Progress, optional
-        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
+    resources, overwrite, progress : optional
+        As in `assign`.
 
     Returns
     -------

@@ -58,12 +58,8 @@ def write_parmetis(
         Node data, one integer or bool per node, that become node weights after those of the node types that have
         nodes: a type without data of that name gets zeros. With `"train_mask"` each part gets its share of the
         training nodes.
-    resources : Resources, optional
-        What may be used; changes no byte of the output. Default: all processors, half of the memory.
-    overwrite : bool
-        Whether files that are in `out_dir` are replaced.
-    progress : Progress, optional
-        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
+    resources, overwrite, progress : optional
+        As in `assign`.
 
     Returns
     -------
@@ -122,12 +118,8 @@ def read_parmetis(
         Needed for output of `pm_dglpart` if nodes have attributes and the stats file is not beside it.
     form : str
         Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
-    resources : Resources, optional
-        Default: all processors, half of the memory.
-    overwrite : bool
-        Whether an assignment that is in `out_dir` is replaced.
-    progress : Progress, optional
-        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
+    resources, overwrite, progress : optional
+        As in `assign`.
 
     Returns
     -------

@@ -103,15 +103,8 @@ def partition_graph(
         How much larger than the average a part may be.
     seed : int
         Seed.
-    resources : Resources, optional
-        Default: all processors, half of the memory.
-    overwrite : bool
-        Whether partitions that are in `out_path` are replaced.
-    restart : bool
-        Whether an unfinished run in `out_path` is thrown away; else it is continued, if `g` is a chunked graph (of
-        others the files are gone, and the run starts over).
-    progress : Progress, optional
-        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
+    resources, overwrite, restart, progress : optional
+        As in `assign`. A run is continued if `g` is a chunked graph; of others the files are gone, and it starts over.
 
     Returns
     -------

@@ -74,9 +74,9 @@ def assign(
     form : str
         Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     resources : Resources, optional
-        Default: all processors, half of the memory.
+        What may be used; changes no byte of the output. Default: all processors, half of the memory.
     overwrite : bool
-        Whether an assignment that is in `out_dir` is replaced.
+        Whether what is in `out_dir` already is replaced: an assignment, a graph or partitions, as the function writes.
     restart : bool
         Whether an unfinished run in `out_dir` is thrown away; else it is continued.
     keep_workspace : bool
@@ -156,16 +156,8 @@ def dispatch(
         Needed only for a directory of owners without `partition_meta.json`.
     options : DispatchOptions, optional
         What is written.
-    resources : Resources, optional
-        What may be used; changes no byte of the output. Default: all processors, half of the memory.
-    overwrite : bool
-        Whether partitions that are in `out_dir` are replaced.
-    restart : bool
-        Whether an unfinished run in `out_dir` is thrown away; else it is continued.
-    keep_workspace : bool
-        Whether temporary files are kept at the end.
-    progress : Progress, optional
-        ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or a listener of yours; default none is shown.
+    resources, overwrite, restart, keep_workspace, progress : optional
+        As in `assign`.
     storage_options : mapping of str to object, optional
         Of the stores, where URLs are given; as `fsspec.filesystem` takes them.
     dispatch_to : path, optional
