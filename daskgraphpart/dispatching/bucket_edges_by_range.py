@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, edge_pass, write_edge_owners
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.kernels.owner_sort import count_owners, group_positions, group_starts, scatter_edges
+from daskgraphpart.kernels.owner_sort import count_owners, group_by_owner, group_starts, scatter_edges
 from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy
 from daskgraphpart.storage.runs import write_run
 
@@ -70,10 +70,7 @@ def split_ends(edges: Edges, unit: EdgeUnit, config: RangeConfig) -> tuple[np.nd
     for end, ids, num_ids in (("src", src, num_src), ("dst", dst, num_dst)):
         num_ranges = -(-num_ids // config.range_nodes)
         ranges = (ids // config.range_nodes).astype(np.uint16)
-        in_range = np.zeros(num_ranges, np.int64)
-        count_owners(ranges, num_ranges, in_range)
-        rows = np.empty(ids.size, np.int64)
-        group_positions(ranges, group_starts(in_range)[:-1], rows)
+        rows, in_range = group_by_owner(ranges, num_ranges)
         for what, column in (("ids", ids[rows]), ("rows", rows.astype(np.int32))):
             save_npy(config.work.ends(unit.index, end, what), column)
         counts.append(in_range)

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from daskgraphpart.dispatching.targets import write_groups
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.kernels.owner_sort import count_owners, group_positions, group_starts
+from daskgraphpart.kernels.owner_sort import group_by_owner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy as np
 
     from daskgraphpart.dispatching.offsets import RowOffsets
     from daskgraphpart.dispatching.targets import Targets
@@ -54,9 +54,5 @@ def list_nodes_pass(config: ListConfig, offsets: Mapping[str, RowOffsets]) -> Pa
 def list_nodes(unit: ListUnit, config: ListConfig) -> None:
     """Tell each part which nodes of one interval it owns."""
     owners = config.owners[unit.ntype].read(unit.start, unit.stop)
-    counts = np.zeros(unit.before.size, np.int64)
-    count_owners(owners, counts.size, counts)
-    orig_nids = np.empty(owners.size, np.int64)
-    group_positions(owners, group_starts(counts)[:-1], orig_nids)
-    orig_nids += unit.start
-    write_groups(orig_nids, counts, config.targets[f"orig_nids/{unit.ntype}"], unit.before)
+    rows, counts = group_by_owner(owners, unit.before.size)
+    write_groups(rows + unit.start, counts, config.targets[f"orig_nids/{unit.ntype}"], unit.before)

@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.dispatching.targets import write_groups
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.kernels.owner_sort import count_owners, group_positions, group_starts
+from daskgraphpart.kernels.owner_sort import group_by_owner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,10 +67,7 @@ def group_rows(
     """
     rows.check(values.shape[0])
     owners = owner_region.read(rows.first_row, rows.first_row + rows.num_rows)
-    counts = np.zeros(num_parts, np.int64)
-    count_owners(owners, num_parts, counts)
-    positions = np.empty(owners.size, np.int64)
-    group_positions(owners, group_starts(counts)[:-1], positions)
+    positions, counts = group_by_owner(owners, num_parts)
     stored = values.view(spec.stored_dtype)
     grouped = np.empty_like(stored)
     # with `out` and a mode that needs no second look, numpy copies row by row at the speed of memory, without the GIL

@@ -128,6 +128,15 @@ def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyp
         run[2, place] = i
 
 
+def group_by_owner(owners: np.ndarray, num_parts: int) -> tuple[np.ndarray, np.ndarray]:
+    """List the rows grouped by owner, ascending in each group; and the rows of each owner, int64 (num_parts,)."""
+    counts = np.zeros(num_parts, np.int64)
+    count_owners(owners, num_parts, counts)
+    positions = np.empty(owners.size, np.int64)
+    group_positions(owners, group_starts(counts)[:-1], positions)
+    return positions, counts
+
+
 def group_starts(counts: np.ndarray) -> np.ndarray:
     """Where each owner's group begins: the exclusive prefix sum, one longer than `counts`."""
     starts = np.zeros(counts.size + 1, np.int64)

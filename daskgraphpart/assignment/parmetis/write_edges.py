@@ -17,7 +17,7 @@ import numpy as np
 from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.chunked.read_block import check_ids, read_edges
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.kernels.owner_sort import group_positions, group_starts
+from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
 from daskgraphpart.kernels.repeated_pairs import bucket_pairs, empty_table, mark_repeats
 from daskgraphpart.sources.parmetis_text import write_lines
 from daskgraphpart.storage.region import open_npy, save_npy
@@ -136,9 +136,7 @@ def bucket_block(unit: EdgeUnit, config: EdgeConfig) -> np.ndarray:
     src, dst = src[rows], dst[rows]
     buckets = np.empty(rows.size, np.uint32)
     bucket_pairs(src, dst, config.num_buckets, buckets)
-    counts = np.bincount(buckets, minlength=config.num_buckets)
-    order = np.empty(rows.size, np.int64)
-    group_positions(buckets, group_starts(counts)[:-1], order)
+    order, counts = group_by_owner(buckets, config.num_buckets)
     run = np.empty((3, rows.size), config.dtype)
     for column, values in ((SOURCE, src), (DESTINATION, dst), (ROW, rows)):
         run[column] = values[order]
