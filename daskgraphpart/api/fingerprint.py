@@ -7,12 +7,9 @@ Times are only compared for being equal, never with a clock, so that one that li
 from __future__ import annotations
 
 import zlib
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from daskgraphpart.assignment.directory import BINARY_FORMS, TRAINERS, crc_of
 from daskgraphpart.chunked.metadata import METADATA_FILE
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.schema import GraphSchema
 
 WORK_VERSION = 2
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
@@ -52,7 +48,7 @@ def fingerprint(
                 found[f"input {absolute}"] = [*signature]
         metadata = read_file(paths[0]) if is_file(paths[0]) else b""
     found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
-    found["schema"] = _schema(graph.schema)
+    found["schema"] = [graph.schema.name, zlib.crc32(repr(graph.schema).encode())]
     if graph.source is not None:
         found["collections"] = graph.source.token
     return found
@@ -113,15 +109,3 @@ def _describe(key: str, of: Mapping[str, Any]) -> str:
     seconds, rest = divmod(mtime_ns, 10**9)
     when = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
     return f"{format_size(nbytes)} ({nbytes} bytes) of {when}.{rest:09d}, ctime and inode {others}"
-
-
-def _schema(schema: GraphSchema) -> list[Any]:
-    def of(value: Any) -> Any:
-        if isinstance(value, np.dtype):
-            return value.str
-        if isinstance(value, dict):
-            return {key: of(item) for key, item in value.items()}
-        return [of(item) for item in value] if isinstance(value, list | tuple) else value
-
-    described = of(asdict(schema))
-    return [schema.name, zlib.crc32(repr(described).encode())]
