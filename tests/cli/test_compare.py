@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> Path:
-    directory = tmp_path / "graph"
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("compare") / "graph"
     sizes = ("--nodes", "3000", "--edges", "30000", "--features", "0")
     assert call("generate", directory, "--kind", "communities", *sizes, "--quiet") == 0
     return directory
