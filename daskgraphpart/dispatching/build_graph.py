@@ -125,9 +125,7 @@ def _read_owned(segment: Segment, config: BuildConfig) -> Edges:
     src, dst = (np.empty(segment.num_edges, config.run_dtype) for _ in range(2))
     rows = np.empty(segment.num_edges, config.run_dtype)
     slices, done = segment.slices, 0
-    for run, run_rows, start, count in zip(
-        slices.runs.tolist(), slices.run_rows.tolist(), slices.starts.tolist(), slices.counts.tolist(), strict=True
-    ):
+    for run, run_rows, start, count in slices.entries():
         path = config.work.run(run)
         for column, values in ((SOURCE, src), (DESTINATION, dst), (ROW, rows)):
             run_column(path, config.run_dtype, run_rows, column).read_into(values[done : done + count], start)
@@ -144,10 +142,10 @@ def _read_extra(segment: Segment, config: BuildConfig) -> Edges:
     slices = segment.slices
     columns: list[list[np.ndarray]] = [[], [], []]
     found = window_rows(eid_columns(slices, config.work), *segment.window)
-    for i, (start, stop) in enumerate(found):
-        path, rows, first = config.work.extra(int(slices.runs[i])), int(slices.run_rows[i]), int(slices.starts[i])
+    for (index, rows, first, _), (start, stop) in zip(slices.entries(), found, strict=True):
         for column, values in enumerate(columns):
-            values.append(run_column(path, EXTRA_DTYPE, rows, column).read(first + start, first + stop))
+            region = run_column(config.work.extra(index), EXTRA_DTYPE, rows, column)
+            values.append(region.read(first + start, first + stop))
     src, dst, eids = (np.concatenate(values) for values in columns)
     order = np.argsort(eids)
     return Edges(src[order], dst[order], eids[order])

@@ -179,8 +179,8 @@ def order_extra(unit: OrderUnit, config: OrderConfig) -> list[tuple[int, int, in
 def eid_columns(slices: Slices, work: Workspace) -> list[np.ndarray]:
     """Memory-mapped new edge IDs of each slice."""
     return [
-        run_column(work.extra(int(index)), EXTRA_DTYPE, int(rows), EID).memmap()[int(start) : int(start + count)]
-        for index, rows, start, count in zip(slices.runs, slices.run_rows, slices.starts, slices.counts, strict=True)
+        run_column(work.extra(index), EXTRA_DTYPE, rows, EID).memmap()[start : start + count]
+        for index, rows, start, count in slices.entries()
     ]
 
 

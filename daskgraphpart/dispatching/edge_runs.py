@@ -14,7 +14,7 @@ import numpy as np
 from daskgraphpart.dispatching.offsets import exclusive_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.book import PartitionBook
 
@@ -84,6 +84,11 @@ class Slices:
     def num_edges(self) -> int:
         """Edges of all slices."""
         return int(self.counts.sum())
+
+    def entries(self) -> Iterator[tuple[int, int, int, int]]:
+        """Number of the run, its rows, first row and number of rows of each slice."""
+        columns = (self.runs, self.run_rows, self.starts, self.counts)
+        yield from zip(*(column.tolist() for column in columns), strict=True)
 
     def cut(self, most_edges: int) -> Sequence[Slices]:
         """Cut into consecutive groups of at most `most_edges` edges; slices that are larger are split."""

@@ -25,7 +25,6 @@ from daskgraphpart.dispatching.mark_halo import (
     follow_hop,
     hop_units,
     mark_halo_pass,
-    mark_sources,
 )
 from daskgraphpart.dispatching.write_nodes import NodeConfig, write_nodes_pass
 from daskgraphpart.engine.plan import Pass
@@ -103,13 +102,10 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
 def _collect_extra(job: Job, runs: RunTable, book: PartitionBook, units: Sequence[HaloUnit]) -> ExtraTable:
     """Find the edges that parts hold without owning them; how many of each run each part gets."""
     num_nodes, hops = job.graph.schema.num_nodes, job.options.num_hops
-    if hops > 1:
-        sizes = [unit.owned.num_edges * runs.dtype.itemsize for unit in units]
-        job.runner.run(Pass("mark-sources", mark_sources, units, HaloConfig(job.work, num_nodes, runs.dtype), sizes))
     groups = hop_units(
         [(unit.low, unit.high) for unit in units], num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers
     )
-    for hop in range(2, hops):
+    for hop in range(1, hops):
         sizes = [int(runs.num_rows.sum()) * 2 * runs.dtype.itemsize] * len(groups)
         job.runner.run(Pass("follow-hop", follow_hop, groups, HopConfig(job.work, num_nodes, runs, hop), sizes))
         job.work.remove_members(job.num_parts, hop - 1)

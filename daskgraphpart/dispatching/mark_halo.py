@@ -64,10 +64,11 @@ def mark_halo(unit: HaloUnit, config: HaloConfig) -> HaloResult:
     """Write bitmap and ranks of one part's HALO nodes."""
     words = empty_bitmap(config.num_nodes)
     cut = 0
-    for ids in _columns(unit.owned, config.work, config.dtype, SOURCE):
-        cut += add_foreign(ids, unit.low, unit.high, words)
+    for index, rows, start, count in unit.owned.entries():
+        for ids in _pieces(run_column(config.work.run(index), config.dtype, rows, SOURCE), start, count):
+            cut += add_foreign(ids, unit.low, unit.high, words)
     if unit.extra is not None:
-        for index, start, count, rows in _entries(unit.extra):
+        for index, rows, start, count in unit.extra.entries():
             for column in (SOURCE, DESTINATION):
                 region = run_column(config.work.extra(index), np.dtype(np.int64), rows, column)
                 for ids in _pieces(region, start, count):
@@ -97,20 +98,15 @@ class HopConfig:
     hop: int
 
 
-def mark_sources(unit: HaloUnit, config: HaloConfig) -> None:
-    """Write the bitmap of the foreign sources of one part's edges: the first hop."""
-    words = empty_bitmap(config.num_nodes)
-    for ids in _columns(unit.owned, config.work, config.dtype, SOURCE):
-        add_foreign(ids, unit.low, unit.high, words)
-    save_npy(config.work.members(unit.part, 1), words)
-
-
 def follow_hop(unit: HopUnit, config: HopConfig) -> None:
-    """Add the foreign sources of all edges that end in a member: one more hop, for some parts.
+    """Add the foreign sources of all edges that end in a part or in a member: one more hop, for some parts.
 
     The bitmaps of the hop before are left as they are, so that the task can run again.
     """
-    members = [open_npy(config.work.members(part, config.hop - 1)).read() for part, _, _ in unit.parts]
+    members = [
+        open_npy(config.work.members(part, config.hop - 1)).read() if config.hop > 1 else empty_bitmap(config.num_nodes)
+        for part, _, _ in unit.parts
+    ]
     grown = [words.copy() for words in members]
     for index, rows in enumerate(config.runs.num_rows):
         source, destination = (
@@ -130,16 +126,6 @@ def hop_units(ranges: Sequence[tuple[int, int]], num_nodes: int, bitmap_bytes: i
     group = max(1, min(fit, -(-len(ranges) // workers)))
     parts = [(part, low, high) for part, (low, high) in enumerate(ranges)]
     return [HopUnit(tuple(parts[first : first + group])) for first in range(0, len(parts), group)]
-
-
-def _columns(slices: Slices, work: Workspace, dtype: np.dtype, column: int) -> Iterator[np.ndarray]:
-    for index, start, count, rows in _entries(slices):
-        yield from _pieces(run_column(work.run(index), dtype, rows, column), start, count)
-
-
-def _entries(slices: Slices) -> Iterator[tuple[int, int, int, int]]:
-    columns = (slices.runs, slices.starts, slices.counts, slices.run_rows)
-    yield from zip(*(column.tolist() for column in columns), strict=True)
 
 
 def _pieces(region: Region, start: int, count: int) -> Iterator[np.ndarray]:

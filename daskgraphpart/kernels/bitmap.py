@@ -51,7 +51,7 @@ def add_foreign(ids, low, high, words):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def add_sources_of_members(src, dst, low, high, members, words):  # type: ignore[no-untyped-def]
-    """Add the foreign sources of edges that end in a member: one more hop.
+    """Add the foreign sources of edges that end in the part or in a member: one more hop.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def add_sources_of_members(src, dst, low, high, members, words):  # type: ignore
     """
     for i in range(src.size):
         end = np.int64(dst[i])
-        if members[end >> 6] >> np.uint64(end & 63) & np.uint64(1):
+        if low <= end < high or members[end >> 6] >> np.uint64(end & 63) & np.uint64(1):
             node = np.int64(src[i])
             if node < low or node >= high:
                 words[node >> 6] |= np.uint64(1) << np.uint64(node & 63)

@@ -29,7 +29,7 @@ FENNEL = (
 WALKS: dict[str, tuple[str, ...]] = {
     "fennel": FENNEL,
     "zarr": (
-        "assign-random", "scan-edges", "bucket-edges", "mark-sources", "follow-hop", "collect-extra", "order-extra",
+        "assign-random", "scan-edges", "bucket-edges", "follow-hop", "collect-extra", "order-extra",
         "compress-graph", "place-rows", "export-files",
     ),
     "multilevel": ("partition-graph",),

@@ -108,7 +108,8 @@ def test_extra_edges_are_those_that_end_in_members_or_leave(
     add_foreign(np.flatnonzero(is_member), low, high, members)
     grown = members.copy()
     add_sources_of_members(src, dst, low, high, members, grown)
-    sources = src[is_member[dst] & ((src < low) | (src >= high))]
+    ends_here = is_member[dst] | ((dst >= low) & (dst < high))
+    sources = src[ends_here & ((src < low) | (src >= high))]
     expected = np.union1d(np.flatnonzero(is_member), sources)
     out = np.empty(NUM_IDS, np.int64)
     assert out[: list_members(grown, 0, out)].tolist() == expected.tolist()
