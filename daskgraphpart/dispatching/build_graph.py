@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.collect_extra import EXTRA_DTYPE, eid_columns, window_rows
-from daskgraphpart.dispatching.local_graph import LocalIds, PartGraph
+from daskgraphpart.dispatching.local_graph import PartGraph, local_ids_of
 from daskgraphpart.dispatching.targets import write_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket
@@ -87,8 +87,7 @@ def build_graph_pass(
 def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     """Write one segment."""
     edges = _read_owned(segment, config) if segment.window is None else _read_extra(segment, config)
-    ids = LocalIds(segment.graph, config.work)
-    local_src, local_dst = ids.of(edges.src), ids.of(edges.dst)
+    local_src, local_dst = local_ids_of(segment.graph, config.work, edges.src, edges.dst)
     _write_edges(segment, config, edges.new_eids, (local_src, local_dst))
     by_row = {"csr": (local_src, local_dst), "csc": (local_dst, local_src)}
     return {name: _group_by_row(segment, config, name, *by_row[name]) for name in segment.buckets}

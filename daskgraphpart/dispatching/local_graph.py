@@ -46,19 +46,12 @@ class PartGraph:
         return self.num_owned_edges + self.num_extra_edges
 
 
-class LocalIds:
-    """Turns new node IDs into local IDs of one part; holds the part's bitmap and ranks."""
-
-    def __init__(self, graph: PartGraph, work: Workspace) -> None:
-        self._range = graph.low, graph.high
-        if graph.num_halo_nodes:
-            self._words = open_npy(work.halo_words(graph.part)).read()
-            self._ranks = open_npy(work.halo_ranks(graph.part)).read()
-        else:
-            self._words, self._ranks = np.zeros(0, np.uint64), np.zeros(0, np.int64)
-
-    def of(self, new_nids: np.ndarray) -> np.ndarray:
-        """Return the local IDs, int64."""
-        out = np.empty(new_nids.size, np.int64)
-        local_ids(new_nids, *self._range, self._words, self._ranks, out)
-        return out
+def local_ids_of(graph: PartGraph, work: Workspace, *columns: np.ndarray) -> list[np.ndarray]:
+    """Turn arrays of new node IDs into local IDs of one part, int64; holds the part's bitmap and ranks."""
+    words, ranks = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+    if graph.num_halo_nodes:
+        words, ranks = (open_npy(path(graph.part)).read() for path in (work.halo_words, work.halo_ranks))
+    found = [np.empty(new_nids.size, np.int64) for new_nids in columns]
+    for new_nids, out in zip(columns, found, strict=True):
+        local_ids(new_nids, graph.low, graph.high, words, ranks, out)
+    return found
