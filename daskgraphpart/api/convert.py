@@ -13,7 +13,6 @@ from daskgraphpart.dispatching.output import check_empty, check_output
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.parmetis_files import find_parts
 from daskgraphpart.sources.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked
@@ -98,14 +97,11 @@ def convert(
     source = require_local(in_dir, "what pm_dglpart has written")
     out = require_local(out_dir, "the output of a conversion").absolute()
     check_name(graph_name, "graph name")
-    if num_node_weights is not None and num_node_weights < 0:
-        raise OptionError("impossible number", place="--num-node-weights", expected="0 or more", found=num_node_weights)
     given = ConversionInput(
         graph_name,
         read_type_counts(Path(schema) if schema is not None else source / f"{graph_name}.json"),
-        find_parts(source, graph_name, num_parts, by_part_only=True),
+        find_parts(source, graph_name, num_parts, num_node_weights, by_part_only=True),
         _removed(source, removed_edges),
-        num_node_weights,
         attribute_dtype(node_attr_dtype, "--node-attr-dtype"),
         attribute_dtype(edge_attr_dtype, "--edge-attr-dtype"),
     )
@@ -115,9 +111,7 @@ def convert(
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:
         with open_runner(resources, progress) as runner:
             graph = convert_to_chunked(given, workspace, runner)
-            assignment = read_parmetis_parts(
-                given.parts, graph.schema, workspace / "owners", runner, given.num_node_weights
-            )
+            assignment = read_parmetis_parts(given.parts, graph.schema, workspace / "owners", runner)
         assignment.check_fits(graph.schema)
         # the graph is lost with a failure, and so nothing can be continued
         run = RunOptions(resources, progress, overwrite, restart=True, can_continue=False)

@@ -12,7 +12,6 @@ from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import OptionError
 from daskgraphpart.sources.parmetis_files import ParmetisFiles, find_parts
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
@@ -134,9 +133,8 @@ def read_parmetis(
         If a line is at fault, or not every node has one part.
     """
     graph = opened(graph)
-    if num_node_weights is not None and num_node_weights < 0:
-        raise OptionError("impossible number", place="--num-node-weights", expected="0 or more", found=num_node_weights)
-    parts = find_parts(require_local(path, "the output of ParMETIS"), graph.schema.name, num_parts)
+    source = require_local(path, "the output of ParMETIS")
+    parts = find_parts(source, graph.schema.name, num_parts, num_node_weights)
     out = require_local(out_dir, "an assignment")
     check_assignment_directory(graph, out, overwrite)
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
@@ -145,6 +143,6 @@ def read_parmetis(
         environment_faults(),
         scratch_directory(resources.workspace or out) as scratch,
     ):
-        owners = read_parmetis_parts(parts, graph.schema, scratch, runner, num_node_weights)
+        owners = read_parmetis_parts(parts, graph.schema, scratch, runner)
         write_assignment(owners, out, runner, form=form)
     return out

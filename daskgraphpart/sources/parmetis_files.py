@@ -7,7 +7,7 @@ describes the files. They look for their input in the working directory, so one 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, OptionError
@@ -62,11 +62,15 @@ class ParmetisFiles:
 
 @dataclass(frozen=True, slots=True)
 class PartFiles:
-    """Parts as ParMETIS has written them: one file of `pm_dglpart2`, or one for each part, of `pm_dglpart`."""
+    """Parts as ParMETIS has written them: one file of `pm_dglpart2`, or one for each part, of `pm_dglpart`.
+
+    The number of weights in a line of nodes is None if it was not given.
+    """
 
     paths: tuple[Path, ...]
     num_parts: int
     by_part: bool
+    num_node_weights: int | None = None
 
 
 def holds_parts(path: Path, graph: str) -> bool:
@@ -74,8 +78,12 @@ def holds_parts(path: Path, graph: str) -> bool:
     return path.is_file() or (path.is_dir() and any(_found(path, graph)))
 
 
-def find_parts(path: Path, graph: str, num_parts: int | None, *, by_part_only: bool = False) -> PartFiles:
+def find_parts(
+    path: Path, graph: str, num_parts: int | None, num_node_weights: int | None = None, *, by_part_only: bool = False
+) -> PartFiles:
     """Find the output of ParMETIS."""
+    if num_node_weights is not None and num_node_weights < 0:
+        raise OptionError("impossible number", place="--num-node-weights", expected="0 or more", found=num_node_weights)
     if path.is_file() and not by_part_only:
         return _one_file(path, num_parts)
     if not path.is_dir():
@@ -97,7 +105,9 @@ def find_parts(path: Path, graph: str, num_parts: int | None, *, by_part_only: b
             found=", ".join(found[:4]) + (" ..." if len(found) > 4 else ""),
             hint="give one file, or the number of parts",
         )
-    return _by_part(path, graph, by_part, num_parts) if by_part else _one_file(next(iter(single.values())), num_parts)
+    if by_part:
+        return replace(_by_part(path, graph, by_part, num_parts), num_node_weights=num_node_weights)
+    return _one_file(next(iter(single.values())), num_parts)
 
 
 def _found(directory: Path, graph: str) -> tuple[dict[int, Path], dict[int, Path]]:

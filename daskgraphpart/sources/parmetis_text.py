@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.sources.parmetis_files import PartFiles
 
 TASK_NBYTES_PER_BYTE = 32
@@ -41,16 +40,18 @@ class TextBlock:
         return self.stop - self.start
 
 
-PartBlock = tuple[int, TextBlock]
-"""Number of the file, which is the part in output of `pm_dglpart`, and lines of it."""
+NumberedBlock = tuple[int, TextBlock]
+"""A number that goes with the file, such as its part, and lines of it."""
 
 
-def cut_text(paths: Iterable[Path], task_memory: int) -> list[list[TextBlock]]:
-    """Cut files into blocks that tasks of so much memory can read; a list for each file, empty for empty files."""
+def cut_text(files: Iterable[tuple[int, Path]], task_memory: int) -> list[NumberedBlock]:
+    """Cut numbered files into blocks that tasks of so much memory can read."""
     step = max(1, min(task_memory // TASK_NBYTES_PER_BYTE, 8 << 20))
+    sizes = [(number, path, path.stat().st_size) for number, path in files]
     return [
-        [TextBlock(str(path), start, min(start + step, size)) for start in range(0, size, step)]
-        for path, size in ((path, path.stat().st_size) for path in paths)
+        (number, TextBlock(str(path), start, min(start + step, size)))
+        for number, path, size in sizes
+        for start in range(0, size, step)
     ]
 
 
@@ -97,25 +98,21 @@ def read_columns(
     return np.stack([column.to_numpy() for column in table.columns]).astype(dtype, copy=False)
 
 
-def part_blocks(parts: PartFiles, task_memory: int) -> list[PartBlock]:
-    """Cut the files of parts into blocks."""
-    return [(number, block) for number, cut in enumerate(cut_text(parts.paths, task_memory)) for block in cut]
-
-
-def read_node_ids(block: TextBlock, schema: GraphSchema, num_weights: int) -> np.ndarray:
+def read_node_ids(block: TextBlock, starts: np.ndarray, num_weights: int) -> np.ndarray:
     """Read lines `new_nid ntype weights... type_nid attributes...` of `pm_dglpart`: original homogeneous IDs, int64."""
     layout = f"new node ID, node type, {num_weights} weights, ID in its type"
     new_nids, ntypes, type_nids = read_columns(block, (0, 1, 2 + num_weights), layout)
-    check_range(block, new_nids, schema.num_nodes, "new node ID")
-    check_range(block, ntypes, len(schema.ntypes), "node type")
-    starts = np.array(schema.homo_starts)
+    check_range(block, new_nids, int(starts[-1]), "new node ID")
+    check_range(block, ntypes, starts.size - 1, "node type")
     check_range(block, type_nids, np.diff(starts)[ntypes], "ID in its node type")
     nodes: np.ndarray = starts[ntypes] + type_nids
     return nodes
 
 
 def count_node_weights(parts: PartFiles, graph: str) -> int:
-    """Count the weights in the lines of `pm_dglpart`: from the stats file, or else all columns but three."""
+    """Count the weights in the lines of `pm_dglpart`: as given, or by the stats file, or else all columns but three."""
+    if parts.num_node_weights is not None:
+        return parts.num_node_weights
     stats = ParmetisFiles(parts.paths[0].parent, graph).stats
     if not stats.is_file():
         return max(0, (count_columns(parts.paths) or 3) - 3)

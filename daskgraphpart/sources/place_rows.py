@@ -6,6 +6,7 @@ a time, check that each of its keys is there once, and write its rows where they
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,15 @@ from daskgraphpart.storage.region import open_npy, save_npy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.sources.parmetis_text import NumberedBlock
     from daskgraphpart.storage.region import Region
 
 
-ReadRows = Callable[[Any], tuple[np.ndarray, np.ndarray, set[Any]]]
-"""Picklable; reads a unit: keys (rows,), rows (rows, ...), and a set of facts for the caller of `place_rows`."""
+ReadRows = Callable[["NumberedBlock"], tuple[np.ndarray, np.ndarray, set[Any]]]
+"""Picklable; reads a block: keys (rows,), rows (rows, ...), and a set of facts for the caller of `place_rows`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +38,8 @@ class Placement:
     read: ReadRows
     types: tuple[str, ...]
     targets: tuple[Region, ...]
-    keys_per_range: int
-    scratch: str
+    task_memory: int
+    workspace: Path
     source: str  # file or directory that is read, and what to do where the number of rows is wrong, for messages
     hint: str
 
@@ -44,6 +47,17 @@ class Placement:
     def starts(self) -> np.ndarray:
         """First key of each type, then the number of keys."""
         return np.cumsum([0, *(region.num_rows for region in self.targets)])
+
+    @property
+    def keys_per_range(self) -> int:
+        """How many rows a task can bring into order: they are held as they are read and as they are written."""
+        widest = max((region.row_nbytes for region in self.targets), default=0)
+        return max(1, self.task_memory // (4 * (widest + 8)))
+
+    @property
+    def scratch(self) -> Path:
+        """Directory of what blocks have written."""
+        return self.workspace / ".split"
 
     def run(self, index: int) -> tuple[str, str]:
         """Paths of the keys and the rows of a block, grouped by range."""
@@ -59,15 +73,19 @@ class KeyRange:
     slices: tuple[tuple[int, int, int], ...]
 
 
-def keys_in_memory(task_memory: int, row_nbytes: int) -> int:
-    """How many rows a task can bring into order: they are held as they are read and as they are written."""
-    return max(1, task_memory // (4 * (row_nbytes + 8)))
+def place_rows(blocks: Sequence[NumberedBlock], placement: Placement, runner: Runner) -> set[Any]:
+    """Run both passes; return what all blocks have told."""
+    shutil.rmtree(placement.scratch, ignore_errors=True)  # of a run that was killed
+    placement.scratch.mkdir(parents=True)
+    try:
+        return _split_and_place(blocks, placement, runner)
+    finally:
+        shutil.rmtree(placement.scratch, ignore_errors=True)
 
 
-def place_rows(units: Sequence[Any], unit_nbytes: Sequence[int], placement: Placement, runner: Runner) -> set[Any]:
-    """Run both passes; return what all units have told."""
-    tasks = list(enumerate(units))
-    results = runner.run(Pass(f"split-{placement.name}s", split, tasks, placement, unit_nbytes))
+def _split_and_place(blocks: Sequence[NumberedBlock], placement: Placement, runner: Runner) -> set[Any]:
+    tasks, nbytes = list(enumerate(blocks)), [block.nbytes for _, block in blocks]
+    results = runner.run(Pass(f"split-{placement.name}s", split, tasks, placement, nbytes))
     num_keys = int(placement.starts[-1])
     found = sum(int(ends[-1]) for ends, _ in results)
     if found != num_keys:
@@ -92,7 +110,7 @@ def place_rows(units: Sequence[Any], unit_nbytes: Sequence[int], placement: Plac
     return set().union(*(facts for _, facts in results))
 
 
-def split(unit: tuple[int, Any], placement: Placement) -> tuple[np.ndarray, set[Any]]:
+def split(unit: tuple[int, NumberedBlock], placement: Placement) -> tuple[np.ndarray, set[Any]]:
     """Write the rows of a block grouped by range; return where each range begins in them, and what was found."""
     index, block = unit
     keys, rows, facts = placement.read(block)

@@ -7,9 +7,8 @@ the new IDs; together they are every node and every edge of the graph once.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,30 +16,29 @@ import numpy as np
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.output import write_metadata
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
-from daskgraphpart.schema import STORED_DTYPES, GraphSchema, NodeType
+from daskgraphpart.schema import STORED_DTYPES
 from daskgraphpart.sources.parmetis_files import ParmetisFiles
 from daskgraphpart.sources.parmetis_text import (
-    TextBlock,
     check_range,
     count_columns,
     count_node_weights,
     cut_text,
-    part_blocks,
     read_columns,
     read_node_ids,
 )
-from daskgraphpart.sources.place_rows import Placement, keys_in_memory, place_rows
+from daskgraphpart.sources.place_rows import Placement, place_rows
 from daskgraphpart.sources.type_counts import TypeCounts, join_types
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.sources.parmetis_files import PartFiles
-    from daskgraphpart.sources.parmetis_text import PartBlock
+    from daskgraphpart.sources.parmetis_text import NumberedBlock, TextBlock
     from daskgraphpart.sources.place_rows import ReadRows
 
 FEATURE = "feat"
@@ -49,8 +47,6 @@ HINTS = {
     "edge": "self-loops and repeated edges that were taken out are given by --removed-edges",
 }
 NEW_ENDS = 2  # columns before source, destination, type-wise ID and edge type; removed edges have none
-EdgeBlock = tuple[int, TextBlock]
-"""Number of columns before those of the edge, and lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,6 @@ class ConversionInput:
     counts: TypeCounts
     parts: PartFiles
     removed_edges: Path | None
-    num_node_weights: int | None
     node_dtype: np.dtype | None
     edge_dtype: np.dtype | None
 
@@ -108,11 +103,9 @@ def convert_to_chunked(
 ) -> ChunkedGraph:
     """Bring edges and the data of nodes and edges back into their original order, as a chunked graph in a workspace."""
     conversion = _Conversion(source, workspace, runner, task_memory or runner.resources.task_memory)
-    conversion.scratch.mkdir(parents=True)
     schema, edges = conversion.place_edges()
     node_data = conversion.place_node_data(source.node_dtype) if source.node_dtype else []
     edge_data = conversion.place_edge_data(source.edge_dtype) if source.edge_dtype else []
-    shutil.rmtree(conversion.scratch)
     write_metadata(
         workspace / "graph",
         schema,
@@ -134,49 +127,35 @@ class _Conversion:
     runner: Runner
     task_memory: int
 
-    @property
-    def scratch(self) -> Path:
-        return self.workspace / "runs"
-
-    @cached_property
-    def nodes(self) -> GraphSchema:
-        node_types = tuple(NodeType(*of_type) for of_type in self.source.counts.nodes.items())
-        return GraphSchema(self.source.graph_name, node_types, ())
-
-    @cached_property
-    def num_weights(self) -> int:
-        given = self.source.num_node_weights
-        return count_node_weights(self.source.parts, self.source.graph_name) if given is None else given
-
     def place_edges(self) -> tuple[GraphSchema, list[str]]:
         counts = self.source.counts
         read = partial(_read_edges, counts=counts)
-        joined, paths = self._place("edges", self._edge_blocks(), read, 2, np.dtype(np.int64))
+        joined, paths = self._place("edges", self._edge_files(), read, 2, np.dtype(np.int64))
         return join_types(counts, sorted(joined), self.source.graph_name, str(self.source.directory)), paths
 
     def place_node_data(self, dtype: np.dtype) -> list[str]:
-        first = 3 + self.num_weights
+        first = 3 + count_node_weights(self.source.parts, self.source.graph_name)
         width = _count_attributes("node", [(first, self.source.parts.paths)], self.source)
-        read = partial(_read_node_rows, schema=self.nodes, first=first, width=width, dtype=dtype)
-        return self._place("node_data", part_blocks(self.source.parts, self.task_memory), read, width, dtype)[1]
+        read = partial(_read_node_rows, starts=self.source.counts.node_starts, first=first, width=width, dtype=dtype)
+        return self._place("node_data", enumerate(self.source.parts.paths), read, width, dtype)[1]
 
     def place_edge_data(self, dtype: np.dtype) -> list[str]:
         files = [(NEW_ENDS + 4, self.source.edge_files), (4, self.source.removed_files)]
         width = _count_attributes("edge", files, self.source)
         read = partial(_read_edge_rows, counts=self.source.counts, width=width, dtype=dtype)
-        return self._place("edge_data", self._edge_blocks(), read, width, dtype)[1]
+        return self._place("edge_data", self._edge_files(), read, width, dtype)[1]
 
-    def _edge_blocks(self) -> list[EdgeBlock]:
-        of_parts, removed = (
-            [block for of_file in cut_text(paths, self.task_memory) for block in of_file]
-            for paths in (self.source.edge_files, self.source.removed_files)
-        )
-        return [*((NEW_ENDS, block) for block in of_parts), *((0, block) for block in removed)]
+    def _edge_files(self) -> list[tuple[int, Path]]:
+        """Files of edges, each with the number of columns before those of the edge."""
+        return [
+            *((NEW_ENDS, path) for path in self.source.edge_files),
+            *((0, path) for path in self.source.removed_files),
+        ]
 
     def _place(
-        self, kind: str, blocks: Sequence[EdgeBlock | PartBlock], read: ReadRows, width: int, dtype: np.dtype
+        self, kind: str, sources: Iterable[tuple[int, Path]], read: ReadRows, width: int, dtype: np.dtype
     ) -> tuple[set[Any], list[str]]:
-        """Write an npy file for each type, with the rows of all blocks in the order of their IDs."""
+        """Write an npy file for each type, with the rows of all files in the order of their IDs."""
         name, counts = ("node", self.source.counts.nodes) if kind == "node_data" else ("edge", self.source.counts.edges)
         directory = self.workspace / "graph" / kind
         directory.mkdir(parents=True)
@@ -184,11 +163,11 @@ class _Conversion:
             create_npy(directory / f"{number}.npy", dtype.newbyteorder("<"), (count, width))
             for number, count in enumerate(counts.values())
         ]
-        keys = keys_in_memory(self.task_memory, dtype.itemsize * width)
+        directory, memory = self.source.directory, self.task_memory
         placement = Placement(
-            name, read, tuple(counts), tuple(files), keys, str(self.scratch), str(self.source.directory), HINTS[name]
+            name, read, tuple(counts), tuple(files), memory, self.workspace, str(directory), HINTS[name]
         )
-        found = place_rows(blocks, [block.nbytes for _, block in blocks], placement, self.runner)
+        found = place_rows(cut_text(sources, memory), placement, self.runner)
         return found, [region.path for region in files]
 
 
@@ -205,7 +184,7 @@ def _count_attributes(kind: str, files: Sequence[tuple[int, Sequence[Path]]], so
     return width
 
 
-def _read_edges(unit: EdgeBlock, counts: TypeCounts) -> tuple[np.ndarray, np.ndarray, set[Any]]:
+def _read_edges(unit: NumberedBlock, counts: TypeCounts) -> tuple[np.ndarray, np.ndarray, set[Any]]:
     """Read homogeneous IDs and type-wise ends of edges; and which edge types join which node types."""
     eids, src, dst, etypes = _read_edge_ids(unit, counts)
     starts = counts.node_starts
@@ -216,7 +195,7 @@ def _read_edges(unit: EdgeBlock, counts: TypeCounts) -> tuple[np.ndarray, np.nda
     return eids, edges, {(code // size**2, code // size % size, code % size) for code in joined}
 
 
-def _read_edge_ids(unit: EdgeBlock, counts: TypeCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _read_edge_ids(unit: NumberedBlock, counts: TypeCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Read homogeneous IDs of edges, sources and destinations, and edge types."""
     first, block = unit
     layout = f"{'new source, new destination, ' if first else ''}source, destination, ID in its edge type, edge type"
@@ -229,14 +208,14 @@ def _read_edge_ids(unit: EdgeBlock, counts: TypeCounts) -> tuple[np.ndarray, np.
 
 
 def _read_node_rows(
-    unit: PartBlock, schema: GraphSchema, first: int, width: int, dtype: np.dtype
+    unit: NumberedBlock, starts: np.ndarray, first: int, width: int, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, set[Any]]:
-    nodes = read_node_ids(unit[1], schema, first - 3)
+    nodes = read_node_ids(unit[1], starts, first - 3)
     return nodes, _read_attributes(unit[1], first, width, dtype), set()
 
 
 def _read_edge_rows(
-    unit: EdgeBlock, counts: TypeCounts, width: int, dtype: np.dtype
+    unit: NumberedBlock, counts: TypeCounts, width: int, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, set[Any]]:
     eids = _read_edge_ids(unit, counts)[0]
     return eids, _read_attributes(unit[1], unit[0] + 4, width, dtype), set()

@@ -91,7 +91,7 @@ def test_files_are_those_of_the_definition_and_parts_come_back(
             run = pm_dglpart if alone else lambda *a: pm_dglpart2(*a, num_processes=3)
             parts = run(root / "out", "g", num_parts)
             found = find_parts(root / "out", "g", None)
-            assignment = read_parmetis_parts(found, chunked.schema, root / "owners", runner, None, reading)
+            assignment = read_parmetis_parts(found, chunked.schema, root / "owners", runner, reading)
         owners = [assignment.owners[ntype].read() for ntype in chunked.schema.ntypes]
         assert assignment.num_parts == num_parts
         assert np.concatenate(owners).tolist() == parts.tolist()
@@ -260,9 +260,9 @@ def test_a_wrong_line_is_one_error(text: str, message: str, task_memory: int, wr
     path.write_text(text)
     schema = read_chunked(written / "in").schema
     with open_runner(Resources(1 << 26, "sync")) as runner, pytest.raises(AssignmentError, match=message) as error:
-        read_parmetis_parts(find_parts(path, "xxx", None), schema, written / "owners", runner, None, task_memory)
+        read_parmetis_parts(find_parts(path, "xxx", None), schema, written / "owners", runner, task_memory)
     assert error.value.file == str(path)
-    assert not (written / "owners" / ".parmetis").exists()
+    assert not (written / "owners" / ".split").exists()
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,6 @@ def test_the_graph_comes_back(graph: Graph, task_memory: int, num_parts: int, wi
             read_type_counts(pm / "g.json"),
             find_parts(pm, "g", num_parts, by_part_only=True),
             pm / "g_removed_edges.txt",
-            None,
             np.dtype("f4") if width else None,
             np.dtype("i8") if width else None,
         )
@@ -97,7 +96,7 @@ def test_the_graph_comes_back(graph: Graph, task_memory: int, num_parts: int, wi
                 assert np.array_equal(found.node_data[ntype]["feat"].compute(), data["feat"])
             for etype, data in graph.edge_data.items():
                 assert np.array_equal(found.edge_data[etype]["feat"].compute(), data["feat"])
-        assert not (Path(name) / "work" / "runs").exists()
+        assert not (Path(name) / "work" / ".split").exists()
 
 
 def small() -> Graph:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
-from daskgraphpart.sources.parmetis_text import (
-    check_range,
-    count_node_weights,
-    part_blocks,
-    read_columns,
-    read_node_ids,
-)
-from daskgraphpart.sources.place_rows import Placement, keys_in_memory, place_rows
+from daskgraphpart.sources.parmetis_text import check_range, count_node_weights, cut_text, read_columns, read_node_ids
+from daskgraphpart.sources.place_rows import Placement, place_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,43 +17,28 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.sources.parmetis_files import PartFiles
-    from daskgraphpart.sources.parmetis_text import PartBlock
-
-SCRATCH_NAME = ".parmetis"
+    from daskgraphpart.sources.parmetis_text import NumberedBlock
 
 
 def read_parmetis_parts(
-    parts: PartFiles,
-    schema: GraphSchema,
-    workspace: Path,
-    runner: Runner,
-    num_node_weights: int | None = None,
-    task_memory: int | None = None,
+    parts: PartFiles, schema: GraphSchema, workspace: Path, runner: Runner, task_memory: int | None = None
 ) -> Assignment:
     """Read and check the part of every node, into owner files in a workspace: an assignment ``"parmetis"``."""
     task_memory = task_memory or runner.resources.task_memory
     owners = create_owner_files(workspace, schema, parts.num_parts)
     if parts.by_part:
-        num_weights = count_node_weights(parts, schema.name) if num_node_weights is None else num_node_weights
-        read: Any = partial(_read_part, schema=schema, num_weights=num_weights, dtype=owner_dtype(parts.num_parts))
+        starts, num_weights = np.array(schema.homo_starts), count_node_weights(parts, schema.name)
+        read: Any = partial(_read_part, starts=starts, num_weights=num_weights, dtype=owner_dtype(parts.num_parts))
     else:
         read = partial(_read_pairs, num_nodes=schema.num_nodes, num_parts=parts.num_parts)
-    scratch = workspace / SCRATCH_NAME
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir()
     source = parts.paths[0].parent if parts.by_part else parts.paths[0]
-    targets, keys = tuple(owners.values()), keys_in_memory(task_memory, 2)
-    hint = "is it for this graph, and whole?"
-    placement = Placement("node", read, schema.ntypes, targets, keys, str(scratch), str(source), hint)
-    blocks = part_blocks(parts, task_memory)
-    try:
-        place_rows(blocks, [block.nbytes for _, block in blocks], placement, runner)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    targets, hint = tuple(owners.values()), "is it for this graph, and whole?"
+    placement = Placement("node", read, schema.ntypes, targets, task_memory, workspace, str(source), hint)
+    place_rows(cut_text(enumerate(parts.paths), task_memory), placement, runner)
     return Assignment(parts.num_parts, "parmetis", owners)
 
 
-def _read_pairs(unit: PartBlock, num_nodes: int, num_parts: int) -> tuple[np.ndarray, np.ndarray, set[Any]]:
+def _read_pairs(unit: NumberedBlock, num_nodes: int, num_parts: int) -> tuple[np.ndarray, np.ndarray, set[Any]]:
     """Read lines `homo_nid part`, of `pm_dglpart2` and `pm_dglpart3`."""
     nodes, parts = read_columns(unit[1], (0, 1), "a homogeneous node ID and a part", num_columns=2)
     check_range(unit[1], nodes, num_nodes, "node ID")
@@ -69,7 +47,7 @@ def _read_pairs(unit: PartBlock, num_nodes: int, num_parts: int) -> tuple[np.nda
 
 
 def _read_part(
-    unit: PartBlock, schema: GraphSchema, num_weights: int, dtype: np.dtype
+    unit: NumberedBlock, starts: np.ndarray, num_weights: int, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, set[Any]]:
-    nodes = read_node_ids(unit[1], schema, num_weights)
+    nodes = read_node_ids(unit[1], starts, num_weights)
     return nodes, np.full(nodes.size, unit[0], dtype), set()

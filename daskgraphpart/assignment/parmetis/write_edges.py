@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.chunked.edge_blocks import edge_blocks
-from daskgraphpart.chunked.read_block import check_ids, read_edges
+from daskgraphpart.chunked.read_block import read_checked_edges
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
 from daskgraphpart.kernels.repeated_pairs import bucket_pairs, empty_table, mark_repeats
@@ -180,8 +180,7 @@ def write_block(unit: tuple[EdgeUnit, Sequence[int]], config: EdgeConfig) -> tup
 
 def _read_homogeneous(unit: EdgeUnit, schema: GraphSchema) -> tuple[np.ndarray, np.ndarray]:
     """Read a block of edges; int64 homogeneous IDs of sources and destinations."""
-    src, dst = read_edges(unit.block)
     ends = schema.ntypes.index(unit.edge_type.src), schema.ntypes.index(unit.edge_type.dst)
     num_src, num_dst = (schema.node_types[i].num_nodes for i in ends)
-    check_ids(src, dst, num_src, num_dst, unit.block, unit.edge_type)
+    src, dst = read_checked_edges(unit.block, unit.edge_type, num_src, num_dst)
     return src + schema.homo_starts[ends[0]], dst + schema.homo_starts[ends[1]]

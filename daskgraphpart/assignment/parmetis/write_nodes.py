@@ -7,13 +7,13 @@ weight for constraint"), so types without nodes have no weight, as in DGL's exam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import cut_rows
 from daskgraphpart.chunked.read_block import read_rows
+from daskgraphpart.chunked.rows import FileRows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.sources.parmetis_text import write_lines
@@ -22,21 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.schema import DataSpec, GraphSchema
+    from daskgraphpart.schema import GraphSchema
 
 COLUMN_NBYTES = 32  # of one number in a task: as a number 8, and as text
 
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """Schema, names of node data, where they are by (node type, name), and the directory of temporary files."""
+    """Schema, names of node data, their rows by (node type, name), and the directory of temporary files."""
 
     schema: GraphSchema
     weights: Sequence[str]
-    blocks: Mapping[tuple[str, str], Sequence[Block]]
+    rows: Mapping[tuple[str, str], FileRows]
     scratch: str
 
 
@@ -86,13 +85,13 @@ def write_nodes(
         (i, start, min(start + rows, t.num_nodes)) for i, t in enumerate(types) for start in range(0, t.num_nodes, rows)
     ]
     units = [NodeUnit(index, *of_unit) for index, of_unit in enumerate(ranges)]
-    blocks = {
-        (ntype, name): cut_rows(of_type[name], 1 << 62)
-        for ntype, of_type in graph.node_files.items()
-        for name in weights
-        if name in of_type
+    data = {
+        (t.name, spec.name): FileRows(spec, graph.node_files[t.name][spec.name])
+        for t in types
+        for spec in t.data
+        if spec.name in weights
     }
-    config = NodeConfig(graph.schema, weights, blocks, str(scratch))
+    config = NodeConfig(graph.schema, weights, data, str(scratch))
     nbytes = [(unit.stop - unit.start) * 8 * (1 + len(weights)) for unit in units]
     found = runner.run(Pass("write-nodes", write_unit, units, config, nbytes))
     for i, name in enumerate(weights):
@@ -107,13 +106,10 @@ def write_nodes(
 
 def write_unit(unit: NodeUnit, config: NodeConfig) -> list[bool]:
     """Write the lines of some nodes; tell which weights any of them has."""
-    node_type, rows = config.schema.node_types[unit.ntype_id], unit.stop - unit.start
-    specs = {spec.name: spec for spec in node_type.data}
+    ntype, rows = config.schema.ntypes[unit.ntype_id], unit.stop - unit.start
     one_hot = [np.full(rows, i == unit.ntype_id, np.int8) for i in weighted_types(config.schema)]
     weights = [
-        _read_weights(unit, specs[name], config.blocks[node_type.name, name])
-        if name in specs
-        else np.zeros(rows, np.int8)
+        _read_weights(unit, config.rows[ntype, name]) if (ntype, name) in config.rows else np.zeros(rows, np.int8)
         for name in config.weights
     ]
     write_lines(
@@ -126,25 +122,19 @@ def _path(unit: NodeUnit, config: NodeConfig) -> str:
     return f"{config.scratch}/{unit.index}-nodes.txt"
 
 
-def _read_weights(unit: NodeUnit, spec: DataSpec, blocks: Sequence[Block]) -> np.ndarray:
+def _read_weights(unit: NodeUnit, rows: FileRows) -> np.ndarray:
     """Read the values of a range of nodes, which may lie in several files."""
     weights = np.empty(unit.stop - unit.start, np.int64)
-    for block in blocks:
-        start, stop = max(unit.start, block.first_row), min(unit.stop, block.first_row + block.num_rows)
-        if start >= stop:
-            continue
-        first = start - block.first_row
-        piece = replace(
-            block, start=first, stop=first + stop - start, first_row=start, num_rows=stop - start, row_in_file=first
-        )
-        values = read_rows(piece, spec).reshape(-1)
-        weights[start - unit.start : stop - unit.start] = values
+    for block in rows.blocks(unit.start, unit.stop):
+        values = read_rows(block, rows.spec).reshape(-1)
+        first = block.first_row - unit.start
+        weights[first : first + block.num_rows] = values
         bad = np.flatnonzero(values < 0)
         if bad.size:
             raise InputFileError(
-                f"weights {spec.name!r} must not be negative",
+                f"weights {rows.spec.name!r} must not be negative",
                 file=block.path,
-                place=f"row {first + int(bad[0]):,}",
+                place=f"row {block.row_in_file + int(bad[0]):,}",
                 expected="0 or more",
                 found=int(values[bad[0]]),
             )
