@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import click
@@ -51,7 +50,6 @@ def command(**values: Any) -> None:
 
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
     assign_dir = one_of(values["assign_dir"], values["dgl_out_dir"], name="ASSIGN_DIR")
-    started = time.monotonic()
     with run_of(values) as run:
         assignment = assign(
             graph_of(in_dir, values),
@@ -64,4 +62,4 @@ def command(**values: Any) -> None:
     if values["report_path"]:
         write_report(assignment, values["report_path"])
     if not values["quiet"]:
-        show_assignment(assignment, time.monotonic() - started, assign_dir)
+        show_assignment(assignment, values["seconds"], assign_dir)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +106,6 @@ def command(**values: Any) -> None:
     """
     from daskgraphpart.api.edge_lists import chunk_edge_lists
 
-    started = time.monotonic()
     with run_of(values) as run:
         path = chunk_edge_lists(
             values["out_dir"],
@@ -122,7 +120,7 @@ def command(**values: Any) -> None:
             **run,
         )
     if not values["quiet"]:
-        _show(path, values["map_ids"], time.monotonic() - started)
+        _show(path, values["map_ids"], values["seconds"])
 
 
 def _show(path: Path, map_ids: bool, seconds: float) -> None:

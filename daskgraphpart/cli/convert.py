@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,6 @@ def command(**values: Any) -> None:
 
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
-    started = time.monotonic()
     with run_of(values) as run:
         outcome = convert(
             in_dir,
@@ -71,7 +69,7 @@ def command(**values: Any) -> None:
             options=dispatch_options_of(values),
             **run,
         )
-    show_outcome(outcome, time.monotonic() - started, values)
+    show_outcome(outcome, values)
 
 
 def _graph_name(in_dir: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,10 +94,9 @@ def command(**values: Any) -> None:
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
     options = dispatch_options_of(values, "metadata.json" if values["dgl_out_dir"] else None)
     graph, resources = graph_of(in_dir, values), resources_of(values)
-    values["dispatch_to"] = _machines_of(values, resources, Path(assign_dir), Path(out_dir))
     num_parts = values["num_parts"] or read_num_parts(Path(assign_dir))
+    values["dispatch_to"] = _machines_of(values, resources, num_parts, Path(out_dir))
     show_plan(graph, num_parts, out_dir, AssignOptions(str(assign_dir)), options, values)
-    started = time.monotonic()
     with run_of(values) as run:
         outcome = dispatch(
             graph,
@@ -109,12 +107,11 @@ def command(**values: Any) -> None:
             dispatch_to=values["dispatch_to"],
             **run,
         )
-    show_outcome(outcome, time.monotonic() - started, values, in_dir)
+    show_outcome(outcome, values, in_dir)
 
 
-def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: Path, out_dir: Path) -> str | None:
+def _machines_of(values: dict[str, Any], resources: Resources, num_parts: int | None, out_dir: Path) -> str | None:
     """File of the machines that parts go to, by either name of the option; None if all parts are written here."""
-    from daskgraphpart.assignment.read_files import read_num_parts
     from daskgraphpart.dispatching.machines import read_machines
     from daskgraphpart.engine.cluster_names import is_on_this_machine
 
@@ -126,7 +123,6 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: Path,
     machines = str(values["ip_config"])
     if not is_on_this_machine(resources.cluster):
         return machines
-    num_parts = values["num_parts"] or read_num_parts(assign_dir)
     found = read_machines(machines, out_dir)
     if num_parts is not None:
         found.check_parts(num_parts)

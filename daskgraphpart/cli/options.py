@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -248,11 +249,16 @@ def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
 
 @contextmanager
 def run_of(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Keyword arguments that every function which starts tasks takes; progress is shown meanwhile."""
+    """Keyword arguments that every function which starts tasks takes; progress is shown meanwhile.
+
+    Afterwards ``values["seconds"]`` is the time it took.
+    """
+    started = time.monotonic()
     with progress_of(values) as progress:
         yield {"resources": resources_of(values), "progress": progress} | {
             name: values[name] for name in ("overwrite", "restart", "keep_workspace") if name in values
         }
+    values["seconds"] = time.monotonic() - started
 
 
 def one_of(*given: Any, name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import click
@@ -40,7 +39,6 @@ def command(**values: Any) -> None:
     graph, num_parts = graph_of(values["in_dir"], values), values["num_parts"]
     method, options = assign_options_of(values), dispatch_options_of(values)
     show_plan(graph, num_parts, values["out_dir"], method, options, values)
-    started = time.monotonic()
     with run_of(values) as run:
         outcome = partition(
             graph,
@@ -51,4 +49,4 @@ def command(**values: Any) -> None:
             dispatch_to=values["dispatch_to"],
             **run,
         )
-    show_outcome(outcome, time.monotonic() - started, values, values["in_dir"])
+    show_outcome(outcome, values, values["in_dir"])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_PARTS_SHOWN = 16
 
 
-def show_outcome(outcome: Outcome, seconds: float, values: Mapping[str, Any], in_dir: str | Path | None = None) -> None:
+def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path | None = None) -> None:
     """Print the quality of the partitions and where they are; the table of parts if verbose."""
     if values["quiet"]:
         return
@@ -38,7 +38,7 @@ def show_outcome(outcome: Outcome, seconds: float, values: Mapping[str, Any], in
         "edge cut": f"{quality.cut_share:.2%} ({format_count(quality.num_cut_edges)} edges)",
         "replication factor": f"{quality.replication_factor:.2f}",
         "imbalance": f"nodes {quality.node_imbalance:.1%}, edges {quality.edge_imbalance:.1%}",
-        "time": format_seconds(seconds),
+        "time": format_seconds(values["seconds"]),
         "config": f"{config} on each machine" if outcome.hosts else str(config),
     }
     if in_dir is not None and not outcome.hosts:

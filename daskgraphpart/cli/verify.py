@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,10 +67,9 @@ def command(**values: Any) -> None:
         raise click.UsageError("Give IN_DIR and OUT_DIR, or OUT_DIR and --checksums.")
     if len(directories) == 1 and not values["checksums"]:
         raise click.UsageError("Missing IN_DIR; without it, give --checksums.")
-    started = time.monotonic()
     with run_of(values) as run:
         report = _verify(directories, values, run)
-    _show(report, time.monotonic() - started, values)
+    _show(report, values)
 
 
 def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> Report:
@@ -93,7 +91,7 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
     )
 
 
-def _show(report: Report, seconds: float, values: dict[str, Any]) -> None:
+def _show(report: Report, values: dict[str, Any]) -> None:
     from daskgraphpart.units import format_count, format_seconds
 
     for finding in report.findings[:MAX_FINDINGS_SHOWN]:
@@ -105,7 +103,7 @@ def _show(report: Report, seconds: float, values: dict[str, Any]) -> None:
         return
     for note in report.notes:
         click.echo(note)
-    took = format_seconds(seconds)
+    took = format_seconds(values["seconds"])
     files = f"{format_count(report.num_files)} checksums"
     if report.num_nodes == 0 and report.num_edges == 0:
         click.echo(f"all is well: {files} compared in {took}" + ("; headers only" if values["quick"] else ""))
