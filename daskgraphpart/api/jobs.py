@@ -107,7 +107,7 @@ def _begin_or_continue(
         except BaseException:
             journal.close()
             raise
-        wanted.remove_torn_files()
+        wanted.remove_torn_files(output.path)
         logger.info("continuing the unfinished run: %d tasks are done", journal.num_finished)
         journal.begin_run()
         return wanted, journal

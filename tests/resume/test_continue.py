@@ -257,6 +257,14 @@ def test_a_damaged_journal_is_refused_and_can_be_thrown_away(unfinished: Path) -
     assert hashes(unfinished) == hashes(run("homogeneous", unfinished.parent, "other"))
 
 
+def test_files_that_a_killed_run_left_half_written_are_gone_in_the_end(unfinished: Path) -> None:
+    (unfinished / "part0").mkdir(exist_ok=True)
+    for torn in ("g.json", "part0/graph.dgl.unfinished"):
+        (unfinished / f"{torn}.7c4fc268a65d.unfinished").write_bytes(b"{")
+    BY_NAME["random"].run(unfinished.parent)
+    assert not list(unfinished.rglob("*.unfinished"))
+
+
 def test_a_workspace_that_is_gone_means_starting_over(unfinished: Path) -> None:
     shutil.rmtree(unfinished / WORKSPACE)
     run("homogeneous", unfinished.parent)
