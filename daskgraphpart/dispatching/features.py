@@ -30,8 +30,7 @@ class Feature:
     """One feature of one type, in partitions."""
 
     kind: str  # ``"node"`` or ``"edge"``
-    type_id: int  # numbers of the type, and of the feature in the type
-    data_id: int
+    type_id: int  # number of the type
     type_name: str  # node type or canonical edge type
     spec: DataSpec  # name, dtype and shape of a row
     partitions: Sequence[Partition]  # its rows, in order
@@ -49,14 +48,13 @@ def cut_features(graph: ChunkedGraph, kind: str, max_nbytes: int) -> list[Featur
         Feature(
             kind,
             type_id,
-            data_id,
             of_type.name,
             spec,
             # the place of a row takes 8 bytes while rows are grouped
             row_partitions(graph, kind, of_type.name, spec, max_nbytes // max(8, spec.row_nbytes)),
         )
         for type_id, of_type in enumerate(types)
-        for data_id, spec in enumerate(of_type.data)
+        for spec in of_type.data
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import errno
 import json
 import os
 import shutil
@@ -56,22 +55,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-@contextmanager
-def whole_directory(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Do the same for a directory; if `path` is there already, it stays, because the same task has written it."""
-    temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
-    try:
-        with attach_path_to_error(path):
-            yield temporary
-            try:
-                os.rename(temporary, path)
-            except OSError as fault:
-                if fault.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
