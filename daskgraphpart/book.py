@@ -97,11 +97,11 @@ class PartitionBook:
 
     def map_to_homo_nid(self, ids: Any, ntype: str) -> Any:
         """Homogeneous IDs of type-wise node IDs."""
-        return _homogeneous(self.node_ranges, ids, _type_id(self.ntypes, ntype, "node") or 0, "node")
+        return _homogeneous(self.node_ranges, ids, type_id(self.ntypes, ntype, "node"), "node")
 
     def map_to_homo_eid(self, ids: Any, etype: str) -> Any:
         """Homogeneous IDs of type-wise edge IDs."""
-        return _homogeneous(self.edge_ranges, ids, _type_id(self.etypes, etype, "edge") or 0, "edge")
+        return _homogeneous(self.edge_ranges, ids, type_id(self.etypes, etype, "edge"), "edge")
 
     def part_range(self, part_id: int, kind: str) -> tuple[int, int]:
         """Half-open range of type-wise IDs that a part owns of a node type or a canonical edge type."""
@@ -150,17 +150,20 @@ def places_by_part(parts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     yield from zip(found.tolist(), np.split(order, first[1:]), strict=False)
 
 
+def type_id(names: tuple[str, ...], name: str, what: str) -> int:
+    """Return the number of a type."""
+    if name not in names:
+        raise IdOutOfRangeError(f"no such {what} type", expected=f"one of {', '.join(names)}", found=name)
+    return names.index(name)
+
+
 def _ranges(counts: np.ndarray) -> np.ndarray:
     ends = np.cumsum(np.asarray(counts, np.int64).reshape(-1)).reshape(counts.shape)
     return np.stack([ends - counts, ends], axis=-1)
 
 
 def _type_id(names: tuple[str, ...], name: str | None, what: str) -> int | None:
-    if name is None:
-        return None
-    if name not in names:
-        raise IdOutOfRangeError(f"no such {what} type", expected=f"one of {', '.join(names)}", found=name)
-    return names.index(name)
+    return None if name is None else type_id(names, name, what)
 
 
 def _part_of(ranges: np.ndarray, given: Any, type_id: int | None, what: str) -> Any:

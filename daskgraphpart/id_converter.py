@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import IdOutOfRangeError, as_ids, check_ids, like
+from daskgraphpart.book import IdOutOfRangeError, PartitionBook, type_id
 
 if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
@@ -45,11 +45,11 @@ class IdConverter:
 
     def ntype2id(self, ntype: str) -> int:
         """Number of a node type."""
-        return _number(self.schema.ntypes, ntype, "node")
+        return type_id(self.schema.ntypes, ntype, "node")
 
     def etype2id(self, etype: str) -> int:
         """Number of a canonical edge type."""
-        return _number(self.schema.etypes, etype, "edge")
+        return type_id(self.schema.etypes, etype, "edge")
 
     def id2ntype(self, number: int) -> str:
         """Node type of that number."""
@@ -79,11 +79,13 @@ class IdConverter:
         IdOutOfRangeError
             If there is no such type, or an ID is out of range.
         """
-        return _to_homogeneous([t.num_nodes for t in self.schema.node_types], self.ntype2id(ntype), ids, "node")
+        found = self._book.map_to_homo_nid(ids, ntype)
+        return int(found) if _is_one(ids) else found
 
     def eid_het2hom(self, etype: str, ids: Any) -> Any:
         """Homogeneous IDs of type-wise edge IDs; as `nid_het2hom`."""
-        return _to_homogeneous([t.num_edges for t in self.schema.edge_types], self.etype2id(etype), ids, "edge")
+        found = self._book.map_to_homo_eid(ids, etype)
+        return int(found) if _is_one(ids) else found
 
     def nid_hom2het(self, ids: Any) -> tuple[Any, Any]:
         """Node types and type-wise IDs of homogeneous node IDs.
@@ -104,17 +106,18 @@ class IdConverter:
         IdOutOfRangeError
             If an ID is out of range.
         """
-        return _to_typed([t.num_nodes for t in self.schema.node_types], self.schema.ntypes, ids, "node")
+        return _typed(self.schema.ntypes, ids, *self._book.map_to_per_ntype(ids))
 
     def eid_hom2het(self, ids: Any) -> tuple[Any, Any]:
         """Edge types and type-wise IDs of homogeneous edge IDs; as `nid_hom2het`."""
-        return _to_typed([t.num_edges for t in self.schema.edge_types], self.schema.etypes, ids, "edge")
+        return _typed(self.schema.etypes, ids, *self._book.map_to_per_etype(ids))
 
-
-def _number(names: tuple[str, ...], name: str, what: str) -> int:
-    if name not in names:
-        raise IdOutOfRangeError(f"no such {what} type", expected=f"one of {', '.join(names)}", found=name)
-    return names.index(name)
+    @property
+    def _book(self) -> PartitionBook:
+        """The book of a single part: of that, new IDs are the original ones."""
+        nodes, edges = ([[t.num_rows for t in of]] for of in (self.schema.node_types, self.schema.edge_types))
+        counts = (np.array(rows, np.int64) for rows in (nodes, edges))
+        return PartitionBook.from_counts(self.schema.ntypes, self.schema.etypes, *counts)
 
 
 def _name(names: tuple[str, ...], number: int, what: str) -> str:
@@ -123,22 +126,8 @@ def _name(names: tuple[str, ...], number: int, what: str) -> str:
     return names[number]
 
 
-def _to_homogeneous(counts: list[int], type_id: int, given: Any, what: str) -> Any:
-    ids = as_ids(given)
-    check_ids(ids, counts[type_id], what)
-    homogeneous = ids.astype(np.int64) + sum(counts[:type_id])
-    return int(homogeneous) if _is_one(given) else like(homogeneous, given)
-
-
-def _to_typed(counts: list[int], names: tuple[str, ...], given: Any, what: str) -> tuple[Any, Any]:
-    ids = as_ids(given)
-    ends = np.cumsum(np.array(counts, np.int64))
-    check_ids(ids, int(ends[-1]) if counts else 0, what)
-    types = np.searchsorted(ends, ids, side="right")  # types without nodes end where they begin, and hold none
-    typed = ids - (ends - counts)[types] if counts else ids
-    if _is_one(given):
-        return names[int(types)], int(typed)
-    return like(types, given), like(typed, given)
+def _typed(names: tuple[str, ...], given: Any, types: Any, ids: Any) -> tuple[Any, Any]:
+    return (names[int(types)], int(ids)) if _is_one(given) else (types, ids)
 
 
 def _is_one(given: Any) -> bool:

@@ -121,9 +121,8 @@ def read_config(path: AnyPath, *, confined: bool = False) -> PartitionConfig:
     config_path = find_config(path)
     content = _load(config_path)
     reader = ConfigReader(str(config_path), content)
-    num_parts = reader.parts()
-    ntypes = reader.types("ntypes", {"_N": 0})
-    etypes = reader.types("etypes", {"_N:_E:_N": 0})
+    keys = reader.keys()
+    num_parts, ntypes, etypes = keys.num_parts, reader.types("ntypes", keys.ntypes), reader.types("etypes", keys.etypes)
     node_ranges = reader.ranges("node_map", ntypes, num_parts)
     edge_ranges = reader.ranges("edge_map", etypes, num_parts)
     parts = tuple(reader.part(number, config_path.parent) for number in range(num_parts))
@@ -135,12 +134,12 @@ def read_config(path: AnyPath, *, confined: bool = False) -> PartitionConfig:
         etypes = canonical_names(etypes, nodes, edge_ranges, graphs, str(config_path))
     book = PartitionBook(ntypes, etypes, node_ranges, edge_ranges)
     return PartitionConfig(
-        graph_name=reader.text("graph_name", ""),
+        graph_name=keys.graph_name,
         num_parts=num_parts,
-        num_nodes=reader.total("num_nodes", node_ranges),
-        num_edges=reader.total("num_edges", edge_ranges),
-        part_method=reader.text("part_method", "metis"),
-        halo_hops=reader.number("halo_hops", 1),
+        num_nodes=reader.total("num_nodes", keys.num_nodes, node_ranges),
+        num_edges=reader.total("num_edges", keys.num_edges, edge_ranges),
+        part_method=keys.part_method,
+        halo_hops=keys.halo_hops,
         book=book,
         parts=parts,
     )
@@ -169,7 +168,7 @@ def read_kept_ids_config(path: AnyPath, options: Mapping[str, Any] | None = None
     if not isinstance(content.get("node_map"), str):
         return None
     reader = ConfigReader(str(config_path), content)
-    num_parts = reader.parts()
+    keys = reader.keys()
     maps: list[Location] = []
     for key in ("node_map", "edge_map"):
         name = content.get(key)
@@ -180,13 +179,13 @@ def read_kept_ids_config(path: AnyPath, options: Mapping[str, Any] | None = None
             raise reader.fault("file is missing", key, found=name, hint="copy it beside the config")
         maps.append(found[0])
     return KeptIdsConfig(
-        reader.text("graph_name", ""),
-        num_parts,
-        reader.types("ntypes", {"_N": 0})[0],
-        reader.types("etypes", {"_N:_E:_N": 0})[0],
+        keys.graph_name,
+        keys.num_parts,
+        reader.types("ntypes", keys.ntypes)[0],
+        reader.types("etypes", keys.etypes)[0],
         maps[0],
         maps[1],
-        tuple(reader.part(number, config_path.parent) for number in range(num_parts)),
+        tuple(reader.part(number, config_path.parent) for number in range(keys.num_parts)),
     )
 
 

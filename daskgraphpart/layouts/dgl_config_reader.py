@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import msgspec
 import numpy as np
 from upath import UPath
 
@@ -14,7 +15,7 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.manifest import SUFFIX
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_file, list_names
-from daskgraphpart.storage.json_file import shown
+from daskgraphpart.storage.json_file import convert_json, shown
 from daskgraphpart.storage.stores import kind_of
 
 if TYPE_CHECKING:
@@ -22,18 +23,32 @@ if TYPE_CHECKING:
 
     from daskgraphpart.storage.paths import Location
 
-MAX_IDS = 1 << 62
+T = TypeVar("T")
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
+BAD = "bad value in the partition config"
 BESIDE = ("orig_nids.dgl", "orig_eids.dgl", "split_nids.dgl")
 """Files of a part that its config does not name."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartPaths:
+class PartPaths(msgspec.Struct, frozen=True):
     """Files of one part; relative to the config, or absolute."""
 
     node_feats: str
     edge_feats: str
     part_graph: str
+
+
+class ConfigKeys(msgspec.Struct):
+    """Keys of a config beside those of the parts; maps of ranges and types have rules of their own."""
+
+    num_parts: Annotated[int, msgspec.Meta(ge=1)]
+    num_nodes: Count
+    num_edges: Count
+    graph_name: str = ""
+    part_method: str = "metis"
+    halo_hops: Count = 1
+    ntypes: dict[str, int] = msgspec.field(default_factory=lambda: {"_N": 0})
+    etypes: dict[str, int] = msgspec.field(default_factory=lambda: {"_N:_E:_N": 0})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,49 +62,36 @@ class ConfigReader:
         """Error at a key."""
         return LayoutError(what, file=self.file, place=place, **details)
 
-    def number(self, key: str, default: int | None = None) -> int:
-        """Whole number of at most `MAX_IDS`."""
-        value = self.content.get(key, default)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_IDS:
-            raise self.fault("bad number in the partition config", key, expected="a whole number", found=shown(value))
-        return value
+    def take(self, kind: type[T], content: Any, place: str = "", what: str = BAD, expected: str | None = None) -> T:
+        """Convert a value."""
+        return convert_json(content, kind, LayoutError, what, file=self.file, place=place, expected=expected)
 
-    def text(self, key: str, default: str) -> str:
-        """String."""
-        value = self.content.get(key, default)
-        if not isinstance(value, str):
-            raise self.fault("bad text in the partition config", key, expected="a string", found=shown(value))
-        return value
-
-    def parts(self) -> int:
-        """Number of parts, each of which has an entry: no table is made for parts that somebody only claims."""
-        num_parts = self.number("num_parts")
+    def keys(self) -> ConfigKeys:
+        """Keys of the whole graph. Each part has an entry: no table is made for parts that somebody only claims."""
+        keys = self.take(ConfigKeys, self.content)
         entries = sum(re.fullmatch(r"part-(0|[1-9]\d*)", key) is not None for key in self.content)
-        if num_parts < 1 or num_parts != entries:
+        if keys.num_parts != entries:
             expected = f"{entries}, as there are keys part-0, part-1, ..."
-            raise self.fault("wrong number of parts", "num_parts", expected=expected, found=num_parts)
-        return num_parts
+            raise self.fault("wrong number of parts", "num_parts", expected=expected, found=keys.num_parts)
+        return keys
 
-    def total(self, key: str, ranges: np.ndarray) -> int:
+    def total(self, key: str, given: int, ranges: np.ndarray) -> int:
         """A number of nodes or edges, which the ranges must add up to."""
-        given, total = self.number(key), int(ranges[-1, -1, 1]) if ranges.size else 0
+        total = int(ranges[-1, -1, 1]) if ranges.size else 0
         if given != total:
             raise self.fault("disagrees with the ranges of IDs", key, expected=f"{total:,}", found=f"{given:,}")
         return given
 
-    def types(self, key: str, default: dict[str, int]) -> tuple[str, ...]:
+    def types(self, key: str, numbers: dict[str, int]) -> tuple[str, ...]:
         """Names of types in the order of their numbers, which must be 0, 1, ..."""
-        value = self.content.get(key, default)
-        numbers = list(value.values()) if isinstance(value, dict) else []
-        whole = all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
-        if not isinstance(value, dict) or not whole or sorted(numbers) != list(range(len(numbers))):
-            raise self.fault("types are not numbered 0, 1, ...", key, found=shown(value))
-        for name in value:
-            if not name or "\0" in name or not _is_unicode(name):
+        if sorted(numbers.values()) != list(range(len(numbers))):
+            raise self.fault("types are not numbered 0, 1, ...", key, found=shown(numbers))
+        for name in numbers:
+            if not name or "\0" in name or name.encode(errors="replace").decode() != name:
                 raise self.fault("impossible name of a type", key, expected="text", found=shown(name))
-        if not value and key == "ntypes":
+        if not numbers and key == "ntypes":
             raise self.fault("no node type", key, expected="at least one")
-        return tuple(sorted(value, key=value.__getitem__))
+        return tuple(sorted(numbers, key=numbers.__getitem__))
 
     def ranges(self, key: str, names: tuple[str, ...], num_parts: int) -> np.ndarray:
         """Ranges of new IDs, int64 (parts, types, 2), which must follow each other part by part and type by type."""
@@ -109,12 +111,13 @@ class ConfigReader:
         if unknown:
             raise self.fault("ranges of an unknown type", f"{key}.{unknown[0]}", expected=f"one of: {', '.join(names)}")
         table = np.zeros((num_parts, len(names), 2), np.int64)
+        each = msgspec.Meta(min_length=num_parts, max_length=num_parts)
         for i, name in enumerate(names):
-            ranges = _whole_numbers(maps.get(name), num_parts)
-            if ranges is None:
-                expected = f"{num_parts} pairs of whole numbers"
-                raise self.fault("bad ranges", f"{key}.{name}", expected=expected, found=shown(maps.get(name)))
-            table[:, i] = ranges
+            of_type = maps.get(name)
+            has_ends_alone = isinstance(of_type, list) and bool(of_type) and isinstance(of_type[0], int)
+            kind: Any = Annotated[list[Count] if has_ends_alone else list[tuple[Count, Count]], each]
+            expected = f"{num_parts} pairs of whole numbers"
+            table[:, i] = _pairs(self.take(kind, of_type, f"{key}.{name}", "bad ranges", expected))
         self._check_contiguous(key, names, table)
         return table
 
@@ -136,13 +139,9 @@ class ConfigReader:
     def part(self, number: int, directory: Location) -> PartPaths:
         """Files of a part, which must be there."""
         key = f"part-{number}"
-        entry = self.content.get(key)
-        names = ("node_feats", "edge_feats", "part_graph")
-        if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in names):
-            raise self.fault(
-                "files of a part are missing from the config", key, expected=", ".join(names), found=shown(entry)
-            )
-        return PartPaths(*(self._existing(f"{key}.{name}", entry[name], directory) for name in names))
+        given = self.take(PartPaths, self.content.get(key), key, "files of a part are missing from the config")
+        names = msgspec.structs.asdict(given).items()
+        return PartPaths(*(self._existing(f"{key}.{name}", value, directory) for name, value in names))
 
     def _existing(self, place: str, name: str, directory: Location) -> str:
         """Return the name a file has: DGL's documentation writes node_feats.dgl, its code node_feat.dgl."""
@@ -174,24 +173,12 @@ class ConfigReader:
                     )
 
 
-def _whole_numbers(ranges: Any, num_parts: int) -> np.ndarray | None:
-    """Ranges of one type, int64 (parts, 2); None if they are anything else."""
-    if not isinstance(ranges, list) or len(ranges) != num_parts:
-        return None
-    flat = [number for pair in ranges for number in (pair if isinstance(pair, list) else [pair])]
-    if any(not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= MAX_IDS for n in flat):
-        return None
-    if all(isinstance(pair, list) and len(pair) == 2 for pair in ranges):
-        return np.array(flat, np.int64).reshape(num_parts, 2)
-    if not any(isinstance(pair, list) for pair in ranges):  # ends alone, as the oldest configs have them
-        return np.stack([[0, *flat[:-1]], flat], axis=1)
-    return None
+def _pairs(ranges: list[int] | list[tuple[int, int]]) -> np.ndarray:
+    """Ranges, int64 (parts, 2), of which the oldest configs have the ends alone."""
+    found = np.array(ranges, np.int64)
+    return np.stack([np.append(0, found[:-1]), found], axis=1) if found.ndim == 1 else found
 
 
 def _is_there(path: Location) -> bool:
     """Whether there is anything of that name, a broken link included."""
     return kind_of(path) is not None if isinstance(path, UPath) else os.path.lexists(path)
-
-
-def _is_unicode(name: str) -> bool:
-    return name.encode(errors="replace").decode() == name
