@@ -16,7 +16,7 @@ from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
 from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout
-from daskgraphpart.layouts.manifest import SUFFIX, write_manifest
+from daskgraphpart.layouts.manifest import SUFFIX, stated_data, write_manifest
 from daskgraphpart.layouts.written_files import (
     EDGE_FEAT,
     EDGE_MAP,
@@ -128,8 +128,8 @@ class DglLayout:
             "graph_formats": sorted(self.graph_formats),
             "out_edges": graph.out_edges,
             **({} if graph.reshuffle else {"reshuffle": False}),
-            "node_data": _stated_data(graph.schema.node_types),
-            "edge_data": _stated_data(graph.schema.edge_types),
+            "node_data": stated_data(graph.schema.node_types),
+            "edge_data": stated_data(graph.schema.edge_types),
             "num_cut_edges": graph.quality.num_cut_edges,
             "num_halo_nodes": list(graph.quality.num_halo_nodes),
         }
@@ -149,11 +149,3 @@ def _features(types: Sequence[RowType], counts: Sequence[int]) -> list[ArraySpec
 
 def _ids(counts: Iterable[tuple[str, int]]) -> list[ArraySpec]:
     return [ArraySpec(name, INT64, (count,)) for name, count in counts]
-
-
-def _stated_data(types: Sequence[RowType]) -> dict[str, Any]:
-    return {
-        kind.name: {spec.name: {"dtype": spec.dtype.name, "row_shape": list(spec.row_shape)} for spec in kind.data}
-        for kind in types
-        if kind.data
-    }

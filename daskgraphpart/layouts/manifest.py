@@ -17,9 +17,10 @@ from daskgraphpart.storage.files import is_file, list_names
 from daskgraphpart.storage.json_file import read_json_object
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from daskgraphpart.schema import RowType
     from daskgraphpart.storage.paths import Location
 
 VERSION = 2
@@ -39,6 +40,15 @@ def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, F
     """Write ``<graph name>.manifest.json`` atomically: its content, and checksums by relative path in this order."""
     listed = {name: {"size": found.nbytes, ALGORITHM: found.digest} for name, found in files.items()}
     write_json(path, {"format": MANIFEST_FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed})
+
+
+def stated_data(types: Sequence[RowType]) -> dict[str, Any]:
+    """Dtypes and row shapes of the features of node or edge types, as a manifest has them."""
+    return {
+        kind.name: {spec.name: {"dtype": spec.dtype.name, "row_shape": list(spec.row_shape)} for spec in kind.data}
+        for kind in types
+        if kind.data
+    }
 
 
 def find_manifest(directory: Location, graph_name: str | None = None) -> Location | None:

@@ -5,6 +5,7 @@ What the client holds grows with the square of the number of parts (the edge mat
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -25,8 +26,8 @@ from daskgraphpart.reporting.columns import (
 )
 from daskgraphpart.reporting.edges import DEGREE_BINS, EdgeUnit, report_edges
 from daskgraphpart.reporting.figures import Labels
-from daskgraphpart.reporting.file_sizes import file_sizes
 from daskgraphpart.reporting.report import Report
+from daskgraphpart.storage.files import file_size, file_sizes_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,12 +38,23 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
-    from daskgraphpart.reporting.file_sizes import PartOnDisk
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
-    class OpenedPart(PartOnDisk, Protocol):
-        """A part of which headers have been read."""
+    class OpenedPart(Protocol):
+        """A part: where its files are, and their headers."""
+
+        @property
+        def graph_path(self) -> Location:
+            """Graph file."""
+
+        @property
+        def node_feats_path(self) -> Location:
+            """File of node data."""
+
+        @property
+        def edge_feats_path(self) -> Location:
+            """File of edge data."""
 
         @property
         def graph(self) -> GraphFile:
@@ -75,7 +87,7 @@ def report_parts(
     regions = [part.node_regions for part in parts]
     columns = find_columns(regions, config.book, labels)
     rows = column_units(columns, regions, config.book)
-    sizes = file_sizes(parts)
+    sizes = _file_sizes(parts)
     with open_runner(resources, progress) as runner:
         found = _count_edges(units, config.book, runner)
         counted = runner.run(Pass("report-columns", report_columns, rows, None, [unit.region.nbytes for unit in rows]))
@@ -166,3 +178,23 @@ def _gather_columns(
         classes = tuple(value for value in values if value >= 0)
         labels.append(Labels(column.key, classes, table[:, is_class], table[:, ~is_class].sum(axis=1)))
     return tuple(labels), masks, tuple(notes)
+
+
+def _file_sizes(parts: Sequence[OpenedPart]) -> Mapping[str, np.ndarray]:
+    """Bytes on disk by name of the file, int64 (parts,) each."""
+    shared = Counter(part.graph_path.parent for part in parts)
+    found: dict[str, np.ndarray] = {}
+    for number, part in enumerate(parts):
+        named = [
+            ("graph.dgl", part.graph_path),
+            ("node_feat.dgl", part.node_feats_path),
+            ("edge_feat.dgl", part.edge_feats_path),
+        ]
+        directory = part.graph_path.parent
+        if shared[directory] == 1 and {path.parent for _, path in named} == {directory}:
+            sizes = file_sizes_in(directory)
+        else:
+            sizes = {name: file_size(path) for name, path in named}
+        for name, size in sizes.items():
+            found.setdefault(name, np.zeros(len(parts), np.int64))[number] += size
+    return dict(sorted(found.items()))

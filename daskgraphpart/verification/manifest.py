@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.layouts.manifest import SUFFIX, find_manifest, read_manifest
+from daskgraphpart.layouts.manifest import SUFFIX, find_manifest, read_manifest, stated_data
 from daskgraphpart.storage.files import is_directory, read_file
 from daskgraphpart.verification.checksums import part_of
 from daskgraphpart.verification.findings import Finding, show_difference
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.manifest import Manifest
-    from daskgraphpart.schema import GraphSchema, RowType
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location
 
 _PART = re.compile(r"part(\d+)")
@@ -73,7 +73,7 @@ def _unlisted(name: str) -> Finding:
 
 def entry_findings(manifest: Manifest, config: PartitionConfig, schema: GraphSchema) -> Iterator[Finding]:
     """Compare the entries of a manifest with the config and the input."""
-    data = {"node_data": _data_of(schema.node_types), "edge_data": _data_of(schema.edge_types)}
+    data = {"node_data": stated_data(schema.node_types), "edge_data": stated_data(schema.edge_types)}
     expected = {"graph_name": config.graph_name, "num_parts": config.num_parts, "num_hops": config.halo_hops, **data}
     yield from _differing(manifest, expected)
     method = manifest.content.get("method")
@@ -135,11 +135,3 @@ def _differing_types(
 
 def _entry(manifest: Manifest, key: str, expected: str, found: str) -> Finding:
     return Finding("manifest", manifest.path.name, key, expected=expected, found=found)
-
-
-def _data_of(types: Sequence[RowType]) -> dict[str, Any]:
-    return {
-        kind.name: {spec.name: {"dtype": spec.dtype.name, "row_shape": list(spec.row_shape)} for spec in kind.data}
-        for kind in types
-        if kind.data
-    }
