@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.errors import MetadataError
+from daskgraphpart.errors import GraphPartError, MetadataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -174,19 +174,30 @@ class GraphSchema:
         return self.edge_types[self.etypes.index(name)]
 
 
-def check_name(name: str, what: str) -> None:
+def check_name(
+    name: str,
+    what: str,
+    error: type[GraphPartError] = MetadataError,
+    *,
+    file: str | None = None,
+    place: str | None = None,
+) -> None:
     """Refuse names that DGL's keys cannot carry."""
     bad = [c for c in FORBIDDEN_IN_NAMES if c in name]
     encoded = name.encode(errors="replace")
     if encoded.decode() != name or len(encoded) > LONGEST_NAME:
-        raise MetadataError(
+        raise error(
             f"{what} {name[:40]!r} cannot be a file name",
+            file=file,
+            place=place,
             expected=f"UTF-8 text of at most {LONGEST_NAME} bytes",
             hint="rename it",
         )
     if not name or bad:
-        raise MetadataError(
+        raise error(
             f"{what} {name!r} cannot be used in DGL's files",
+            file=file,
+            place=place,
             expected="a non-empty name without '/', ':', '~' or NUL",
             hint="rename it",
         )

@@ -12,7 +12,7 @@ from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_gr
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import MetadataError, OptionError
+from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.edge_list_options import ReadOptions
 from daskgraphpart.storage.atomic import scratch_directory
@@ -130,7 +130,7 @@ def chunk_edge_lists(
     from daskgraphpart.sources.edge_list_inputs import open_inputs
     from daskgraphpart.sources.edge_lists import EdgeListJob
 
-    _check_graph_name(name)
+    check_name(name, "graph name", OptionError, place="--name")
     options = ReadOptions(
         tuple(map(str, columns or ())), tuple(map(str, edge_columns)), delimiter, header, comment, map_ids, id_type
     )
@@ -188,10 +188,3 @@ def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
     from daskgraphpart.sources.id_map import id_map_frame
 
     return id_map_frame(Path(directory) / ID_MAP / f"{ntype}.parquet")
-
-
-def _check_graph_name(name: str) -> None:
-    try:
-        check_name(name, "graph name")
-    except MetadataError as error:
-        raise OptionError(error.what, place="--name", expected=error.expected, hint=error.hint) from None

@@ -15,9 +15,8 @@ from daskgraphpart.chunked.write_pieces import (
     EDGES_PER_FILE,
     EDGES_PER_PIECE,
     SUFFIXES,
+    chunk_writer,
     cut_chunks,
-    edge_writer,
-    row_writer,
     rows_per_piece,
 )
 from daskgraphpart.engine.plan import Pass
@@ -130,24 +129,16 @@ def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Ru
 
 
 def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> tuple[int, ...]:
-    """Write one file; return the largest ID of either end of its edges (-1 if there are none)."""
-    if unit.spec is not None:
-        with row_writer(unit.path, form.data_format, unit.spec, unit.num_rows) as write:
-            for start, stop in _pieces(unit, rows_per_piece(unit.spec)):
-                write(unit.rows.read(start, stop))
-        return ()
-    largest = [-1, -1]
-    with edge_writer(unit.path, form.edge_format, unit.num_rows, form.delimiter) as write:
-        for start, stop in _pieces(unit, EDGES_PER_PIECE):
-            piece = unit.rows.read(start, stop)
-            for end in (0, 1):
+    """Write one file; return the largest ID of either end if they are edges (-1 if there are none)."""
+    largest = [-1, -1] if unit.spec is None else []
+    file_format, rows_at_once = form.edge_format if unit.spec is None else form.data_format, rows_per_piece(unit.spec)
+    with chunk_writer(unit.path, file_format, unit.spec, unit.num_rows, form.delimiter) as write:
+        for start in range(unit.start, unit.stop, rows_at_once):
+            piece = unit.rows.read(start, min(start + rows_at_once, unit.stop))
+            for end in range(len(largest)):
                 largest[end] = max(largest[end], _check_ids(piece[:, end], unit, end, start))
             write(piece)
     return tuple(largest)
-
-
-def _pieces(unit: ChunkUnit, at_once: int) -> list[tuple[int, int]]:
-    return [(start, min(start + at_once, unit.stop)) for start in range(unit.start, unit.stop, at_once)]
 
 
 def _check_ids(ids: np.ndarray, unit: ChunkUnit, end: int, first: int) -> int:

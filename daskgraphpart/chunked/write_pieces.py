@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.metadata import DATA_FORMATS
-from daskgraphpart.errors import check_choice
 from daskgraphpart.storage.atomic import publish, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import create_npy
@@ -38,41 +36,31 @@ def cut_chunks(num_rows: int, rows_per_file: int, num_chunks: int | None) -> lis
     return list(itertools.pairwise(bounds))
 
 
-def rows_per_piece(spec: DataSpec) -> int:
-    """Rows of a feature in one piece, which is one row group of parquet."""
-    return max(1, BYTES_PER_PIECE // max(1, spec.row_nbytes))
+def rows_per_piece(spec: DataSpec | None) -> int:
+    """Rows of a feature, or edges, in one piece, which is one row group of parquet."""
+    return EDGES_PER_PIECE if spec is None else max(1, BYTES_PER_PIECE // max(1, spec.row_nbytes))
 
 
 @contextmanager
-def edge_writer(path: str | Path, form: str, num_rows: int, delimiter: str = " ") -> Iterator[Write]:
-    """Open a chunk of edges; it takes int64 arrays (rows, 2), and appears under its name when all is written."""
-    check_choice("format of edges", None, form, SUFFIXES)
+def chunk_writer(
+    path: str | Path, form: str, spec: DataSpec | None, num_rows: int, delimiter: str = " "
+) -> Iterator[Write]:
+    """Open a chunk of a feature, or of edges, which have no spec; it appears under its name when all is written.
+
+    It takes arrays (rows, ...), of edges int64 (rows, 2). Parquet holds scalars as a column of numbers and vectors as a
+    column of lists, the only kind of list DGL's tools read; the shape of the rows is kept in the key ``shape``, which
+    they read as well.
+    """
     with _unfinished(path) as temporary:
-        if form == "numpy":
-            with _npy_writer(temporary, np.dtype("<i8"), (num_rows, 2)) as write:
-                yield write
-        elif form == "csv":
+        if form == "csv":
             with open(temporary, "wb") as file:
                 yield lambda rows: _append_csv(file, rows, delimiter)
-        else:
-            with _parquet_edge_writer(temporary) as write:
-                yield write
-
-
-@contextmanager
-def row_writer(path: str | Path, form: str, spec: DataSpec, num_rows: int) -> Iterator[Write]:
-    """Open a chunk of a feature; it takes arrays (rows, ...), and appears under its name when all is written.
-
-    Parquet holds scalars as a column of numbers and vectors as a column of lists, the only kind of list DGL's tools
-    read; the shape of the rows is kept in the key ``shape``, which they read as well.
-    """
-    check_choice("format of features", None, form, DATA_FORMATS)
-    with _unfinished(path) as temporary:
-        if form == "numpy":
-            with _npy_writer(temporary, spec.dtype.newbyteorder("<"), (num_rows, *spec.row_shape)) as write:
+        elif form == "numpy":
+            dtype, row_shape = (np.dtype(np.int64), (2,)) if spec is None else (spec.dtype, spec.row_shape)
+            with _npy_writer(temporary, dtype.newbyteorder("<"), (num_rows, *row_shape)) as write:
                 yield write
         else:
-            with _parquet_row_writer(temporary, spec, num_rows) as write:
+            with _parquet_chunk_writer(temporary, spec, num_rows) as write:
                 yield write
 
 
@@ -120,39 +108,35 @@ def _npy_writer(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> Iterator[
 
 
 @contextmanager
-def _parquet_edge_writer(path: str) -> Iterator[Write]:
+def _parquet_chunk_writer(path: str, spec: DataSpec | None, num_rows: int) -> Iterator[Write]:
     import pyarrow as pa
 
-    schema = pa.schema([("src", pa.int64()), ("dst", pa.int64())])
+    if spec is None:
+        schema = pa.schema([("src", pa.int64()), ("dst", pa.int64())])
+    else:
+        values = pa.from_numpy_dtype(spec.dtype)
+        shape = str((num_rows, *spec.row_shape)).encode()
+        schema = pa.schema([("data", pa.list_(values) if spec.row_shape else values)], metadata={b"shape": shape})
     with parquet_writer(path, schema) as writer:
 
         def write(rows: np.ndarray) -> None:
-            columns = [pa.array(np.ascontiguousarray(rows[:, i])) for i in range(2)]
-            writer.write_table(pa.table(columns, schema=schema), row_group_size=EDGES_PER_PIECE)
+            columns = [rows[:, 0], rows[:, 1]] if spec is None else [rows]
+            table = pa.table([_to_arrow(column) for column in columns], schema=schema)
+            writer.write_table(table, row_group_size=rows_per_piece(spec))
 
         yield write
 
 
-@contextmanager
-def _parquet_row_writer(path: str, spec: DataSpec, num_rows: int) -> Iterator[Write]:
+def _to_arrow(rows: np.ndarray) -> Any:
+    """Return numbers, or lists of numbers, as an Arrow array."""
     import pyarrow as pa
 
-    width = int(np.prod(spec.row_shape, dtype=np.int64))
-    values = pa.from_numpy_dtype(spec.dtype)
-    column = values if not spec.row_shape else pa.list_(values)
-    shape = str((num_rows, *spec.row_shape)).encode()
-    schema = pa.schema([("data", column)], metadata={b"shape": shape})
-    with parquet_writer(path, schema) as writer:
-
-        def write(rows: np.ndarray) -> None:
-            native = np.ascontiguousarray(rows, spec.dtype.newbyteorder("="))  # Arrow takes no other byte order
-            array = pa.array(native.reshape(-1))
-            if spec.row_shape:
-                ends = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * np.int32(width))
-                array = pa.ListArray.from_arrays(ends, array)
-            writer.write_table(pa.table([array], schema=schema), row_group_size=rows_per_piece(spec))
-
-        yield write
+    native = np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))  # Arrow takes no other byte order
+    values = pa.array(native.reshape(-1))
+    if rows.ndim == 1:
+        return values
+    width = int(np.prod(rows.shape[1:], dtype=np.int64))
+    return pa.ListArray.from_arrays(pa.array(np.arange(len(rows) + 1, dtype=np.int32) * np.int32(width)), values)
 
 
 def _append_csv(file: Any, rows: np.ndarray, delimiter: str) -> None:

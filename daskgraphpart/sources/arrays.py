@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from daskgraphpart.sources.graph_source import GivenRows
 
 _FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
-_NO_IDS_HINT = "IDs are whole numbers from 0; for names, write an edge list and use `daskgraphpart chunk --map-ids`"
 
 
 def data_of(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, dict[str, GivenRows]]:
@@ -112,18 +111,15 @@ def as_ids(values: Any, what: str) -> ArrayRows:
         try:
             return ArrayRows(np.array(array.tolist(), np.int64))
         except (TypeError, ValueError, OverflowError):
-            found = "missing values, or something that is no whole number"
-            raise OptionError(
-                f"{what}: not node IDs", expected="whole numbers", found=found, hint=_NO_IDS_HINT
-            ) from None
+            raise _not_ids(what, "missing values, or something that is no whole number") from None
     if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
         raise OptionError(f"{what}: ID too large", expected="less than 2**63", found=int(array.max()))
     if array.dtype.kind not in "iu" and array.size:
         is_missing = array.dtype.kind == "f" and np.isnan(array).any()
-        found = "missing values" if is_missing else f"dtype {array.dtype}"
-        raise _not_ids(what, found)
+        raise _not_ids(what, "missing values" if is_missing else f"dtype {array.dtype}")
     return ArrayRows(array.astype(np.int64, copy=False))
 
 
 def _not_ids(what: str, found: str) -> OptionError:
-    return OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=_NO_IDS_HINT)
+    hint = "IDs are whole numbers from 0; for names, write an edge list and use `daskgraphpart chunk --map-ids`"
+    return OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=hint)

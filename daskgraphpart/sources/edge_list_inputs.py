@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError, OptionError
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.arrays import file_rows
 from daskgraphpart.sources.column_table import ColumnTable, open_npy_table, open_npz_table, open_parquet_table
@@ -238,11 +238,8 @@ def _check_types(
     for etype in edges:
         if etype.count(":") != 2:
             raise OptionError("not an edge type", place="--edges", expected="SRC:REL:DST", found=etype)
-    try:
-        for name in [part for etype in edges for part in etype.split(":")] + [*nodes, *num_nodes]:
-            check_name(name, "type")
-    except MetadataError as error:
-        raise OptionError(error.what, expected=error.expected, hint=error.hint) from None
+    for name in [part for etype in edges for part in etype.split(":")] + [*nodes, *num_nodes]:
+        check_name(name, "type", OptionError)
     if nodes and not options.map_ids:
         what = "lists of nodes are of use only for IDs that are mapped"
         raise OptionError(what, place="--nodes", hint="use --map-ids")
@@ -269,10 +266,7 @@ def _check_names(inputs: Inputs) -> None:
     """Refuse names of features that cannot be, and a feature that comes both from a column and from files."""
     for etype, tables in inputs.edges.items():
         for column in tables[0].columns[2:]:
-            try:
-                check_name(column.name, "feature name")
-            except MetadataError as error:
-                raise InputFileError(error.what, file=tables[0].path, expected=error.expected) from None
+            check_name(column.name, "feature name", InputFileError, file=tables[0].path)
             if column.name in inputs.edge_data.get(etype, {}):
                 what = f"feature {column.name!r} of {etype!r} is given twice"
                 raise OptionError(what, place="--edge-data", hint="remove one")

@@ -92,11 +92,8 @@ def _check_name(path: str, key: str, name: str, ntypes: dict[str, int]) -> None:
     if len(ends) not in (1, 3) or (len(ends) == 3 and not {ends[0], ends[2]} <= set(ntypes)):
         expected = f"a relation, or src:relation:dst with ends among {', '.join(ntypes)}"
         raise MetadataError("not an edge type", file=path, place=place, expected=expected)
-    try:
-        for word in ends:
-            check_name(word, "name")
-    except MetadataError as fault:
-        raise MetadataError(fault.what, file=path, place=place, expected=fault.expected, hint=fault.hint) from fault
+    for word in ends:
+        check_name(word, "name", file=path, place=place)
 
 
 def join_types(counts: TypeCounts, joined: Iterable[tuple[int, int, int]], name: str, source: str) -> GraphSchema:
