@@ -27,7 +27,7 @@ from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.headers import edge_file, feature_files
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_block import read_edges, read_rows
-from daskgraphpart.chunked.scan_edges import count_rows
+from daskgraphpart.chunked.read_csv import count_rows
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_config import read_config
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
@@ -64,11 +64,11 @@ def write(name: str, content: bytes) -> str:
 
 def interpret_kernels() -> None:
     """Let the kernels that parse text run as Python: bytes as int64, since numba's arithmetic does not wrap around."""
-    from daskgraphpart.chunked import read_csv, scan_edges
+    from daskgraphpart.chunked import read_csv
 
-    for module, name in ((read_csv, "parse_edges"), (scan_edges, "count_lines")):
-        kernel = getattr(module, name)
-        setattr(module, name, lambda content, *rest, kernel=kernel: kernel(content.astype(np.int64), *rest))
+    for name in ("parse_edges", "count_lines"):
+        kernel = getattr(read_csv, name)
+        setattr(read_csv, name, lambda content, *rest, kernel=kernel: kernel(content.astype(np.int64), *rest))
 
 
 # ----------------------------------------------------------------------------------------------------------- metadata

@@ -85,7 +85,7 @@ def open_job(
         with environment_faults(), open_runner(usable, run.progress, journal, plan) as runner:
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
             inputs = [("input directory", output.source, "")] if isinstance(output.source, Path) else []
-            runner.check_shared([*directories, *inputs])
+            runner.scheduler.check_shared([*directories, *inputs])
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:

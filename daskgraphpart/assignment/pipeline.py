@@ -142,7 +142,7 @@ def _partition(
         nodes = adjacency.num_nodes - adjacency.num_isolated
         choice = choose(nodes, adjacency.num_arcs, limits.size, options, runner.resources)
         if options.method == "auto":
-            runner.note(f"method {choice.method}, needs about {format_size(choice.need)}: {choice.why}")
+            runner.progress.note(f"method {choice.method}, needs about {format_size(choice.need)}: {choice.why}")
         if choice.need > memory and choice.method in ("metis", "kaminpar"):
             raise PlanError(
                 f"{choice.method} does not fit into the memory budget",

@@ -82,7 +82,7 @@ def data_array(spec: DataSpec, files: Sequence[InputFile]) -> Any:
     blocks = cut_rows(files, max(1, NBYTES_PER_PARTITION // max(1, spec.row_nbytes)))
     if not blocks:
         return da.zeros((0, *spec.row_shape), dtype=spec.dtype)
-    read = dask.delayed(partial(_read_array, spec=spec), name="read-rows", pure=True)
+    read = dask.delayed(partial(read_rows, spec=spec), name="read-rows", pure=True)
     arrays = [
         da.from_delayed(read(block), shape=(block.num_rows, *spec.row_shape), dtype=spec.dtype) for block in blocks
     ]
@@ -135,7 +135,7 @@ def _bad_edge(edge_type: EdgeType, place: str, row: int, expected: str, found: s
 
 def _read_frame(block: Block, edge_type: EdgeType, num_src: int, num_dst: int) -> pd.DataFrame:
     if block.num_rows < 0:
-        from daskgraphpart.chunked.scan_edges import count_rows
+        from daskgraphpart.chunked.read_csv import count_rows
 
         block = replace(block, first_row=0, num_rows=count_rows(block))
     try:
@@ -144,7 +144,7 @@ def _read_frame(block: Block, edge_type: EdgeType, num_src: int, num_dst: int) -
         if block.row_in_file >= 0:
             raise
         # which row of the file it is costs a scan of all before it, so it is asked only when something is wrong
-        from daskgraphpart.chunked.scan_edges import count_rows_before
+        from daskgraphpart.chunked.read_csv import count_rows_before
 
         src, dst = read_checked_edges(replace(block, row_in_file=count_rows_before(block)), edge_type, num_src, num_dst)
     return edges_as_frame(src, dst, block.first_row)
@@ -155,7 +155,3 @@ def _check_frame(
 ) -> pd.DataFrame:
     number = partition_info["number"] if partition_info else 0
     return edges_as_frame(*check_frame(frame, edge_type, num_src, num_dst, number))
-
-
-def _read_array(block: Block, spec: DataSpec) -> np.ndarray:
-    return read_rows(block, spec)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.blocks import cut_bytes, cut_rows, number_blocks
-from daskgraphpart.chunked.read_csv import refuse_first_lines
-from daskgraphpart.chunked.scan_edges import count_rows
+from daskgraphpart.chunked.read_csv import count_rows, refuse_first_lines
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import InputFileError
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.read_parquet import ParquetHeader, read_parquet_header
-from daskgraphpart.chunked.signatures import refuse_binary
 from daskgraphpart.errors import InputFileError, MetadataError
 from daskgraphpart.schema import DataSpec
-from daskgraphpart.storage.files import file_size
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.npy_header import read_npy_header
 
 if TYPE_CHECKING:
@@ -20,12 +20,26 @@ if TYPE_CHECKING:
 
 EDGE_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
+# first bytes of files that are no CSV, told before their lines are counted
+_SIGNATURES = (
+    (b"\x1f\x8b", "gzip data", "decompress it first"),
+    (b"BZh", "bzip2 data", "decompress it first"),
+    (b"\xfd7zXZ", "xz data", "decompress it first"),
+    (b"\x28\xb5\x2f\xfd", "zstandard data", "decompress it first"),
+    (b"PK\x03\x04", "a zip archive", "unpack it first"),
+    (b"PAR1", "a parquet file", "is the format in metadata.json right?"),
+    (b"\x93NUMPY", "an npy file", "is the format in metadata.json right?"),
+    (b"\xff\xfe", "UTF-16 text", "save it as ASCII or UTF-8"),
+    (b"\xfe\xff", "UTF-16 text", "save it as ASCII or UTF-8"),
+    (b"\xef\xbb\xbf", "a byte-order mark", "save it as ASCII, or as UTF-8 without one"),
+)
+
 
 def edge_file(path: str, files: Files) -> InputFile:
     """Open one file of edges."""
     nbytes = file_size(path)
     if files.format == "csv":
-        refuse_binary(path)
+        _refuse_binary(path)
         return InputFile(path, "csv", files.delimiter, None, nbytes)
     if files.format == "parquet":
         header = read_parquet_header(path)
@@ -86,4 +100,22 @@ def _check_edge_dtype(path: str, dtype: np.dtype, place: str | None) -> None:
             place=place,
             expected=", ".join(EDGE_DTYPES),
             found=str(dtype),
+        )
+
+
+def _refuse_binary(path: str) -> None:
+    """Refuse a file whose first bytes are not those of lines of integers."""
+    with attach_path_to_error(path), open_for_reading(path) as file:
+        head = file.read(8)
+    found = [(what, hint) for signature, what, hint in _SIGNATURES if head.startswith(signature)]
+    if b"\0" in head[:2]:
+        found.append(("binary data, or UTF-16 text", "is it text?"))
+    if found:
+        raise InputFileError(
+            "not a CSV file",
+            file=path,
+            place="byte 0",
+            expected="lines of integers",
+            found=found[0][0],
+            hint=found[0][1],
         )

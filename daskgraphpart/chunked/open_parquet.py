@@ -9,9 +9,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from upath import UPath
+
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import parquet_source
+from daskgraphpart.storage.stores import StoreFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +34,8 @@ def open_parquet(path: FilePath) -> Iterator[Any]:
     try:
         # without pre_buffer, which would keep whole column chunks
         options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
-        with attach_path_to_error(path), parquet.ParquetFile(parquet_source(path), **options) as file:
+        source: Any = StoreFile(path) if isinstance(path, UPath) else path
+        with attach_path_to_error(path), parquet.ParquetFile(source, **options) as file:
             yield file
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path) from fault

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from daskgraphpart.dispatching.output import check_claimable, discard_output, discard_unfinished
-from daskgraphpart.engine.cluster_names import is_on_this_machine, needs_cluster
+from daskgraphpart.engine.cluster_names import is_on_this_machine
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import (
     EnvironmentFaultError,
@@ -60,7 +60,14 @@ class Machines:
     def check_cluster(self, cluster: object) -> None:
         """Refuse tasks that run on this machine only."""
         if is_on_this_machine(cluster):
-            raise needs_cluster(str(cluster), self.file)
+            raise OptionError(
+                "parts go to other machines by workers that run there",
+                file=self.file,
+                place="--cluster",
+                expected="a dask cluster with a worker on each machine: its address, its scheduler file, or a client",
+                found=cluster,
+                hint="start dask scheduler and dask worker, or leave out --dispatch to write all parts here",
+            )
 
     def check_parts(self, num_parts: int) -> None:
         """Refuse, as DGL's dispatch does, machines that cannot share the parts evenly."""
@@ -128,7 +135,7 @@ def run_on_each(
     name: str, task: Callable[[str, ConfigT], None], machines: Machines, config: ConfigT, runner: Runner
 ) -> None:
     """Run a task of this file once on every machine."""
-    runner.check_hosts(machines.distinct, machines.file)
+    runner.scheduler.check_hosts(machines.distinct, machines.file)
     runner.run(Pass(name, task, machines.distinct, config, [0] * len(machines.distinct), unit_hosts=machines.distinct))
 
 

@@ -64,18 +64,6 @@ def is_on_this_machine(cluster: Any) -> bool:
     return isinstance(cluster, str) and cluster in ON_THIS_MACHINE
 
 
-def needs_cluster(cluster: str, file: str) -> OptionError:
-    """Return the error of a job for several machines, listed in a file, that is to run on this one."""
-    return OptionError(
-        "parts go to other machines by workers that run there",
-        file=file,
-        place="--cluster",
-        expected="a dask cluster with a worker on each machine: its address, its scheduler file, or a client",
-        found=cluster,
-        hint="start dask scheduler and dask worker, or leave out --dispatch to write all parts here",
-    )
-
-
 def active_client() -> Any:
     """The client that was made last and is still open; None if there is none, or it is asynchronous."""
     if "distributed" not in sys.modules:

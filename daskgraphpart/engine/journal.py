@@ -144,11 +144,8 @@ class Journal:
     def _append(self, value: Any) -> None:
         line = _line(value)
         try:
-            done = 0
-            while done < len(
-                line
-            ):  # the system may write less than it is given, and says why when it is given the rest
-                done += os.write(self._fd, line[done:])
+            while line:  # the system may write less than it is given, and says why when it is given the rest
+                line = line[os.write(self._fd, line) :]
         except OSError as fault:
             # nothing may follow a line that was cut short
             self.close()

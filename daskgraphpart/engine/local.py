@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import dask
 from dask.callbacks import Callback
 
-from daskgraphpart.engine.cluster_names import needs_cluster
 from daskgraphpart.engine.malloc import use_one_arena
 from daskgraphpart.errors import EnvironmentFaultError
 
@@ -27,7 +26,6 @@ class LocalScheduler:
     """One of dask's own schedulers, by its function and not by its name: a name makes dask import distributed first."""
 
     def __init__(self, name: str, workers: int) -> None:
-        self._name = name
         self._pool: Executor | None = None
         if name == "threads":
             from dask.threaded import get
@@ -49,8 +47,8 @@ class LocalScheduler:
         """Do nothing: the workers are on this machine."""
 
     def check_hosts(self, hosts: Sequence[str], file: str) -> None:
-        """Refuse: there is no machine but this one."""
-        raise needs_cluster(self._name, file)
+        """Refuse: there is no machine but this one; whoever wants others has asked before (`is_on_this_machine`)."""
+        raise AssertionError(f"{file}: no worker on {hosts[0]}")
 
     def compute(
         self,

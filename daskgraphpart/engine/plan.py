@@ -27,7 +27,7 @@ class Pass(Generic[UnitT, ConfigT, ResultT]):
     unit_nbytes: Sequence[int]  # bytes each unit moves, for progress
     # dataclasses that results are made of, for the journal; plain values, tuples and arrays need none
     result_types: tuple[type, ...] = ()
-    # machine on which each unit has to run, by name or address; only on a cluster, after `Runner.check_hosts`
+    # machine on which each unit has to run, by name or address; only on a cluster, after `ClusterScheduler.check_hosts`
     unit_hosts: Sequence[str] | None = None
     # partition of a lazy collection for each unit; the task gets its value, computed in the same graph, or None
     partitions: Sequence[Any] | None = None

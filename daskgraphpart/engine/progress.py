@@ -25,19 +25,23 @@ JSON_VERSION = 1
 
 
 class ProgressListener(Protocol):
-    """Told when a pass begins, moves and ends. Any object with these four methods will do."""
+    """Told when a pass begins, moves and ends, and does nothing. Any object with these four methods will do."""
 
     def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """A pass of so many units, bytes and rows begins; rows are 0 where they are not known."""
+        return
 
     def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """One unit that moved so many bytes and rows is done."""
+        return
 
     def end(self) -> None:
         """The pass is done."""
+        return
 
     def note(self, text: str) -> None:
         """Something the user should know while the job runs."""
+        return
 
 
 Progress: TypeAlias = ProgressListener | str
@@ -46,24 +50,15 @@ Progress: TypeAlias = ProgressListener | str
 PROGRESS_KINDS = ("auto", "bar", "log", "json", "none")
 
 
-class SilentProgress:
+class SilentProgress(ProgressListener):
     """Shows nothing."""
-
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-        """Do nothing."""
-
-    def advance(self, nbytes: int, num_rows: int = 0) -> None:
-        """Do nothing."""
-
-    def end(self) -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
-        """Do nothing."""
 
 
 class _CountingProgress(SilentProgress):
-    """Counts units, bytes and rows of the stage that runs, and knows when it began."""
+    """Counts units, bytes and rows of the stage that runs, and notes at its end what it took, unless it was short."""
+
+    shortest = 0.0
+    """Seconds."""
 
     def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         self.stage, self.started, self.last_shown = name, time.perf_counter(), 0.0
@@ -74,6 +69,10 @@ class _CountingProgress(SilentProgress):
         self.units_done += 1
         self.bytes_done += nbytes
         self.rows_done += num_rows
+
+    def end(self) -> None:
+        if self.seconds >= self.shortest:
+            self.note(f"{self.stage}: {self.amount()}")
 
     @property
     def seconds(self) -> float:
@@ -114,18 +113,13 @@ class LogProgress(_CountingProgress):
 
     def __init__(self, seconds_between_lines: float = LONG_PASS_S, is_brief: bool = False) -> None:
         self._pause = seconds_between_lines
-        self._shortest = seconds_between_lines if is_brief else 0.0
+        self.shortest = seconds_between_lines if is_brief else 0.0
 
     def advance(self, nbytes: int, num_rows: int = 0) -> None:
         """Write a line when the last one is old enough."""
         super().advance(nbytes, num_rows)
         if self.units_done < self.units and self.is_due(self._pause):
             self.note(f"{self.stage}: {self.amount()}, {format_seconds(self.seconds_left or 0)} left")
-
-    def end(self) -> None:
-        """Write what the pass took."""
-        if self.seconds >= self._shortest:
-            self.note(f"{self.stage}: {self.amount()}")
 
     def note(self, text: str) -> None:
         """Write it."""
@@ -179,7 +173,7 @@ class BarProgress(_CountingProgress):
     """A bar of rich for the pass that runs, in a terminal or a notebook; a line for each that is over, or was long."""
 
     def __init__(self, is_brief: bool = False) -> None:
-        self._shortest = LONG_PASS_S if is_brief else 0.0
+        self.shortest = LONG_PASS_S if is_brief else 0.0
         from rich.console import Console  # a tenth of a second
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
@@ -204,8 +198,7 @@ class BarProgress(_CountingProgress):
     def end(self) -> None:
         """Replace the bar by a line."""
         self.bars.remove_task(self._bar)
-        if self.seconds >= self._shortest:
-            self.note(f"{self.stage}: {self.amount()}")
+        super().end()
 
     def note(self, text: str) -> None:
         """Print it above the bar."""

@@ -19,37 +19,14 @@ from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-    from typing import Protocol
 
     from dask.delayed import Delayed
 
     from daskgraphpart.engine.journal import Journal
+    from daskgraphpart.engine.on_cluster import ClusterScheduler
     from daskgraphpart.engine.plan import ConfigT, Pass, ResultT, UnitT
     from daskgraphpart.engine.progress import Progress, ProgressListener
     from daskgraphpart.engine.resources import Resources
-
-    class Scheduler(Protocol):
-        """What computes tasks."""
-
-        def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
-            """Check that workers see directories as this process does."""
-
-        def check_hosts(self, hosts: Sequence[str], file: str) -> None:
-            """Check that each machine has a worker."""
-
-        def compute(
-            self,
-            name: str,
-            tasks: Sequence[Delayed],
-            on_done: Callable[[int, Any], None],
-            hosts: Sequence[str],
-        ) -> None:
-            """Compute all tasks of a pass; `on_done` is called with the index and the result of each that is done."""
-
-        def close(self) -> None:
-            """Give up what the scheduler holds."""
-
 
 logger = logging.getLogger(__name__)
 
@@ -58,28 +35,20 @@ class Runner:
     """Run passes on a scheduler, note in the journal what is finished, and tell a listener how far they are."""
 
     def __init__(
-        self, resources: Resources, scheduler: Scheduler, progress: ProgressListener, journal: Journal | None = None
+        self,
+        resources: Resources,
+        scheduler: LocalScheduler | ClusterScheduler,
+        progress: ProgressListener,
+        journal: Journal | None = None,
     ) -> None:
         self.resources = resources
         self.seconds: dict[str, float] = {}
         # of this run: a task of a run that was killed, which a worker may still have, is none of the next
         self._token = secrets.token_hex(4)
         self._times: Counter[str] = Counter()
-        self._scheduler = scheduler
-        self._progress = progress
+        self.scheduler = scheduler
+        self.progress = progress
         self._journal = journal
-
-    def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
-        """Check that all workers see directories as this process does, and may write where this one does."""
-        self._scheduler.check_shared(directories)
-
-    def check_hosts(self, hosts: Sequence[str], file: str) -> None:
-        """Check that each machine listed in a file has a worker, for passes with `unit_hosts`."""
-        self._scheduler.check_hosts(hosts, file)
-
-    def note(self, text: str) -> None:
-        """Tell the user something while the job runs."""
-        self._progress.note(text)
 
     def step(self, name: str, work: Callable[[], ResultT], result_types: tuple[type, ...] = ()) -> ResultT:
         """Do something that is journalled as a whole: if it was finished before, only its result is looked up.
@@ -129,12 +98,12 @@ class Runner:
                 raise result
             results[place] = result
             on_done(which[place], result)
-            self._progress.advance(pass_.unit_nbytes[which[place]], unit_num_rows[which[place]])
+            self.progress.advance(pass_.unit_nbytes[which[place]], unit_num_rows[which[place]])
 
         hosts = [pass_.unit_hosts[i] for i in which] if pass_.unit_hosts else []
-        self._progress.begin(pass_.name, len(which), nbytes, num_rows)
-        self._scheduler.compute(pass_.name, self._tasks(pass_, which), done, hosts)
-        self._progress.end()
+        self.progress.begin(pass_.name, len(which), nbytes, num_rows)
+        self.scheduler.compute(pass_.name, self._tasks(pass_, which), done, hosts)
+        self.progress.end()
         seconds = time.monotonic() - started
         self.seconds[pass_.name] = self.seconds.get(pass_.name, 0.0) + seconds
         logger.debug("%s: %d units in %.3f s", pass_.name, len(which), seconds)
@@ -165,7 +134,7 @@ def open_runner(
     plan: Resources | None = None,
 ) -> Iterator[Runner]:
     """Open a runner on the scheduler that `resources` names, and close it when done."""
-    scheduler: Scheduler
+    scheduler: LocalScheduler | ClusterScheduler
     cluster = resources.cluster
     if isinstance(cluster, str) and cluster in ("threads", "processes", "sync"):
         scheduler = LocalScheduler(cluster, resources.workers)

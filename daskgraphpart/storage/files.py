@@ -85,11 +85,6 @@ def size_of_open(file: BinaryIO) -> int:
     return os.fstat(file.fileno()).st_size if size is None else size
 
 
-def parquet_source(path: AnyPath) -> object:
-    """Return what pyarrow opens as a parquet file."""
-    return StoreFile(path) if isinstance(path, UPath) else path
-
-
 def delete_file(path: AnyPath) -> None:
     """Delete a file, or a link, if it is there."""
     if isinstance(path, UPath):

@@ -16,7 +16,7 @@ from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.headers import feature_files
 from daskgraphpart.chunked.metadata import Files, read_metadata
 from daskgraphpart.chunked.read_block import check_ids, read_edges, read_rows
-from daskgraphpart.chunked.scan_edges import count_rows, count_rows_before
+from daskgraphpart.chunked.read_csv import count_rows, count_rows_before
 from daskgraphpart.chunked.write_pieces import chunk_writer
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import DataSpec, EdgeType

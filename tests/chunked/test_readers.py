@@ -22,7 +22,7 @@ from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.headers import feature_files
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_block import read_edges, read_rows
-from daskgraphpart.chunked.scan_edges import count_rows
+from daskgraphpart.chunked.read_csv import count_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
@@ -219,7 +219,7 @@ def test_opening_and_building_collections_read_no_data(tmp_path: Path, monkeypat
     edges = {"n:e:n": (np.arange(4), np.arange(4))}
     Graph(schema, edges, {"n": {"x": np.ones((9, 2))}}).write(tmp_path / "in", edge_format="numpy", num_chunks=2)
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise AssertionError("data were read")
 
     monkeypatch.setattr(collections, "read_checked_edges", refuse)
