@@ -47,6 +47,16 @@ class PartitionBook:
         """Number of parts."""
         return int(self.node_ranges.shape[0])
 
+    @property
+    def node_counts(self) -> np.ndarray:
+        """Nodes that each part owns of each type, int64 (parts, types)."""
+        return _lengths(self.node_ranges)
+
+    @property
+    def edge_counts(self) -> np.ndarray:
+        """Edges that each part owns of each type, int64 (parts, types)."""
+        return _lengths(self.edge_ranges)
+
     def __repr__(self) -> str:
         nodes, edges = (int(ranges.max(initial=0)) for ranges in (self.node_ranges, self.edge_ranges))
         return f"<PartitionBook: {self.num_parts} parts, {nodes:,} nodes, {edges:,} edges>"
@@ -162,6 +172,11 @@ def _ranges(counts: np.ndarray) -> np.ndarray:
     return np.stack([ends - counts, ends], axis=-1)
 
 
+def _lengths(ranges: np.ndarray) -> np.ndarray:
+    lengths: np.ndarray = ranges[..., 1] - ranges[..., 0]
+    return lengths
+
+
 def _type_id(names: tuple[str, ...], name: str | None, what: str) -> int | None:
     return None if name is None else type_id(names, name, what)
 
@@ -187,8 +202,7 @@ def _range_of_part(ranges: np.ndarray, part_id: int, type_id: int | None) -> tup
 
 def _rows_before(ranges: np.ndarray, type_id: int) -> np.ndarray:
     """Rows of a type in all earlier parts, with the total at the end."""
-    lengths = ranges[:, type_id, 1] - ranges[:, type_id, 0]
-    rows: np.ndarray = np.concatenate([[0], np.cumsum(lengths)])
+    rows: np.ndarray = np.concatenate([[0], np.cumsum(_lengths(ranges)[:, type_id])])
     return rows
 
 

@@ -114,13 +114,11 @@ class PartitionedGraph:
 
     def num_nodes(self, ntype: str) -> int:
         """Number of nodes of a type."""
-        ranges = self.book.node_ranges[:, self.ntypes.index(ntype)]
-        return int((ranges[:, 1] - ranges[:, 0]).sum())
+        return int(self.book.node_counts[:, self.ntypes.index(ntype)].sum())
 
     def num_edges(self, etype: str) -> int:
         """Number of edges of a type."""
-        ranges = self.book.edge_ranges[:, self.etypes.index(etype)]
-        return int((ranges[:, 1] - ranges[:, 0]).sum())
+        return int(self.book.edge_counts[:, self.etypes.index(etype)].sum())
 
     def part(self, part_id: int) -> Part:
         """One part."""

@@ -46,7 +46,7 @@ class RangePartitionBook:
 
     def metadata(self) -> list[dict[str, int]]:
         """For each part `machine_id`, `num_nodes` and `num_edges`, the numbers of what it owns."""
-        return part_metadata(*(_owned(ranges).sum(axis=1) for ranges in (self.book.node_ranges, self.book.edge_ranges)))
+        return part_metadata(self.book.node_counts.sum(axis=1), self.book.edge_counts.sum(axis=1))
 
     @property
     def ntypes(self) -> list[str]:
@@ -66,12 +66,12 @@ class RangePartitionBook:
     @property
     def local_ntype_offset(self) -> list[int]:
         """First local ID of the nodes of each type in this part, then their number."""
-        return [0, *np.cumsum(_owned(self.book.node_ranges[self.partid])).tolist()]
+        return [0, *np.cumsum(self.book.node_counts[self.partid]).tolist()]
 
     @property
     def local_etype_offset(self) -> list[int]:
         """First local ID of the edges of each type in this part, then their number."""
-        return [0, *np.cumsum(_owned(self.book.edge_ranges[self.partid])).tolist()]
+        return [0, *np.cumsum(self.book.edge_counts[self.partid]).tolist()]
 
     def to_canonical_etype(self, etype: EdgeTypeName) -> tuple[str, str, str]:
         """Canonical edge type of a relation, or of a canonical edge type itself."""
@@ -145,11 +145,11 @@ class _PartitionPolicy:
 
     def get_part_size(self) -> int:
         """Rows of this part."""
-        return int(_owned(self._ranges[self.part_id]).sum())
+        return int(self._counts[self.part_id].sum())
 
     def get_size(self) -> int:
         """Rows of all parts."""
-        return int(_owned(self._ranges).sum())
+        return int(self._counts.sum())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.policy_str}: {self.get_part_size():,} of {self.get_size():,} rows>"
@@ -160,8 +160,8 @@ class _PartitionPolicy:
         raise NotImplementedError
 
     @property
-    def _ranges(self) -> np.ndarray:
-        """Ranges of IDs of all parts: of the type, or of all types."""
+    def _counts(self) -> np.ndarray:
+        """Rows of each part: of the type, or of all types."""
         raise NotImplementedError
 
 
@@ -194,9 +194,9 @@ class NodePartitionPolicy(_PartitionPolicy):
         return self.partition_book.nid2partid(ids, self.ntype)
 
     @property
-    def _ranges(self) -> np.ndarray:
+    def _counts(self) -> np.ndarray:
         book, ntype = self.partition_book.book, self.partition_book._ntype(self.ntype)
-        return book.node_ranges[:, slice(None) if ntype is None else book.ntypes.index(ntype)]
+        return book.node_counts[:, slice(None) if ntype is None else book.ntypes.index(ntype)]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -230,18 +230,12 @@ class EdgePartitionPolicy(_PartitionPolicy):
         return self.partition_book.eid2partid(ids, self.etype)
 
     @property
-    def _ranges(self) -> np.ndarray:
+    def _counts(self) -> np.ndarray:
         book, etype = self.partition_book.book, self.partition_book._etype(self.etype)
-        return book.edge_ranges[:, slice(None) if etype is None else book.etypes.index(etype)]
+        return book.edge_counts[:, slice(None) if etype is None else book.etypes.index(etype)]
 
 
 def part_metadata(num_nodes: np.ndarray, num_edges: np.ndarray) -> list[dict[str, int]]:
     """Describe parts as the books of DGL do, given what each owns."""
     rows = enumerate(zip(num_nodes.tolist(), num_edges.tolist(), strict=True))
     return [{"machine_id": part, "num_nodes": nodes, "num_edges": edges} for part, (nodes, edges) in rows]
-
-
-def _owned(ranges: np.ndarray) -> np.ndarray:
-    """Lengths of ranges."""
-    lengths: np.ndarray = ranges[..., 1] - ranges[..., 0]
-    return lengths

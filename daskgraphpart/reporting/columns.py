@@ -120,14 +120,13 @@ def column_units(columns: Iterable[Column], regions: NodeRegions, book: Partitio
     """List the units of the pass."""
     units = []
     for column in columns:
-        ranges = book.node_ranges[:, book.ntypes.index(column.ntype)]
+        counts = book.node_counts[:, book.ntypes.index(column.ntype)].tolist()
         for part, of in enumerate(regions):
             region = of.get(column.ntype, {}).get(column.name)
-            expected = int(ranges[part, 1] - ranges[part, 0])
-            if region is None and expected:
+            if region is None and counts[part]:
                 raise LayoutError(
                     f"part {part} lacks node data that others have",
-                    expected=f"{column.key}, {expected:,} rows",
+                    expected=f"{column.key}, {counts[part]:,} rows",
                     hint="make the partitions again",
                 )
             if region is not None:

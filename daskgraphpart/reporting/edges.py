@@ -60,15 +60,14 @@ def report_edges(unit: EdgeUnit, book: PartitionBook) -> EdgeCounts:
 
     Memory: 4 bytes for each node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
     """
-    num_inner, num_owned = _owned(book, unit.part)
+    num_inner, num_owned = int(book.node_counts[unit.part].sum()), int(book.edge_counts[unit.part].sum())
     if unit.first_node == 0:
         _check_marks(unit, "inner_node", unit.graph.node_arrays, num_inner)
         _check_marks(unit, "inner_edge", unit.graph.edge_arrays, num_owned)
     counts = np.zeros(unit.stop_node - unit.first_node, np.uint32 if num_owned < 1 << 32 else np.int64)
     cut = np.zeros(len(book.etypes), np.int64)
     sizes, seen = (num_inner, unit.graph.num_nodes), 0
-    ranges = book.edge_ranges[unit.part]
-    type_ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
+    type_ends = np.cumsum(book.edge_counts[unit.part])
     for src, dst, eids in unit.graph.edge_pieces(0, num_owned, rows=EDGES_PER_PIECE):
         types = np.searchsorted(type_ends, eids, side="right")
         bad = count_ends(src, dst, types, sizes, unit.first_node, counts, cut)
@@ -88,12 +87,6 @@ def report_edges(unit: EdgeUnit, book: PartitionBook) -> EdgeCounts:
     bins, largest = _degree_bins(counts[:inner])
     owners, halo, stored = _halo(unit, book, inner, counts[inner:])
     return EdgeCounts(unit.part, cut, owners, halo, stored, bins, largest)
-
-
-def _owned(book: PartitionBook, part: int) -> tuple[int, int]:
-    """Nodes and edges that a part owns, by the config."""
-    nodes, edges = book.node_ranges[part], book.edge_ranges[part]
-    return int((nodes[:, 1] - nodes[:, 0]).sum()), int((edges[:, 1] - edges[:, 0]).sum())
 
 
 def _check_marks(unit: EdgeUnit, key: str, arrays: Mapping[str, Region], expected: int) -> None:

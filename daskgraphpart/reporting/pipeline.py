@@ -129,10 +129,9 @@ def _edge_units(parts: Sequence[OpenedPart], range_nodes: int) -> list[EdgeUnit]
 
 def _count_edges(units: Sequence[EdgeUnit], book: PartitionBook, runner: Runner) -> dict[str, np.ndarray]:
     """Run the pass and add up what the units of each part have counted."""
-    num_parts = book.num_parts
-    owned = book.edge_ranges[:, :, 1] - book.edge_ranges[:, :, 0]
+    num_parts, owned = book.num_parts, book.edge_counts
     found = {
-        "inner_nodes": book.node_ranges[:, :, 1] - book.node_ranges[:, :, 0],
+        "inner_nodes": book.node_counts,
         "halo_nodes": np.zeros((num_parts, len(book.ntypes)), np.int64),
         "stored_halo_nodes": np.zeros((num_parts, len(book.ntypes)), np.int64),
         "owned_edges": owned,

@@ -91,7 +91,7 @@ class _Passes:
         total = sum(run.num_nodes)
         create_npy(run.original_nids_path, id_dtype(total), (total,))
         create_mapped_npy(run.seen_path, np.uint8, (total,))
-        sizes = self._sizes(self.parts.book.node_ranges, 17)
+        sizes = self._sizes(self.parts.book.node_counts, 17)
         found = self._run("verify-nodes", verify_nodes, self._groups, run, sizes)
         findings = [finding for of in found for finding in of]
         if findings or not run.has_originals:
@@ -104,7 +104,7 @@ class _Passes:
         run = self.run_
         if run.has_extra and run.num_hops > 1:
             create_mapped_npy(run.in_sums_path, np.uint64, (sum(run.num_nodes),))
-        sizes = self._sizes(self.parts.book.edge_ranges, 37)
+        sizes = self._sizes(self.parts.book.edge_counts, 37)
         found = self._run("verify-edges", verify_edges, self._groups, run, sizes)
         findings = [finding for of in found for finding in of.findings]
         if findings:
@@ -129,7 +129,7 @@ class _Passes:
             for group in self._groups
         ]
         wanted = None if manifest is None else manifest.content.get("out_edges")
-        sizes = self._sizes(self.parts.book.edge_ranges, 16)
+        sizes = self._sizes(self.parts.book.edge_counts, 16)
         return extra_findings(self._run("verify-extra", verify_extra, units, self.run_, sizes), wanted)
 
     def compare_edges(self, found: np.ndarray) -> list[Finding]:
@@ -212,9 +212,8 @@ class _Passes:
     def _groups(self) -> list[tuple[int, ...]]:
         return group_parts(self.parts.num_parts)
 
-    def _sizes(self, ranges: np.ndarray, nbytes: int) -> list[int]:
+    def _sizes(self, counts: np.ndarray, nbytes: int) -> list[int]:
         """Bytes that the parts of each group move, for progress."""
-        counts = (ranges[:, :, 1] - ranges[:, :, 0]).sum(axis=1)
         return [nbytes * int(counts[list(group)].sum()) for group in self._groups]
 
     def _run(

@@ -53,12 +53,11 @@ def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Fi
         if expected != found:
             yield Finding("counts", file, what, expected=f"{expected:,}", found=f"{found:,}")
     kinds: tuple[tuple[Sequence[RowType], np.ndarray], ...] = (
-        (schema.node_types, parts.book.node_ranges),
-        (schema.edge_types, parts.book.edge_ranges),
+        (schema.node_types, parts.book.node_counts),
+        (schema.edge_types, parts.book.edge_counts),
     )
-    for types, ranges in kinds:
-        counts = (ranges[:, :, 1] - ranges[:, :, 0]).sum(axis=0).tolist()
-        for of_type, count in zip(types, counts, strict=True):
+    for types, counts in kinds:
+        for of_type, count in zip(types, counts.sum(axis=0).tolist(), strict=True):
             if count != of_type.num_rows:
                 yield Finding(
                     "counts", file, f"ranges of {of_type.name}", kind=of_type.name,

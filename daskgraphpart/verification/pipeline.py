@@ -210,17 +210,12 @@ class _Verification:
         if findings:
             return None, findings + of_manifest
         if manifest is not None:
-            num_halo = np.array([of_part.num_nodes for of_part in headers]) - _num_owned(parts.book.node_ranges)
+            num_halo = np.array([of_part.num_nodes for of_part in headers]) - parts.book.node_counts.sum(axis=1)
             of_manifest += count_findings(manifest, num_halo.tolist(), [of_part.formats for of_part in headers])
         extra = sum(of_part.num_edges for of_part in headers) > parts.config.num_edges
         wanted = manifest is not None and manifest.content.get("out_edges") is True
         has_extra = extra or wanted or run.num_hops > 1
         return (graph, replace(run, has_originals=has_originals, has_extra=has_extra)), of_manifest
-
-
-def _num_owned(ranges: np.ndarray) -> np.ndarray:
-    counts: np.ndarray = (ranges[:, :, 1] - ranges[:, :, 0]).sum(axis=1)
-    return counts
 
 
 def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None) -> Location:
