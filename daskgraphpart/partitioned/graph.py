@@ -197,12 +197,8 @@ class PartitionedGraph:
             One row per node or edge, by new type-wise ID; a path is that of an npy file or zarr array.
         out : path, optional
             File ``*.npy`` or array ``*.zarr`` to write. Memory does not grow with the rows then.
-        resources : Resources, optional
-            Default: all processors, half of the memory.
-        overwrite : bool
-            Whether `out` may be replaced.
-        progress : Progress, optional
-            Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        resources, overwrite, progress : optional
+            As in `assign`.
 
         Returns
         -------
@@ -248,10 +244,8 @@ class PartitionedGraph:
         ----------
         labels : iterable of str, optional
             Node data that are classes, as ``ntype:name``; default: whole numbers named `label`, `labels` or `y`.
-        resources : Resources, optional
-            Default: all processors, half of the memory.
-        progress : Progress, optional
-            Told how far things are: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default nobody.
+        resources, progress : optional
+            As in `assign`.
 
         Returns
         -------
