@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.chunk_graph import write_source
+from daskgraphpart.api.inputs import opened
 from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.balance_ntypes import write_type_weights
@@ -152,7 +153,15 @@ def partition_graph(
         "progress": progress,
     }
     with scratch_directory(resources.workspace or out.parent) as scratch:
-        graph = _in_files(g, graph_name, scratch / "graph", num_nodes, node_data, edge_data, resources, progress)
+        if is_chunked:
+            graph = opened(g)
+            graph = replace(graph, schema=replace(graph.schema, name=graph_name))
+        else:
+            source, form = (
+                describe(g, num_nodes, node_data, edge_data),
+                ChunkFormat("numpy", num_chunks=resources.workers),
+            )
+            graph = read_chunked(write_source(source, graph_name, scratch / "graph", form, resources, progress))
         options.check_fits(graph.schema)
         ready = part_method if isinstance(part_method, Assignment) else None
         if not isinstance(part_method, (str, Path, Assignment)):
@@ -172,26 +181,6 @@ def partition_graph(
     if return_mapping:
         return load_mappings(out / f"{graph_name}.json")
     return open_partitions(out / f"{graph_name}.json") if reshuffle else None
-
-
-def _in_files(
-    g: Any,
-    name: str,
-    directory: Path,
-    num_nodes: Any,
-    node_data: Any,
-    edge_data: Any,
-    resources: Resources,
-    progress: Progress | None,
-) -> ChunkedGraph:
-    """Open a graph that is in files, or write it to a directory first."""
-    if isinstance(g, (str, Path)):
-        g = read_chunked(g)
-    if isinstance(g, ChunkedGraph) and not (num_nodes or node_data or edge_data):
-        return replace(g, schema=replace(g.schema, name=name))
-    source = describe(g, num_nodes, node_data, edge_data)
-    form = ChunkFormat("numpy", num_chunks=resources.workers)
-    return read_chunked(write_source(source, name, directory, form, resources, progress))
 
 
 def _balance(graph: ChunkedGraph, balance_ntypes: Any, balance_edges: bool, scratch: Path) -> tuple[str, ...]:
