@@ -19,12 +19,11 @@ from daskgraphpart.storage.region import create_files, npy_region, open_npy, sav
 from daskgraphpart.storage.runs import write_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from daskgraphpart.chunked.partitions import Edges, Partition
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +52,16 @@ def bucket_edges_by_range(
     """Run the three passes; the results are those of `bucket-edges`."""
     first_pass = edge_pass("split-ends", split_ends, units, partitions, config, config.bucket.maps)
     split = runner.run(first_pass)
-    runner.step("create-ends", lambda: create_files(_new_ends(units, config)))
+    new_ends = [
+        npy_region(
+            config.work.ends(unit.index, end, "new"),
+            config.bucket.maps[unit.edge_type.src].dtype,
+            (unit.rows.num_rows,),
+        )
+        for unit in units
+        for end in ("src", "dst")
+    ]
+    runner.step("create-ends", lambda: create_files(new_ends))
     ranges = resolve_units(units, split, config)
     range_sizes = [sum(rows for *_, rows in unit.slices) * 16 for unit in ranges]
     runner.run(Pass("resolve-ends", resolve_ends, ranges, config, range_sizes))
@@ -75,14 +83,6 @@ def split_ends(edges: Edges, unit: EdgeUnit, config: RangeConfig) -> tuple[np.nd
             save_npy(config.work.ends(unit.index, end, what), column)
         counts.append(in_range)
     return counts[0], counts[1]
-
-
-def _new_ends(units: Sequence[EdgeUnit], config: RangeConfig) -> Iterator[Region]:
-    """Files that `resolve-ends` fills in."""
-    for unit in units:
-        dtype = config.bucket.maps[unit.edge_type.src].dtype
-        for end in ("src", "dst"):
-            yield npy_region(config.work.ends(unit.index, end, "new"), dtype, (unit.rows.num_rows,))
 
 
 def resolve_units(

@@ -46,7 +46,9 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
     }
     job.runner.step("create-edge-owners", lambda: create_files(edge_owners.values()))
     config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts)
-    if _looked_up_bytes(job, nodes) <= job.sizes.map_bytes:
+    # what one pass over all edges looks up at random
+    looked_up = sum(region.nbytes for files in (nodes.maps, job.assignment.owners) for region in files.values())
+    if looked_up <= sizes.map_bytes:
         counts = job.runner.run(bucket_edges_pass(units, partitions, config))
     else:
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
@@ -60,8 +62,3 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
         dtype=next(iter(nodes.maps.values())).dtype,
     )
     return BucketedEdges(runs, edge_owners)
-
-
-def _looked_up_bytes(job: Job, nodes: NumberedNodes) -> int:
-    """Bytes of the maps and owner files that one pass over all edges looks up at random."""
-    return sum(region.nbytes for files in (nodes.maps, job.assignment.owners) for region in files.values())
