@@ -103,34 +103,35 @@ def open_parquet_table(path: str, wanted: Sequence[str], num_ids: int) -> Column
     for number, (name, position) in enumerate(find_columns(path, wanted, names, len(names), num_ids)):
         if names.count(name) > 1:
             raise InputFileError(f"several columns are named {name!r}", file=path, hint="rename them")
-        kind = _kind_of(path, name, header.schema.field(position).type, is_id=number < num_ids)
+        found = header.schema.field(position).type
+        kind = _kind_of(path, f"column {name!r}", _letter(found), str(found), is_id=number < num_ids)
         columns.append(Column(name, position, kind, (f"column {name!r}", "")))
     return ColumnTable(path, tuple(columns), header.num_rows, Path(path).stat().st_size)
 
 
-def _kind_of(path: str, name: str, arrow_type: Any, *, is_id: bool) -> str:
+def _letter(arrow_type: Any) -> str:
+    """Return numpy's letter for the values of an Arrow column."""
     value_type = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
-    is_integer, is_float = pa.types.is_integer(value_type), pa.types.is_floating(value_type)
-    if not is_id:
-        if not (is_integer or is_float or pa.types.is_boolean(value_type)):
-            raise InputFileError(
-                f"column {name!r} does not hold numbers",
-                file=path,
-                expected="integers, floats or booleans, to be a feature",
-                found=str(arrow_type),
-            )
+    if pa.types.is_integer(value_type):
+        return "i"
+    if pa.types.is_floating(value_type):
+        return "f"
+    if pa.types.is_boolean(value_type):
+        return "b"
+    return "U" if "string" in str(value_type) or "binary" in str(value_type) else "O"
+
+
+def _kind_of(path: str, what: str, letter: str, found: str, *, is_id: bool) -> str:
+    """Return which kind of IDs a column or an array holds, if any; refuse what can be neither IDs nor a feature."""
+    if is_id and letter in _KINDS:
+        return _KINDS[letter]
+    if not is_id and letter in "biuf":
         return NO_IDS
-    if is_integer or is_float:
-        return INTEGERS if is_integer else FLOATS
-    if "string" in str(value_type) or "binary" in str(value_type):
-        return STRINGS
-    raise InputFileError(
-        f"column {name!r} cannot be IDs",
-        file=path,
-        expected="integers or strings",
-        found=str(arrow_type),
-        hint="choose the columns by --columns",
-    )
+    if is_id:
+        expected, hint = "integers or strings, one for each row", "choose the columns by --columns"
+        raise InputFileError(f"{what} cannot be IDs", file=path, expected=expected, found=found, hint=hint)
+    expected = "integers, floats or booleans, to be a feature"
+    raise InputFileError(f"{what} does not hold numbers", file=path, expected=expected, found=found)
 
 
 def _decoded(column: Any) -> Any:
@@ -228,17 +229,20 @@ def _open_array(path: str, name: str, shown_path: str) -> np.ndarray:
 
 
 def _array_table(path: str, arrays: Mapping[str, np.ndarray], wanted: Sequence[str], num_ids: int) -> ColumnTable:
-    chosen: list[tuple[str, np.ndarray]] = []
-    for number, name in enumerate(wanted):
-        found = _named_array(path, arrays, name) if name else _default_array(path, arrays, wanted, number, num_ids)
-        chosen.append(found)
-    columns = []
+    chosen = [
+        _named_array(path, arrays, name) if name else _default_array(path, arrays, wanted, number, num_ids)
+        for number, name in enumerate(wanted)
+    ]
+    columns, num_rows = [], len(chosen[0][1])
     for number, (name, array) in enumerate(chosen):
-        _check_array(path, name, array, len(chosen[0][1]), is_id=number < num_ids)
-        kind = _KINDS.get(array.dtype.kind, NO_IDS) if number < num_ids else NO_IDS
-        columns.append(Column(name, number, kind, (f"column {name!r}", "")))
+        what, found, is_id = f"array {name!r}", f"{array.dtype} of shape {array.shape}", number < num_ids
+        letter = "O" if is_id and array.ndim > 1 else array.dtype.kind
+        columns.append(Column(name, number, _kind_of(path, what, letter, found, is_id=is_id), (f"column {name!r}", "")))
+        if len(array) != num_rows:
+            expected = f"{num_rows:,}"
+            raise InputFileError(f"{what} has another length", file=path, expected=expected, found=f"{len(array):,}")
     nbytes = sum(array.nbytes for _, array in chosen)
-    return ColumnTable(path, tuple(columns), len(chosen[0][1]), nbytes, tuple(array for _, array in chosen))
+    return ColumnTable(path, tuple(columns), num_rows, nbytes, tuple(array for _, array in chosen))
 
 
 def _default_array(
@@ -283,23 +287,6 @@ def _column_of(path: str, name: str, array: np.ndarray, position: int, at_least:
             found=f"shape {array.shape}",
         )
     return f"{name}[{position}]" if name else str(position), array[:, position]
-
-
-def _check_array(path: str, name: str, array: np.ndarray, num_rows: int, *, is_id: bool) -> None:
-    if is_id and (array.dtype.kind not in _KINDS or array.ndim > 1):
-        raise InputFileError(
-            f"array {name!r} cannot be IDs",
-            file=path,
-            expected="integers or strings, one for each row",
-            found=f"{array.dtype} of shape {array.shape}",
-            hint="choose the arrays by --columns",
-        )
-    if not is_id and array.dtype.kind not in "biuf":
-        found = str(array.dtype)
-        raise InputFileError(f"array {name!r} does not hold numbers", file=path, expected="a feature", found=found)
-    if len(array) != num_rows:
-        expected, found = f"{num_rows:,}", f"{len(array):,}"
-        raise InputFileError(f"array {name!r} has another length", file=path, expected=expected, found=found)
 
 
 def _to_arrow(rows: np.ndarray) -> Any:

@@ -7,6 +7,7 @@ the new IDs; together they are every node and every edge of the graph once.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.output import write_metadata
-from daskgraphpart.errors import InputFileNotFoundError, OptionError
+from daskgraphpart.errors import InputFileNotFoundError, OptionError, check_choice
 from daskgraphpart.schema import STORED_DTYPES
 from daskgraphpart.sources.parmetis_files import ParmetisFiles
 from daskgraphpart.sources.parmetis_text import (
@@ -87,15 +88,10 @@ def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
     if name is None:
         return None
     allowed = [dtype for dtype in STORED_DTYPES if dtype != "bool"]
-    try:
-        dtype = np.dtype(name)
-    except TypeError:
-        dtype = np.dtype(object)
-    if dtype.name not in allowed:
-        raise OptionError(
-            "unknown dtype of attributes", place=place, expected=f"one of {', '.join(allowed)}", found=name
-        )
-    return dtype
+    with suppress(TypeError):
+        name = np.dtype(name).name  # of "f4", "float32"
+    check_choice("dtype of attributes", place, name, allowed)
+    return np.dtype(name)
 
 
 def convert_to_chunked(
