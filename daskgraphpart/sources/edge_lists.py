@@ -22,8 +22,8 @@ from daskgraphpart.sources.database import read, run, stage_batches, translated_
 from daskgraphpart.sources.edge_list_inputs import check_rows, kinds_of_ids
 from daskgraphpart.sources.id_map import write_id_map
 from daskgraphpart.sources.read_table import TableReading
-from daskgraphpart.sources.sort_rows import sort_rows
 from daskgraphpart.sources.text_table import TextTable
+from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -211,7 +211,7 @@ class EdgeListJob:
         new_ids = self._new_ids(f"nodes_{number}", 0, ntype)
         at_once, named = self.memory // 8, enumerate(features.items())
         return {
-            name: sort_rows(rows, new_ids, str(self.directory / f"rows-{number}-{i}"), at_once)
+            name: _sort_rows(rows, new_ids, str(self.directory / f"rows-{number}-{i}"), at_once)
             for i, (name, rows) in named
         }
 
@@ -247,6 +247,33 @@ class EdgeListJob:
 
     def _show_begin(self, name: str, units: Sequence[Any]) -> None:
         self.progress.begin(name, len(units), sum(getattr(unit, "nbytes", 1) for unit in units))
+
+
+def _sort_rows(rows: Rows, new_ids: Region, path: str, max_bytes: int) -> Region:
+    """Sort rows by their new IDs, every one of which there is once: into ranges of IDs, then inside each.
+
+    Some four times `max_bytes` are held.
+    """
+    num_rows = rows.shape[0]
+    sorted_rows = create_npy(f"{path}.npy", rows.dtype, rows.shape)
+    range_rows = max(1, max_bytes // (8 + sorted_rows.row_nbytes))
+    ids_there = create_npy(f"{path}-ids.npy", np.int64, (num_rows,))
+    starts = range(0, num_rows, range_rows)
+    places = np.array(starts, np.int64)  # where the next row of each range goes
+    for start in starts:
+        stop = min(start + range_rows, num_rows)
+        ids, block = new_ids.read(start, stop), rows.read(start, stop)
+        order = np.argsort(ids, kind="stable")
+        bounds = np.searchsorted(ids[order], [*starts, num_rows])
+        for i in np.flatnonzero(np.diff(bounds)):
+            chosen = order[bounds[i] : bounds[i + 1]]
+            sorted_rows.write(block[chosen], int(places[i]))
+            ids_there.write(ids[chosen], int(places[i]))
+            places[i] += len(chosen)
+    for start in starts:
+        stop = min(start + range_rows, num_rows)
+        sorted_rows.write(sorted_rows.read(start, stop)[np.argsort(ids_there.read(start, stop))], start)
+    return sorted_rows
 
 
 def _joined_features(table: Table, parts: Sequence[Sequence[Rows]]) -> dict[str, Rows]:
