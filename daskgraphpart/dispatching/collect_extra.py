@@ -15,8 +15,8 @@ from daskgraphpart.dispatching.edge_runs import Slices
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.bitmap import select_extra
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.region import open_npy
-from daskgraphpart.storage.runs import ROW, create_run, run_column
+from daskgraphpart.storage.region import create_npy, open_npy
+from daskgraphpart.storage.runs import ROW, run_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,7 +69,7 @@ def collect_extra(unit: ExtraUnit, config: ExtraConfig) -> np.ndarray:
     counts = np.array([rows.size for rows in _chosen_rows(src, dst, unit, config)], np.int64)
     total = int(counts.sum())
     with whole_file(config.work.extra(unit.index)) as temporary:
-        create_run(temporary, EXTRA_DTYPE, total)
+        create_npy(temporary, EXTRA_DTYPE, (3, total))
         columns = [run_column(temporary, EXTRA_DTYPE, total, i) for i in range(3)]
         first = 0
         for rows in _chosen_rows(src, dst, unit, config):

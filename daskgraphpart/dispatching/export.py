@@ -19,8 +19,7 @@ from daskgraphpart.dispatching.targets import unfinished
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX, whole_file
-from daskgraphpart.storage.checksums import PIECE_NBYTES, FileChecksum, hash_file
-from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.checksums import FileChecksum, hash_file, read_pieces
 from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.storage.paths import to_key
 from daskgraphpart.storage.upload import open_for_upload
@@ -72,7 +71,7 @@ def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
             return hash_file(to_key(target))  # a run that was killed has sent it, and deleted it here
         state = xxhash.xxh3_128()
         with _open_whole(target, file.layout.nbytes) as opened:
-            for content in _stream(file, config.staged) if file.is_streamed else _read(source):
+            for content in _stream(file, config.staged) if file.is_streamed else read_pieces(str(source)):
                 opened.write(content)
                 state.update(content)
     if not file.is_streamed and not config.keeps_source:
@@ -90,12 +89,6 @@ def _open_whole(path: Location, nbytes: int) -> Iterator[Any]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         yield file
-
-
-def _read(path: Path) -> Iterator[Buffer]:
-    with attach_path_to_error(path), open(path, "rb") as file:
-        while content := file.read(PIECE_NBYTES):
-            yield content
 
 
 def _stream(file: OutputFile, staged: Mapping[str, StagedArray]) -> Iterator[Buffer]:

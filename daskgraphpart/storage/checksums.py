@@ -12,6 +12,8 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import open_for_reading
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from daskgraphpart.storage.paths import FilePath
 
 ALGORITHM = "xxh3-128"
@@ -31,11 +33,17 @@ def hash_file(path: FilePath, _: None = None) -> FileChecksum:
     import xxhash
 
     state, done = xxhash.xxh3_128(), 0
+    for content in read_pieces(path):
+        state.update(content)
+        done += len(content)
+    return FileChecksum(done, state.hexdigest())
+
+
+def read_pieces(path: FilePath) -> Iterator[bytes]:
+    """Read a file from front to back."""
     with attach_path_to_error(path), open_for_reading(path) as file:
         while content := file.read(PIECE_NBYTES):
-            state.update(content)
-            done += len(content)
-    return FileChecksum(done, state.hexdigest())
+            yield content
 
 
 def hash_bytes(content: bytes) -> FileChecksum:

@@ -6,17 +6,14 @@ slice of all three, so any part can read its own with three small reads.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.storage.region import Region, create_npy, save_npy
+from daskgraphpart.storage.region import Region, npy_region, save_npy
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-HEADER_NBYTES = 128  # an npy header of version 1.0 with a short shape is padded to this
 
 SOURCE, DESTINATION, ROW = 0, 1, 2
 
@@ -27,17 +24,10 @@ def write_run(path: str | Path, columns: np.ndarray) -> None:
     save_npy(path, columns)
 
 
-def create_run(path: str | Path, dtype: np.dtype, num_rows: int) -> Region:
-    """Create the sparse file of a run whose columns are written later."""
-    region = create_npy(path, dtype, (3, num_rows))
-    assert region.offset == HEADER_NBYTES, "npy headers changed their size"
-    return region
-
-
 def run_column(path: str | Path, dtype: np.dtype, num_rows: int, column: int) -> Region:
     """Region of one column of a run, without reading its header."""
-    offset = HEADER_NBYTES + column * num_rows * dtype.itemsize
-    return Region(os.fspath(path), offset, dtype, (num_rows,))
+    run = npy_region(path, dtype, (3, num_rows))
+    return Region(run.path, run.offset + column * run.row_nbytes, dtype, (num_rows,))
 
 
 def id_dtype(num_ids: int) -> np.dtype:
