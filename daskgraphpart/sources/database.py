@@ -43,7 +43,8 @@ def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.Duck
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
     }
-    connection = duckdb.connect(str(directory / "ids.duckdb"), config=settings)
+    with translated_errors(str(directory)):
+        connection = duckdb.connect(str(directory / "ids.duckdb"), config=settings)
     try:
         run(connection, "SET enable_progress_bar = false")
         yield connection
