@@ -82,11 +82,13 @@ def test_id_mapping(scripts: Path) -> None:
     assert "map_to_homo_eid" in table
 
 
+@pytest.mark.long
 def test_kill_and_resume(scripts: Path) -> None:
     table = run(scripts / "kill_and_resume.py", "--runs", "2", "--cases", "random,dispatch")
     assert table.splitlines()[-1].startswith("| all | 2 |")
 
 
+@pytest.mark.long
 def test_clusters(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "clusters.py", *TOY, "--directory", str(tmp_path))
     jobs = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")]

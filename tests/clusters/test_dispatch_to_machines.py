@@ -251,7 +251,7 @@ def test_a_full_disk_leaves_no_config_and_the_same_command_continues(
     assert_delivered(machines, out, undisturbed)
 
 
-@pytest.mark.parametrize("when", ["check-files", "describe-parts"])
+@pytest.mark.parametrize("when", ["check-files", pytest.param("describe-parts", marks=pytest.mark.long)])
 def test_a_machine_that_is_lost_is_one_error_and_may_come_back_with_another_disk(
     when: str, machines: Machines, graph: Path, undisturbed: dict[str, str]
 ) -> None:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent.parent
 pytestmark = pytest.mark.timeout(240)
 
 
-@pytest.mark.parametrize("page", ["laptop", "cluster"])
+@pytest.mark.parametrize("page", ["laptop", pytest.param("cluster", marks=pytest.mark.long)])
 def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
     bin_directory = tmp_path / "bin"
     bin_directory.mkdir()
