@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -117,7 +117,9 @@ def _wait_for(connection: duckdb.DuckDBPyConnection, work: Callable[[], ResultT]
         try:
             return result.result()
         except KeyboardInterrupt:
-            connection.interrupt()
+            while not result.done():  # DuckDB forgets an interrupt that comes before the query has begun
+                connection.interrupt()
+                wait([result], timeout=0.1)
             raise
 
 
