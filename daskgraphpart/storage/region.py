@@ -187,6 +187,12 @@ def open_npy(path: AnyPath) -> Region:
     return Region(to_key(path), header.offset, header.dtype, header.shape)
 
 
+def map_npy(path: str | os.PathLike[str]) -> np.ndarray:
+    """Map a local npy file for writing; unlike numpy's function this parses headers safely beside other threads."""
+    region = open_npy(path)
+    return np.memmap(region.path, region.dtype, "r+", region.offset, region.shape)
+
+
 def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
     """Write all of `content` at a byte offset of the open file `path`, which errors name."""
     done = 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.kernels.bitmap import empty_bitmap, rank_words
 from daskgraphpart.kernels.compare import add_edge_hashes, mark_ends
-from daskgraphpart.storage.region import open_npy
+from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.opened import (
     NUM_WINDOWS,
@@ -198,7 +198,7 @@ def _add_owned(
         totals.out_counts += np.bincount(owners, minlength=totals.out_counts.size)
         add_edge_hashes(new_src[cut], new_dst[cut], new_eids[cut], owners, totals.out_sums)
     if run.has_extra and run.num_hops > 1:
-        in_sums = np.lib.format.open_memmap(run.in_sums_path, mode="r+")
+        in_sums = map_npy(run.in_sums_path)
         add_edge_hashes(new_src, new_dst, new_eids, new_dst, in_sums)
     if not run.has_originals:
         yield from _check_types_of_ends(part, (new_src, new_dst, eids))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.kernels.compare import add_edge_hashes
-from daskgraphpart.storage.region import create_mapped_npy, open_npy
+from daskgraphpart.storage.region import create_mapped_npy, map_npy, open_npy
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.opened import Run, check_parts, pieces
 
@@ -74,7 +74,7 @@ def _check(part: Part, run: Run, expected: tuple[int, int], found: ExtraEdges) -
         num_other += int((~leaves & ~is_near).sum())
         if near is not None:
             halo = (dst - inner)[is_near]
-            mapped = np.lib.format.open_memmap(near, mode="r+")
+            mapped = map_npy(near)
             add_edge_hashes(ends[0][is_near], ends[1][is_near], ids[is_near], halo, mapped)
     file, number = f"part{part.part_id}/graph.dgl", part.part_id
     if num_other:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
-from daskgraphpart.storage.region import open_npy
+from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.opened import Run, check_parts, opened, pieces, type_pieces, typed_id
 
@@ -109,7 +109,7 @@ def _write_originals(part: Part, run: Run) -> Iterator[Finding]:
             return
         ids = ids + run.first_nodes[type_id]
         originals.write(ids, low + first)
-        np.lib.format.open_memmap(run.seen_path, mode="r+")[ids] = 1
+        map_npy(run.seen_path)[ids] = 1
 
 
 def verify_once(unit: tuple[int, int], run: Run) -> list[Finding]:

@@ -179,6 +179,7 @@ def servers(tmp_path: Path) -> Iterator[Servers]:
     made.stop()
 
 
+@pytest.mark.long  # it waits for connections, which takes a busy machine longer than they may
 def test_after_a_restart_of_the_scheduler_the_same_command_continues(
     servers: Servers, graph: Path, undisturbed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
