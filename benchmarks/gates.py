@@ -16,7 +16,6 @@ The earlier commit is checked out beside this one and run with the same interpre
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import shutil
@@ -28,16 +27,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 from chunk_string_ids import write_edges
-from harness import RESULTS, show
+from harness import RESULTS, measure, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "data")]
-from graphs import REAL_GRAPHS, load_real_graph  # noqa: E402
+from graphs import REAL_GRAPHS, file_hashes, load_real_graph  # noqa: E402
 
 KEPT = RESULTS / "gates.json"
 PARTS = (4, 8, 64)
@@ -72,7 +70,13 @@ class Gates:
 
     def run(self, checkout: Path, *arguments: str) -> Run:
         """Run a command of one checkout in a fresh process; it has to succeed."""
-        return run_measured([sys.executable, "-m", "daskgraphpart", *arguments], checkout)
+        # the working directory must not come before the checkout, in this process or in those that it starts
+        package = ("env", "PYTHONSAFEPATH=1", f"PYTHONPATH={checkout}", sys.executable, "-m", "daskgraphpart")
+        before = os.times()
+        taken = measure([*package, *arguments])
+        after = os.times()
+        cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
+        return Run(taken.seconds, cpu_s, taken.peak_bytes)
 
     def pairs(self, prepare: Callable[[], None], *arguments: str) -> tuple[list[Run], list[Run]]:
         """Run both in turn, each once more than counted, which compiles the kernels and warms the disk."""
@@ -94,7 +98,7 @@ class Gates:
                 for checkout in (self.base, ROOT):
                     out = self.scratch / "out"
                     self.run(checkout, "partition", str(graph), str(out), *RANDOM)
-                    hashes.append(hashes_of(out))
+                    hashes.append(file_hashes(out))
                     shutil.rmtree(out)
                 shutil.rmtree(directory)
                 cases, same = cases + 1, same + (hashes[0] == hashes[1])
@@ -236,44 +240,6 @@ def in_pairs(
     ratio = statistics.median(figure(b) / figure(a) for a, b in zip(before, now, strict=True))
     first, second = (statistics.median(figure(run) for run in runs) for runs in (before, now))
     return Row(name, first, second, f"x {limit}", ratio <= limit or second <= at_most)
-
-
-def run_measured(command: Sequence[str], checkout: Path) -> Run:
-    """Run a command on the package of a checkout: wall time, CPU time of all its processes, peak memory of the tree."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    before = os.times()
-    with tempfile.TemporaryFile() as output:
-        process = psutil.Popen(command, env=environment, cwd=checkout, stdout=output, stderr=subprocess.STDOUT)
-        peak = 0
-        while process.poll() is None:
-            peak = max(peak, resident_bytes(process))
-            try:
-                process.wait(0.05)
-            except psutil.TimeoutExpired:
-                continue
-        after = os.times()
-        if process.returncode:
-            output.seek(0)
-            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output.read().decode()[-3000:]}")
-    cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
-    return Run(after.elapsed - before.elapsed, cpu_s, peak)
-
-
-def resident_bytes(process: psutil.Process) -> int:
-    """Resident memory of a process and all below it."""
-    total = 0
-    try:
-        for member in (process, *process.children(recursive=True)):
-            total += member.memory_info().rss
-    except psutil.Error:  # one has just ended
-        pass
-    return total
-
-
-def hashes_of(directory: Path) -> dict[str, str]:
-    """SHA-256 of every file below a directory."""
-    files = (path for path in sorted(directory.rglob("*")) if path.is_file())
-    return {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def main() -> None:
