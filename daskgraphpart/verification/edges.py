@@ -19,6 +19,7 @@ from daskgraphpart.verification.opened import (
     NUM_WINDOWS,
     Run,
     check_parts,
+    column_findings,
     differing_windows,
     opened,
     pieces,
@@ -111,15 +112,7 @@ def _check_arrays(part: Part, first: int, stop: int) -> Iterator[Finding]:
     columns: dict[str, np.ndarray] = {"inner_edge": inner.astype(np.int64)}
     if "_TYPE" in arrays:
         columns["_TYPE"] = book.map_to_per_etype(ids)[0]
-    for name, values in columns.items():
-        given = arrays[name].read(first, stop)
-        differ = np.flatnonzero(given != values)
-        if differ.size:
-            i = int(differ[0])
-            yield Finding(
-                "edge arrays", f"part{number}/graph.dgl", f"{name} of local edge {first + i:,}", number, row=first + i,
-                expected=str(values[i]), found=str(given[i]), count=differ.size,
-            )  # fmt: skip
+    yield from column_findings("edge arrays", "edge", number, (first, stop), columns, arrays)
 
 
 def _check_formats(part: Part, run: Run) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
 from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.opened import Run, check_parts, opened, pieces, type_pieces, typed_id
+from daskgraphpart.verification.opened import Run, check_parts, column_findings, opened, pieces, type_pieces, typed_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,15 +60,7 @@ def _check_arrays(part: Part, first: int, stop: int) -> Iterator[Finding]:
         columns["_TYPE"] = book.map_to_per_ntype(ids)[0]
     if "part_id" in arrays:
         columns["part_id"] = book.nid2partid(ids)
-    for name, values in columns.items():
-        given = arrays[name].read(first, stop)
-        differ = np.flatnonzero(given != values)
-        if differ.size:
-            row = int(differ[0])
-            yield Finding(
-                "nodes", f"part{number}/graph.dgl", f"{name} of local node {first + row:,}", number, row=first + row,
-                expected=str(values[row]), found=str(given[row]), count=differ.size,
-            )  # fmt: skip
+    yield from column_findings("nodes", "node", number, (first, stop), columns, arrays)
 
 
 def _check_halo_once(part: Part, run: Run) -> Iterator[Finding]:

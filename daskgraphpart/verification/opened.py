@@ -13,11 +13,12 @@ from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import FilePath
+    from daskgraphpart.storage.region import Region
 
 MAX_GROUPS = 256
 """Units that the parts are grouped into: what the client holds does not grow with their square."""
@@ -145,3 +146,23 @@ def differing_windows(expected: np.ndarray, found: np.ndarray, window: int, stop
     """IDs ``[first, stop)`` of the windows whose sums differ."""
     differ: Sequence[int] = np.flatnonzero(expected != found).tolist()
     return [(i * window, min((i + 1) * window, stop)) for i in differ]
+
+
+def column_findings(
+    check: str,
+    what: str,
+    part: int,
+    rows: tuple[int, int],
+    columns: Mapping[str, np.ndarray],
+    arrays: Mapping[str, Region],
+) -> Iterator[Finding]:
+    """Compare local rows ``[first, stop)`` of a part with what they have to be; `what` is a node or an edge."""
+    for name, values in columns.items():
+        given = arrays[name].read(*rows)
+        differ = np.flatnonzero(given != values)
+        if differ.size:
+            i = int(differ[0])
+            yield Finding(
+                check, f"part{part}/graph.dgl", f"{name} of local {what} {rows[0] + i:,}", part, row=rows[0] + i,
+                expected=str(values[i]), found=str(given[i]), count=differ.size,
+            )  # fmt: skip
