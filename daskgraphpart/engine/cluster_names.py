@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from typing import Any
 
 from daskgraphpart.errors import MissingPackageError, OptionError
@@ -42,6 +44,7 @@ def resolve_cluster(cluster: Any) -> Any:
 
 def job_queue(name: str) -> Any:
     """Class of dask-jobqueue of that name, such as `SLURMCluster` for ``"slurm"``; None if there is none."""
+    handler = signal.getsignal(signal.SIGINT)
     try:
         import dask_jobqueue
     except ImportError as fault:
@@ -50,6 +53,10 @@ def job_queue(name: str) -> Any:
             place=f"--cluster {name}",
             hint="pip install 'daskgraphpart[jobqueue]' if this is a queueing system",
         ) from fault
+    finally:
+        # its import makes Ctrl-C leave the process with exit code 0
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
     kinds = {kind.removesuffix("Cluster").lower(): kind for kind in dir(dask_jobqueue) if kind.endswith("Cluster")}
     return getattr(dask_jobqueue, kinds[name]) if name in kinds else None
 

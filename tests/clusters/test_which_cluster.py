@@ -9,13 +9,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import dask
-import dask_jobqueue  # noqa: F401 - its defaults are registered when it is imported
 import pytest
 from cluster_tasks import Counter, Disturber, partition
 from distributed import Client, LocalCluster
 from graphs import file_hashes
 
 import daskgraphpart as dgp
+from daskgraphpart.engine.cluster_names import job_queue
 from daskgraphpart.engine.connect import connect
 from daskgraphpart.engine.settings import setting
 from daskgraphpart.errors import EnvironmentFaultError, MissingPackageError, OptionError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.timeout(240)
+job_queue("pbs")  # registers the defaults of dask-jobqueue
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +172,12 @@ def test_a_job_queue_without_the_package_is_one_error(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'daskgraphpart\[jobqueue\]'"):
         dgp.detect_resources(cluster="slurm")
+
+
+def test_ctrl_c_is_what_it_was_after_a_job_queue_was_looked_up() -> None:
+    look = "import signal; from daskgraphpart.engine.cluster_names import job_queue; job_queue('slurm')"
+    kept = f"{look}; raise SystemExit(signal.getsignal(signal.SIGINT) is not signal.default_int_handler)"
+    assert subprocess.run([sys.executable, "-c", kept], check=False).returncode == 0
 
 
 def test_a_job_queue_that_is_not_here_is_one_error(

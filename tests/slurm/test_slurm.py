@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
-import dask_jobqueue  # noqa: F401 - its defaults are registered when it is imported
 import one_machine_slurm as one_machine
 import pytest
 import yaml
 from graphs import file_hashes
 
 import daskgraphpart as dgp
+from daskgraphpart.engine.cluster_names import job_queue
 from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent.parent
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slurm]
+job_queue("slurm")  # registers the defaults of dask-jobqueue
 
 
 @pytest.fixture(scope="module")
