@@ -11,7 +11,7 @@ from harness import show
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, local_ids, rank_words
 from daskgraphpart.kernels.compress import scatter_window
-from daskgraphpart.kernels.hashing import random_owners, stream_key
+from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 from daskgraphpart.kernels.owner_sort import count_owners, group_starts, look_up_owners, scatter_edges
 from daskgraphpart.kernels.parse_ints import count_lines, parse_edges
 
@@ -29,7 +29,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     src, dst = rng.integers(0, nodes, rows), rng.integers(0, nodes, rows)
     owner_of = np.empty(nodes, np.uint8)
-    random_owners(stream_key(0, "owners"), 0, parts, owner_of)
+    uniform_ints(stream_key(0, "owners"), 0, parts, owner_of)
     new_ids = rng.permutation(nodes).astype(np.int32)
     owners, counts = owner_of[dst], np.bincount(owner_of[dst], minlength=parts)
     run = np.empty((3, rows), np.int32)
@@ -86,9 +86,9 @@ def main() -> None:
             lambda: np.fromstring(text.tobytes(), np.int64, sep=" "),
         ),
         (
-            "random_owners",
+            "uniform_ints",
             rows,
-            lambda: random_owners(stream_key(0, "x"), 0, parts, np.empty(rows, np.uint8)),
+            lambda: uniform_ints(stream_key(0, "x"), 0, parts, np.empty(rows, np.uint8)),
             lambda: rng.integers(0, parts, rows, dtype=np.uint8),
         ),
     ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.kernels.hashing import random_owners, stream_key
+from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def assign_random(unit: RandomUnit, config: RandomConfig) -> None:
     """Draw the owners of one unit and write them."""
     region = config.owners[unit.ntype]
     owners = np.empty(unit.stop - unit.start, region.dtype)
-    random_owners(stream_key(config.seed, f"owner of {unit.ntype}"), unit.start, config.num_parts, owners)
+    uniform_ints(stream_key(config.seed, f"owner of {unit.ntype}"), unit.start, config.num_parts, owners)
     if config.fill_parts and region.num_rows >= config.num_parts:
         parts = np.arange(config.num_parts)
         chosen = parts * region.num_rows // config.num_parts

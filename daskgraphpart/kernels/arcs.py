@@ -15,18 +15,9 @@ MOST_DIGIT_BITS = 11  # of a number that is sorted by its digits: counts of all 
 
 @njit(cache=True, nogil=True)
 def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped-def]
-    """Count the arcs of a block of edges by node range.
+    """Count the arcs of a block of edges (int64, in range) by range of ``2 ** shift`` nodes; adds to `counts`.
 
-    Parameters
-    ----------
-    src, dst : int64 array (edges,)
-        Type-wise IDs, in range.
-    firsts : tuple of two int
-        Homogeneous ID of the first node of the source and destination type.
-    shift : int
-        A node range holds ``2 ** shift`` nodes.
-    counts : int64 array (node ranges,)
-        Added to.
+    `firsts` are the homogeneous IDs of the first node of the source and destination type.
     """
     for i in range(src.size):
         s, d = src[i] + firsts[0], dst[i] + firsts[1]
@@ -37,16 +28,9 @@ def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True)
 def scatter_edge_arcs(src, dst, firsts, shift, cursors, arcs):  # type: ignore[no-untyped-def]
-    """Write the arcs of a block of edges grouped by node range.
+    """Write the arcs of a block of edges to `arcs` (arcs, 2), grouped by node range from `cursors` on, which move on.
 
-    Parameters
-    ----------
-    src, dst, firsts, shift
-        As in `count_edge_arcs`.
-    cursors : int64 array (node ranges,)
-        Where each node range's group begins; moved on.
-    arcs : int32 or int64 array (arcs, 2)
-        Filled with nodes and neighbours; a self-loop gives the one arc that counts for the in-degree.
+    A self-loop gives the one arc that counts for the in-degree.
     """
     for i in range(src.size):
         s, d = src[i] + firsts[0], dst[i] + firsts[1]
@@ -65,28 +49,10 @@ def scatter_edge_arcs(src, dst, firsts, shift, cursors, arcs):  # type: ignore[n
 def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: ignore[no-untyped-def]
     """Sort the arcs of nodes ``[first, last)`` by row and neighbour, and add up the weights of parallel ones.
 
-    Arcs are sorted by the digits of their neighbours, the lowest first, and then by row, which takes a third of the
-    time that sorting each row does.
-
-    Parameters
-    ----------
-    arcs : int32 or int64 array (arcs, 2) or (arcs, 3)
-        Arcs in any order, of weight 1 or with weights; those of other nodes are skipped. Overwritten: work space.
-    first, last : int
-        Range of nodes.
-    rows : int32 or int64 array (arcs,)
-        Filled with the merged neighbours of all rows, ascending inside each.
-    indptr : int64 array (nodes + 1,)
-        Filled with where each row begins.
-    weights : int32 or int64 array (arcs,)
-        Filled with the sums of weights, which have to fit.
-    in_degrees : int64 array (nodes,)
-        Filled with the number of edges that point at each node, self-loops included: of negative neighbours.
-
-    Returns
-    -------
-    int
-        Number of merged arcs.
+    `arcs` (arcs, 2 or 3) may hold those of other nodes, which are skipped; it is overwritten. Fills `rows` (neighbours,
+    ascending in each row), `indptr` (nodes + 1,), `weights`, and `in_degrees` (of negative neighbours, self-loops
+    included); returns the number of merged arcs. Sorting by the digits of neighbours, the lowest first, and then by row
+    takes a third of the time that sorting each row does.
     """
     num_nodes, width = last - first, arcs.shape[1]
     starts = np.zeros(num_nodes + 1, np.int64)
@@ -161,20 +127,9 @@ def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_coarse_arcs(indptr, indices, first, clusters, shift, counts):  # type: ignore[no-untyped-def]
-    """Count the arcs between different clusters by range of coarse nodes.
+    """Count the arcs between different clusters by range of ``2 ** shift`` coarse nodes; adds to `counts`.
 
-    Parameters
-    ----------
-    indptr, indices
-        Rows of nodes ``first, first + 1, ...``.
-    first : int
-        First node of the rows.
-    clusters : int32 or int64 array (all nodes,)
-        Coarse node of each node, or -1 for one that is left out.
-    shift : int
-        A node range holds ``2 ** shift`` coarse nodes.
-    counts : int64 array (node ranges,)
-        Added to.
+    Rows are those of nodes ``first, first + 1, ...``; `clusters` has the coarse node of each node, -1 for none.
     """
     for row in range(indptr.size - 1):
         cluster = clusters[first + row]
@@ -188,18 +143,9 @@ def count_coarse_arcs(indptr, indices, first, clusters, shift, counts):  # type:
 
 @njit(cache=True, nogil=True)
 def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursors, arcs):  # type: ignore[no-untyped-def]
-    """Write the arcs between different clusters grouped by range of coarse nodes.
+    """Write the arcs between different clusters to `arcs` (arcs, 3), grouped as `count_coarse_arcs` counts them.
 
-    Parameters
-    ----------
-    indptr, indices, first, clusters, shift
-        As in `count_coarse_arcs`.
-    weights : int32 or int64 array (arcs,) or (0,)
-        Weights of the arcs; none means 1.
-    cursors : int64 array (node ranges,)
-        Where each node range's group begins; moved on.
-    arcs : int32 or int64 array (coarse arcs, 3)
-        Filled with coarse nodes, neighbours and weights.
+    Without `weights` each is 1; `cursors` move on.
     """
     for row in range(indptr.size - 1):
         cluster = clusters[first + row]

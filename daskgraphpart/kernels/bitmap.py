@@ -25,21 +25,7 @@ def _popcount(_context: Any, word: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def add_foreign(ids, low, high, words):  # type: ignore[no-untyped-def]
-    """Add the IDs outside ``[low, high)`` to the set.
-
-    Parameters
-    ----------
-    ids : int32 or int64 array (n,)
-    low, high : int
-        Range of the part's own IDs.
-    words : uint64 array
-        The bitmap, changed.
-
-    Returns
-    -------
-    int
-        How many of `ids` were outside, repeated ones counted.
-    """
+    """Add the IDs outside ``[low, high)`` to the set `words`; return how many were outside, repeated ones counted."""
     foreign = 0
     for i in range(ids.size):
         node = np.int64(ids[i])
@@ -51,18 +37,7 @@ def add_foreign(ids, low, high, words):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def add_sources_of_members(src, dst, low, high, members, words):  # type: ignore[no-untyped-def]
-    """Add the foreign sources of edges that end in the part or in a member: one more hop.
-
-    Parameters
-    ----------
-    src, dst : int32 or int64 array (edges,)
-    low, high : int
-        Range of the part's own IDs.
-    members : uint64 array
-        Bitmap of the HALO nodes so far.
-    words : uint64 array
-        Bitmap, changed.
-    """
+    """Add to `words` the sources outside ``[low, high)`` of edges that end inside or in `members`: one more hop."""
     for i in range(src.size):
         end = np.int64(dst[i])
         if low <= end < high or members[end >> 6] >> np.uint64(end & 63) & np.uint64(1):
@@ -73,26 +48,10 @@ def add_sources_of_members(src, dst, low, high, members, words):  # type: ignore
 
 @njit(cache=True, nogil=True)
 def select_extra(src, dst, low, high, members, out_edges, selected):  # type: ignore[no-untyped-def]
-    """List the edges a part holds beside its own.
+    """List the edges a part of nodes ``[low, high)`` holds without owning them; return how many.
 
-    These end in a member (another hop), or begin in the part and end outside (out edges).
-
-    Parameters
-    ----------
-    src, dst : int32 or int64 array (edges,)
-    low, high : int
-        Range of the part's own IDs.
-    members : uint64 array
-        Bitmap of the HALO nodes whose in-edges are wanted; empty for none.
-    out_edges : bool
-        Whether edges from inner to HALO nodes are wanted.
-    selected : int64 array (edges,)
-        Filled from the front.
-
-    Returns
-    -------
-    int
-        How many were selected.
+    These end in a member (another hop; no `members` for none), or, with `out_edges`, begin in the part and end outside.
+    `selected` is filled from the front.
     """
     count = 0
     for i in range(src.size):
@@ -111,19 +70,7 @@ def select_extra(src, dst, low, high, members, out_edges, selected):  # type: ig
 
 @njit(cache=True, nogil=True)
 def rank_words(words, ranks):  # type: ignore[no-untyped-def]
-    """Count the members before each word.
-
-    Parameters
-    ----------
-    words : uint64 array (w,)
-    ranks : int64 array (w,)
-        Filled.
-
-    Returns
-    -------
-    int
-        Number of members.
-    """
+    """Count the members before each word into `ranks`; return the number of all members."""
     total = np.int64(0)
     for i in range(words.size):
         ranks[i] = total
@@ -133,21 +80,7 @@ def rank_words(words, ranks):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def list_members(words, first_word, out):  # type: ignore[no-untyped-def]
-    """List the members of a run of words in ascending order.
-
-    Parameters
-    ----------
-    words : uint64 array (w,)
-    first_word : int
-        Index of ``words[0]`` in the whole bitmap.
-    out : int64 array
-        Filled from the front; must be large enough.
-
-    Returns
-    -------
-    int
-        How many were listed.
-    """
+    """List the members of the words from `first_word` of a bitmap on, in ascending order; return how many."""
     count = 0
     for i in range(words.size):
         word = words[i]
@@ -162,17 +95,9 @@ def list_members(words, first_word, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def local_ids(ids, low, high, words, ranks, out):  # type: ignore[no-untyped-def]
-    """Turn new IDs into local IDs of a part: inner nodes first, then HALO nodes in ascending order.
+    """Turn new IDs into local IDs of a part: inner nodes ``[low, high)`` first, then HALO nodes in ascending order.
 
-    Parameters
-    ----------
-    ids : int32 or int64 array (n,)
-    low, high : int
-        Range of the part's own IDs.
-    words, ranks : uint64 array, int64 array
-        Bitmap of the part's HALO nodes, and the members before each word.
-    out : int64 array (n,)
-        Filled.
+    `words` and `ranks` are the bitmap of its HALO nodes, and the members before each word.
     """
     inner = high - low
     for i in range(ids.size):

@@ -41,34 +41,13 @@ def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
 def propose_clusters(  # type: ignore[no-untyped-def]
     indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, active, following, mine, preferred
 ):
-    """Choose a cluster for each active node of a block.
+    """Choose a cluster for each active node of a block of nodes ``first, first + 1, ...``; no weights means 1.
 
-    Parameters
-    ----------
-    indptr, indices, weights
-        Rows of nodes ``first, first + 1, ...``; no weights means 1.
-    first : int
-        First node of the block.
-    labels : int32 or int64 array (all nodes,)
-        Cluster of each node when the round began: the number of one of its nodes.
-    parts : int32 array (all nodes,) or (0,)
-        If given, clusters stay inside parts.
-    node_weights : int64 array (block, constraints)
-        Weights of the block's nodes.
-    loads : int64 array (all nodes, constraints)
-        Weights of the clusters, by label, when the round began.
-    most : int64 array (constraints,)
-        Largest weight of a cluster.
-    salt : int
-        Decides between equals.
-    active : bool array (block,)
-        Nodes that are looked at.
-    following : bool array (all nodes,)
-        Set for the neighbours of nodes that change their cluster.
-    mine : array like labels (block,)
-        Labels of the block's nodes; replaced by what is proposed.
-    preferred : array like labels (block,)
-        Filled with the cluster that each node is bound to most strongly, full or not; -1 without neighbours.
+    `labels` (all nodes,) are clusters when the round began, named after one of their nodes, and `loads` (all nodes,
+    constraints) their weights by label, at most `most`; with `parts` (all nodes,) clusters stay inside parts. `salt`
+    decides between equals. `mine` (block,) is replaced by what is proposed, `preferred` filled with the cluster that
+    each node is bound to most strongly, full or not (-1 without neighbours), and `following` set for neighbours of
+    nodes that change.
     """
     num_rows, num_constraints = indptr.size - 1, node_weights.shape[1]
     widest = 1
@@ -159,23 +138,7 @@ def _labels_around(neighbors, weights, first, labels, parts, node, mine, around,
 
 @njit(cache=True, nogil=True)
 def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type: ignore[no-untyped-def]
-    """Let proposals take effect, one node after another, as long as clusters do not get too heavy.
-
-    Parameters
-    ----------
-    first : int
-        First node.
-    proposals : array like labels (nodes of the round,)
-    node_weights : int64 array (nodes of the round, constraints)
-    most : int64 array (constraints,)
-    labels : int32 or int64 array (all nodes,), changed
-    loads : int64 array (all nodes, constraints), changed
-
-    Returns
-    -------
-    int
-        How many nodes moved.
-    """
+    """Apply proposals, node after node, as long as clusters are not too heavy; return how many nodes move."""
     moved = 0
     for row in range(proposals.size):
         old, new = labels[first + row], proposals[row]
@@ -199,20 +162,9 @@ def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type
 def match_two_hops(first, preferred, node_weights, most, sizes, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
     """Join nodes that are alone, because the cluster they are bound to is full, with others bound to the same one.
 
-    Nodes without neighbours are joined with one another.
-
-    Parameters
-    ----------
-    first : int
-        First node.
-    preferred : array like labels (nodes of the round,)
-        From `propose_clusters`.
-    node_weights, most, parts, labels, loads
-        As in `propose_clusters` and `apply_clusters`.
-    sizes : int32 array (all nodes,), changed
-        Nodes of each cluster, by label.
-    waiting : array like labels (all nodes and parts, or all nodes and 1), changed
-        For each favourite, and then for the isolated nodes of each part, the cluster that waits for company, or -1.
+    Nodes without neighbours are joined with one another. `sizes` are nodes of each cluster, by label; `waiting` (all
+    nodes and parts, or all nodes and 1) has, for each preferred cluster and for isolated nodes of each part, the
+    cluster that waits for company, or -1. `labels`, `loads`, `sizes` and `waiting` are changed.
     """
     for row in range(preferred.size):
         node, choice = first + row, preferred[row]

@@ -7,29 +7,11 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def count_ends(src, dst, types, sizes, first, counts, cut):  # type: ignore[no-untyped-def]
-    """Add owned edges to the counts of a range of local nodes.
+    """Count owned edges at the local nodes from `first` on: inner nodes as destinations, HALO nodes as sources.
 
-    An inner node is counted for every edge that ends in it, a HALO node for every edge that begins in it.
-
-    Parameters
-    ----------
-    src, dst : int64 array (edges,)
-        Local IDs.
-    types : int64 array (edges,)
-        Number of the edge type.
-    sizes : tuple of int
-        Inner nodes of the part, and all its nodes.
-    first : int
-        Local ID of the node that ``counts[0]`` is for.
-    counts : uint32 or int64 array (nodes of the range,)
-        Added to.
-    cut : int64 array (edge types,)
-        Edges that begin in a HALO node of the range; added to.
-
-    Returns
-    -------
-    int
-        The first edge that does not begin in a node of the part and end in an inner one, or -1.
+    `sizes` are the inner nodes of the part and all its nodes; `cut` (edge types,) is added the edges that begin in a
+    HALO node of the range. Returns the first edge that does not begin in a node of the part and end in an inner one, or
+    -1.
     """
     num_inner, num_nodes = sizes
     stop = first + counts.size

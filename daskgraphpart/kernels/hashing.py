@@ -1,9 +1,12 @@
-"""Counter-based random numbers: a function of (seed, stream, index), never of the order they are asked for."""
+"""Draw counter-based random numbers: a function of (seed, stream, index), never of the order they are drawn in."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit, uint64
+
+GOLDEN = 0x9E3779B97F4A7C15
+"""2^64 over the golden ratio: the step from one state of SplitMix to the next."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -15,23 +18,11 @@ def splitmix64(value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def random_owners(key, first, num_parts, owners):  # type: ignore[no-untyped-def]
-    """Draw an owner for each row, uniformly.
-
-    Parameters
-    ----------
-    key : uint64
-        Names the stream (seed and node type).
-    first : int
-        ID of the first row.
-    num_parts : int
-    owners : uint8 or uint16 array (rows,)
-        Filled.
-    """
-    for i in range(owners.size):
-        word = splitmix64(key + uint64(first + i) * uint64(0x9E3779B97F4A7C15))
-        # the high 32 bits, scaled: no division, bias below num_parts / 2^32
-        owners[i] = (word >> uint64(32)) * uint64(num_parts) >> uint64(32)
+def uniform_ints(key, first, bound, out):  # type: ignore[no-untyped-def]
+    """Draw integers in ``[0, bound)``, bound at most 2^32: the high 32 bits, scaled, without division."""
+    for i in range(out.size):
+        word = splitmix64(key + uint64(first + i) * uint64(GOLDEN))
+        out[i] = (word >> uint64(32)) * uint64(bound) >> uint64(32)
 
 
 def stream_key(seed: int, stream: str) -> np.uint64:
@@ -39,6 +30,6 @@ def stream_key(seed: int, stream: str) -> np.uint64:
     key = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
     with np.errstate(over="ignore"):
         for byte in stream.encode():
-            key = (key ^ np.uint64(byte)) * np.uint64(0x100000001B3) + np.uint64(0x9E3779B97F4A7C15)
+            key = (key ^ np.uint64(byte)) * np.uint64(0x100000001B3) + np.uint64(GOLDEN)
             key ^= key >> np.uint64(29)
     return key

@@ -12,19 +12,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def count_owners(owners, num_parts, counts):  # type: ignore[no-untyped-def]
-    """Add the number of rows of each owner to `counts`.
-
-    Parameters
-    ----------
-    owners : uint8 or uint16 array (rows,)
-    num_parts : int
-    counts : int64 array (num_parts,), added to
-
-    Returns
-    -------
-    int
-        The first row whose owner is not below `num_parts`, or -1.
-    """
+    """Add the rows of each owner to `counts`; return the first row whose owner is not below `num_parts`, or -1."""
     for i in range(owners.size):
         owner = owners[i]
         if owner >= num_parts:
@@ -35,16 +23,7 @@ def count_owners(owners, num_parts, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def rank_rows(owners, cursors, new_ids):  # type: ignore[no-untyped-def]
-    """Give each row the next new ID of its owner.
-
-    Parameters
-    ----------
-    owners : uint8 or uint16 array (rows,)
-    cursors : int64 array (num_parts,)
-        Next new ID of each owner; moved on.
-    new_ids : int32 or int64 array (rows,)
-        Filled.
-    """
+    """Give each row the next new ID of its owner: `cursors`, int64 (parts,), which move on."""
     for i in range(owners.size):
         owner = owners[i]
         new_ids[i] = cursors[owner]
@@ -53,16 +32,7 @@ def rank_rows(owners, cursors, new_ids):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def group_positions(owners, cursors, positions):  # type: ignore[no-untyped-def]
-    """List the rows grouped by owner.
-
-    Parameters
-    ----------
-    owners : uint8 or uint16 array (rows,)
-    cursors : int64 array (num_parts,)
-        Where each owner's group begins; moved on to where it ends.
-    positions : int64 array (rows,)
-        Filled with row numbers, ascending inside each group.
-    """
+    """List the rows grouped by owner, ascending in each group, from `cursors` on, which move on."""
     for i in range(owners.size):
         owner = owners[i]
         positions[cursors[owner]] = i
@@ -71,24 +41,9 @@ def group_positions(owners, cursors, positions):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def look_up_owners(src, dst, num_src, owner_of_dst, owners, counts):  # type: ignore[no-untyped-def]
-    """Check a block of edges and find the owner of each: that of its destination.
+    """Look up the owner of each edge, that of its destination, and add to `counts`, int64 (parts,).
 
-    Parameters
-    ----------
-    src, dst : int64 array (edges,)
-        Type-wise IDs.
-    num_src : int
-        Number of source nodes.
-    owner_of_dst : uint8 or uint16 array (destination nodes,)
-    owners : array of the same dtype (edges,)
-        Filled.
-    counts : int64 array (num_parts,)
-        Added to.
-
-    Returns
-    -------
-    int
-        The first edge with an end out of range, or -1.
+    Returns the first edge with an end out of range, or -1; `src` and `dst` are int64 type-wise IDs.
     """
     num_dst = owner_of_dst.size
     for i in range(src.size):
@@ -103,19 +58,10 @@ def look_up_owners(src, dst, num_src, owner_of_dst, owners, counts):  # type: ig
 
 @njit(cache=True, nogil=True)
 def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyped-def]
-    """Write a block of edges grouped by owner.
+    """Write (new source ID, new destination ID, row in the block) of edges to `run` (3, edges), grouped by owner.
 
-    Parameters
-    ----------
-    ends : tuple of two int64 arrays (edges,)
-        Type-wise IDs of sources and destinations.
-    new_ids : tuple of two int32 or int64 arrays
-        New ID of every source node and of every destination node.
-    owners : uint8 or uint16 array (edges,)
-    cursors : int64 array (num_parts,)
-        Where each owner's group begins; moved on.
-    run : int32 or int64 array (3, edges)
-        Filled with new source ID, new destination ID, and row in the block.
+    `ends` and `new_ids` are pairs: type-wise IDs of sources and destinations, and the maps to new IDs of their types;
+    `cursors` are where each owner's group begins, and move on.
     """
     src, dst = ends
     new_src, new_dst = new_ids

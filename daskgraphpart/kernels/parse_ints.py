@@ -15,18 +15,7 @@ LARGEST_BEFORE_DIGIT = 922_337_203_685_477_580  # 2**63 - 1 without its last dig
 
 @njit(cache=True, nogil=True)
 def count_lines(content):  # type: ignore[no-untyped-def]
-    """Count the lines that are not blank.
-
-    Parameters
-    ----------
-    content : uint8 array (bytes,)
-        Whole lines; the last may lack its newline.
-
-    Returns
-    -------
-    int
-        Lines with anything but spaces, tabs and carriage returns in them.
-    """
+    """Count the lines of uint8 `content`, the last perhaps without its newline, that hold more than blanks."""
     lines, blank = 0, True
     for i in range(content.size):
         c = content[i]
@@ -41,29 +30,12 @@ def count_lines(content):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
-    """Parse lines of two integers.
+    """Parse lines of two integers in uint8 `content` into `src` and `dst`, int64 (rows,).
 
     Spaces (and tabs, where they are not the delimiter) around numbers are skipped, blank lines too, and whatever
     follows another delimiter after the second number. Between tabs, as between commas, a column may not be empty: the
-    next one would take its place.
-
-    Parameters
-    ----------
-    content : uint8 array (bytes,)
-        Whole lines.
-    delimiter : int
-        Byte between the columns.
-    src, dst : int64 array (rows,)
-        Filled.
-
-    Returns
-    -------
-    rows : int
-        Rows parsed, or the number of the row with the fault.
-    fault : int
-        0, `NOT_INTEGERS`, `MISSING_COLUMN` or `TOO_LARGE`.
-    offset : int
-        Where the faulty line begins.
+    next one would take its place. Returns the rows parsed, or the number of the faulty row; the fault, or 0; and where
+    the faulty line begins.
     """
     rows, i, size = 0, 0, content.size
     while i < size:
@@ -99,15 +71,12 @@ def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
                 return rows, NOT_INTEGERS, line
             if column == 0:
                 src[rows] = -value if negative else value
-                spaces = i
                 while i < size and (content[i] == SPACE or content[i] == TAB) and content[i] != delimiter:
                     i += 1
                 if i < size and content[i] == delimiter:
                     i += 1
                 elif i == size or content[i] == NEWLINE or content[i] == RETURN:
                     return rows, MISSING_COLUMN, line
-                elif i == spaces:
-                    return rows, NOT_INTEGERS, line
                 else:
                     return rows, NOT_INTEGERS, line
                 while i < size and (content[i] == SPACE or (content[i] == TAB and delimiter != TAB)):

@@ -134,31 +134,10 @@ def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, 
 def refine_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares, active, following, patience):  # type: ignore[no-untyped-def]
     """Move nodes of a block, best first and each at most once; take back what comes after the smallest cut.
 
-    Parameters
-    ----------
-    indptr, indices, weights
-        Rows of nodes ``first, first + 1, ...``; no weights means 1.
-    first : int
-    parts : int32 array (all nodes,)
-        Of which those of the block are not looked at.
-    mine : int32 array (block,), changed
-        Parts of the block's nodes.
-    node_weights : int64 array (block, constraints)
-    over : float64 array (parts, constraints), changed
-        Loads minus limits.
-    shares : float64 array (constraints,)
-        One over each limit.
-    active : bool array (block,)
-        Nodes that may begin.
-    following : bool array (all nodes,)
-        Set for the nodes that moved, and their neighbours.
-    patience : int
-        Moves without a smaller cut after which the pass ends.
-
-    Returns
-    -------
-    int
-        By how much the cut fell.
+    Rows are those of nodes ``first, first + 1, ...``; no weights means 1. `parts` (all nodes,) holds for other blocks,
+    `mine` (block,) for this one, which is changed, as is `over` (parts, constraints), loads minus limits; `shares` are
+    one over each limit. `active` nodes may begin; `following` is set for nodes that moved, and their neighbours. Ends
+    after `patience` moves without a smaller cut; returns by how much the cut fell.
     """
     rows, num_parts = mine.size, over.shape[0]
     heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)

@@ -19,15 +19,7 @@ def hash_pair(src, dst):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def bucket_pairs(src, dst, num_buckets, buckets):  # type: ignore[no-untyped-def]
-    """Give each pair a bucket; equal pairs get equal buckets, and others are spread evenly.
-
-    Parameters
-    ----------
-    src, dst : int32 or int64 array (edges,)
-    num_buckets : int
-    buckets : uint32 array (edges,)
-        Filled.
-    """
+    """Give each pair one of `num_buckets` buckets; equal pairs get equal buckets, and others are spread evenly."""
     for i in range(src.size):
         # the high half: mark_repeats looks at the low one, which would leave most slots of its table empty
         buckets[i] = (hash_pair(src[i], dst[i]) >> uint64(32)) % uint64(num_buckets)
@@ -35,15 +27,9 @@ def bucket_pairs(src, dst, num_buckets, buckets):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def mark_repeats(src, dst, removed, table):  # type: ignore[no-untyped-def]
-    """Mark every pair that was there before.
+    """Mark every pair that was there before by 1 in `removed`; those marked already are passed over.
 
-    Parameters
-    ----------
-    src, dst : int32 or int64 array (edges,)
-    removed : uint8 array (edges,)
-        Edges that are marked already are passed over; repeats are marked with 1.
-    table : int32 or int64 array, as `empty_table` makes it
-        Scratch.
+    `table` is work space that `empty_table` makes.
     """
     last = table.size - 1
     for i in range(src.size):

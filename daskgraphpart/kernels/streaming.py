@@ -8,25 +8,11 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, limits, alpha):  # type: ignore[no-untyped-def]
-    """Assign the nodes of a block, or assign them anew.
+    """Assign the nodes ``first, first + 1, ...`` of a block, or assign them anew; no weights means 1.
 
-    Parameters
-    ----------
-    indptr, indices, weights
-        Rows of nodes ``first, first + 1, ...``; no weights means 1.
-    first : int
-        First node of the block.
-    parts : int32 array (all nodes,)
-        Part of each node, -1 for one that has none yet; changed.
-    node_weights : int64 array (block, constraints)
-    loads : int64 array (parts, constraints)
-        Changed.
-    limits : int64 array (constraints,)
-        Most that a part may weigh; kept where that is possible.
-    alpha : float
-        Price of a full part, in units of edge weight: ``alpha * 1.5 * sqrt(fullness)`` is taken off what a node is
-        bound to a part by; with several constraints the mean of that, by what the node weighs in each compared with
-        the average node.
+    `parts` (all nodes,), -1 for none yet, and `loads` (parts, constraints) are changed; `limits` are kept where that is
+    possible. ``alpha * 1.5 * sqrt(fullness)``, in units of edge weight, is taken off what a node is bound to a part by;
+    with several constraints the mean of that, by what the node weighs in each compared with the average node.
     """
     num_parts = loads.shape[0]
     bound = np.zeros(num_parts, np.int64)

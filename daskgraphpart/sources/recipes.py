@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.kernels.communities import community_edges, number_of_communities, scatter_step
-from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.kernels.rmat import rmat_edges, skewed_ids, uniform_floats, uniform_ints
+from daskgraphpart.kernels.hashing import stream_key, uniform_ints
+from daskgraphpart.kernels.synthetic import (
+    community_edges,
+    number_of_communities,
+    rmat_edges,
+    scatter_step,
+    skewed_ids,
+    uniform_floats,
+)
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.kernels.compare import add_row_hashes
-from daskgraphpart.kernels.hashing import random_owners, stream_key
+from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 from daskgraphpart.verification.findings import Finding, show_from
 from daskgraphpart.verification.opened import NUM_WINDOWS, Run, check_parts, opened, pieces, window_size
 
@@ -81,7 +81,7 @@ def sampled_stretches(num_rows: int, fraction: float, name: str) -> np.ndarray:
     lengths = np.minimum(size, num_rows - starts)
     chosen = np.maximum(1, np.rint(lengths * fraction)).astype(np.int64)
     draws = np.empty(starts.size, np.uint16)
-    random_owners(stream_key(0, f"sample/{name}"), 0, 1 << 16, draws)
+    uniform_ints(stream_key(0, f"sample/{name}"), 0, 1 << 16, draws)
     starts += (lengths - chosen + 1) * draws.astype(np.int64) >> 16
     return np.stack([starts, starts + chosen], axis=1)
 

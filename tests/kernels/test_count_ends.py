@@ -33,7 +33,7 @@ def test_ends_are_counted_as_numpy_counts_them(num_edges, num_inner, num_halo, b
 
 
 @given(bad=st.sampled_from(((-1, 0), (5, 0), (0, -1), (0, 3), (0, 5))), where=st.integers(0, 4))
-def test_the_first_edge_with_an_end_outside_is_told(bad, where) -> None:
+def test_the_first_edge_with_an_end_outside_is_found(bad, where) -> None:
     src, dst = np.zeros(5, np.int64), np.zeros(5, np.int64)
     src[where], dst[where] = bad
     assert (

@@ -18,7 +18,6 @@ from daskgraphpart.kernels.bitmap import (
     select_extra,
 )
 from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket, scatter_window
-from daskgraphpart.kernels.hashing import random_owners, stream_key
 from daskgraphpart.kernels.owner_sort import (
     count_owners,
     group_positions,
@@ -28,7 +27,6 @@ from daskgraphpart.kernels.owner_sort import (
     scatter_edges,
 )
 from daskgraphpart.kernels.parse_ints import MISSING_COLUMN, NOT_INTEGERS, TOO_LARGE, count_lines, parse_edges
-from daskgraphpart.kernels.rmat import rmat_edges, skewed_ids, uniform_floats, uniform_ints
 
 PARTS = 5
 OWNERS = hnp.arrays(np.uint8, st.integers(0, 70), elements=st.integers(0, PARTS - 1))
@@ -187,48 +185,3 @@ def test_the_first_fault_is_found_with_its_row_and_place(line: str, fault: int, 
     content = np.frombuffer(f"0 1\n\n2 3\n{line}{newline}".encode(), np.uint8)
     src, dst = np.empty(9, np.int64), np.empty(9, np.int64)
     assert parse_edges(content, ord(" "), src, dst) == (2, fault, len("0 1\n\n2 3\n"))
-
-
-@given(st.integers(0, 500), st.integers(0, 500), st.integers(1, 300))
-def test_random_values_do_not_depend_on_how_the_work_is_cut(first: int, second: int, bound: int) -> None:
-    cut, total = sorted((first, second))[0], sorted((first, second))[1]
-    key = stream_key(3, "test")
-    thresholds = (37356, 49807, 62259)
-
-    def owners(out: np.ndarray, start: int) -> None:
-        random_owners(key, start, min(bound, 256), out)
-
-    def ints(out: np.ndarray, start: int) -> None:
-        uniform_ints(key, start, bound, out)
-
-    def skewed(out: np.ndarray, start: int) -> None:
-        skewed_ids(key, start, bound, 2.5, out)
-
-    def sources(out: np.ndarray, start: int) -> None:
-        rmat_edges(key, start, bound, thresholds, out, np.empty_like(out))
-
-    for draw, dtype in ((owners, np.uint8), (ints, np.int64), (skewed, np.int64), (sources, np.int64)):
-        whole, low, high = np.empty(total, dtype), np.empty(cut, dtype), np.empty(total - cut, dtype)
-        draw(whole, 0)
-        draw(low, 0)
-        draw(high, cut)
-        assert whole.tolist() == [*low.tolist(), *high.tolist()]
-        assert whole.size == 0 or (whole.min() >= 0 and whole.max() < bound)
-
-
-def test_random_owners_are_even_and_floats_are_uniform() -> None:
-    owners = np.empty(100_000, np.uint8)
-    random_owners(stream_key(0, "even"), 0, 7, owners)
-    assert abs(np.bincount(owners, minlength=7) / 100_000 - 1 / 7).max() < 0.01
-    floats = np.empty(100_001, np.float32)
-    uniform_floats(stream_key(0, "floats"), 0, floats)
-    assert abs(float(floats.mean()) - 0.5) < 0.01
-    assert floats.min() >= 0
-    assert floats.max() < 1
-
-
-def test_rmat_degrees_are_skewed() -> None:
-    src, dst = np.empty(100_000, np.int64), np.empty(100_000, np.int64)
-    rmat_edges(stream_key(0, "rmat"), 0, 10_000, (37356, 49807, 62259), src, dst)
-    degrees = np.sort(np.bincount(dst, minlength=10_000))[::-1]
-    assert degrees[:100].sum() > 10 * degrees.sum() / 100

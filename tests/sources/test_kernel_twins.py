@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.kernels.rmat import rmat_edges, skewed_ids, uniform_floats, uniform_ints
+from daskgraphpart.kernels.hashing import stream_key, uniform_ints
+from daskgraphpart.kernels.synthetic import rmat_edges, skewed_ids, uniform_floats
 from daskgraphpart.sources.recipes import RMAT_THRESHOLDS
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
