@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.assignment.directory import META_FILE
@@ -11,7 +12,6 @@ from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
     from pathlib import Path
 
@@ -23,7 +23,7 @@ def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) 
     among = [
         path
         for path in (to_path(graph.directory) / METADATA_FILE, *data_files(graph))
-        if path.resolve().parent == out.resolve()
+        if os.path.dirname(os.path.realpath(str(path))) == os.path.realpath(out)  # `resolve` fails on loops of links
     ]
     if among:
         raise OutputExistsError(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BALANCE = "nodes,edges"
 EDGE_TOLERANCE = 0.10
+MAX_TOLERANCE = 1_000
 NAMES = ("nodes", "ntypes", "edges", "edges-by-ntype", "bytes", "types:", "weight:", "file:")
 
 
@@ -63,9 +64,12 @@ class Constraint:
 
 def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[BalanceConstraint, ...]:
     """Read a balance such as ``"nodes,edges=0.05"``."""
-    if not (math.isfinite(imbalance) and imbalance >= 0):
+    if not 0 <= imbalance <= MAX_TOLERANCE:
         raise OptionError(
-            "impossible imbalance", place="--imbalance", expected="0 or more, such as 0.03", found=imbalance
+            "impossible imbalance",
+            place="--imbalance",
+            expected=f"0 to {MAX_TOLERANCE:,}, such as 0.03",
+            found=imbalance,
         )
     items = balance.split(",") if isinstance(balance, str) else list(balance)
     wanted = [_parse(item.strip(), imbalance) for item in items if item.strip()]
@@ -92,8 +96,10 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
             tolerance = float(number)
         except ValueError:
             tolerance = -1.0
-        if not (math.isfinite(tolerance) and tolerance >= 0):
-            raise OptionError("impossible tolerance", place=f"--balance {name}", expected="0 or more", found=number)
+        if not 0 <= tolerance <= MAX_TOLERANCE:
+            raise OptionError(
+                "impossible tolerance", place=f"--balance {name}", expected=f"0 to {MAX_TOLERANCE:,}", found=number
+            )
     return BalanceConstraint(name, tolerance)
 
 

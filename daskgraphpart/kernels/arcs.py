@@ -8,7 +8,8 @@ points at the node; that is how in-degrees are counted while the adjacency is bu
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from daskgraphpart.kernels.compiled import njit
 
 MOST_DIGIT_BITS = 11  # of a number that is sorted by its digits: counts of all digits stay in the nearest cache
 

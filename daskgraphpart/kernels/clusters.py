@@ -9,7 +9,8 @@ the order of nodes.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from daskgraphpart.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True, inline="always")

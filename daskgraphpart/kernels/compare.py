@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
+from daskgraphpart.kernels.compiled import njit
 from daskgraphpart.kernels.hashing import splitmix64
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from daskgraphpart.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True)

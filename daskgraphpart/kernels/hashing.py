@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
+
+from daskgraphpart.kernels.compiled import njit
 
 GOLDEN = 0x9E3779B97F4A7C15
 """2^64 over the golden ratio: the step from one state of SplitMix to the next."""

@@ -7,7 +7,8 @@ range of the output.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from daskgraphpart.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True)

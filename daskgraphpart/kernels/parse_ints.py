@@ -6,7 +6,7 @@ row a fault is.
 
 from __future__ import annotations
 
-from numba import njit
+from daskgraphpart.kernels.compiled import njit
 
 NEWLINE, RETURN, SPACE, TAB, MINUS, PLUS, ZERO = 10, 13, 32, 9, 45, 43, 48
 NOT_INTEGERS, MISSING_COLUMN, TOO_LARGE = 1, 2, 3

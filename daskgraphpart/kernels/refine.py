@@ -12,7 +12,8 @@ upper bounds, kept in constant time per arc and made exact when a node comes to 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from daskgraphpart.kernels.compiled import njit
 
 HUB = 512  # a node with more neighbours enters the queue at the beginning or not at all
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 
-from numba import njit, uint64
+from numba import uint64
 
+from daskgraphpart.kernels.compiled import njit
 from daskgraphpart.kernels.hashing import GOLDEN, splitmix64
 
 

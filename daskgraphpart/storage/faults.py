@@ -38,11 +38,13 @@ _HINTS = {
     errno.EFBIG: "files may not be that large there (ulimit -f, or the file system); give another directory",
     errno.EMFILE: "too many files are open at one time; raise the limit (ulimit -n), or give fewer --workers",
     errno.ENFILE: "too many files are open on this machine; end something else, and run again",
+    errno.ENOENT: "it was removed while it was in use, or cannot be made there; give another directory, or run again",
     errno.ENOMEM: "give a smaller --memory or fewer --workers",
 }
 _MISTAKES = {
     errno.ENOTDIR: "a part of the path is a file; give a directory",
     errno.EEXIST: "there is a file of that name; give a directory",
+    errno.ELOOP: "the path is a loop of links; give a directory",
     errno.ENAMETOOLONG: "give a shorter path",
 }
 

@@ -27,6 +27,10 @@ FilePath: TypeAlias = Any
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://(.*)", re.DOTALL)
 _CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*::")
 _LOCAL = ("file", "local")
+_ARCHIVES_AND_WRAPPERS = (
+    "zip", "tar", "libarchive", "dir", "cached", "blockcache", "filecache", "simplecache", "reference", "generic"
+)  # fmt: skip
+"""Protocols of fsspec that are no stores: they show the files of another one."""
 
 
 def is_url(path: object) -> bool:
@@ -49,6 +53,10 @@ def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loc
     protocol, rest = match[1].lower(), match[2].rstrip("/")
     if protocol in _LOCAL:
         return Path(match[2].removeprefix("localhost") or "/")
+    if protocol in _ARCHIVES_AND_WRAPPERS:
+        raise OptionError(
+            f"{protocol}:// is no store", file=text, expected="a path, s3://, gs://, ...", hint="unpack archives first"
+        )
     if not rest:
         raise OptionError("a URL that names nothing", file=text, expected=f"{protocol}://bucket/directory")
     return _open_url(protocol, f"{protocol}://{rest}", options or {})

@@ -58,6 +58,30 @@ def test_an_output_that_is_a_file_or_below_one_is_refused(tmp_path: Path, server
     assert out.read_text() == "mine"
 
 
+@pytest.mark.parametrize("command", ["partition", "assign"])
+@pytest.mark.parametrize(("name", "code"), [("loop", 2), ("loop/below", 2), ("/proc/none", 3), ("long" * 100, 2)])
+def test_an_output_that_cannot_be_made_is_one_error(
+    command: str, name: str, code: int, tmp_path: Path, server: Server
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    found = server.run(command, write_graph(tmp_path / "in"), tmp_path / name, *JOB)
+    assert (found["code"], found["message"].count("error:"), "Traceback" in found["message"]) == (code, 1, False)
+    assert name in found["message"]
+
+
+@pytest.mark.parametrize("url", ["zip://g.zip/x", "tar://g.tar", "dir://g", "simplecache://x", "reference://x"])
+def test_archives_and_wrappers_are_no_stores(url: str, tmp_path: Path, server: Server) -> None:
+    graph = write_graph(tmp_path / "in")
+    refused(server, "partition", url, tmp_path / "out", *JOB, words=(url, "no store"))
+    refused(server, "partition", graph, url, *JOB, words=(url, "no store"))
+
+
+@pytest.mark.parametrize("url", ["hdfs://host/g", "ftp://127.0.0.1:9/g"])
+def test_a_store_that_does_not_answer_is_one_error(url: str, tmp_path: Path, server: Server) -> None:
+    found = server.run("partition", url, tmp_path / "out", *JOB)
+    assert (found["code"], found["message"].count("error:"), "Traceback" in found["message"]) == (3, 1, False)
+
+
 def test_a_run_that_fails_over_older_partitions_leaves_them_whole(tmp_path: Path, server: Server) -> None:
     graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
     assert server.run("partition", graph, out, *JOB)["code"] == 0
@@ -139,6 +163,9 @@ def test_a_failed_assignment_leaves_no_metadata(tmp_path: Path, server: Server) 
         (("--num-parts", "2", "--cluster", "foo:bar"), "foo:bar"),
         (("--num-parts", "2", "--num-hops", "0"), "num-hops"),
         (("--num-parts", "2", "--workspace", "file/below"), "file"),
+        (("--num-parts", "2", "--workspace", "loop"), "loop"),
+        (("--num-parts", "2", "--imbalance", "1e300"), "0 to 1,000"),
+        (("--num-parts", "2", "--balance", "nodes=1e300"), "0 to 1,000"),
     ],
 )
 def test_a_bad_option_is_named(
@@ -146,6 +173,7 @@ def test_a_bad_option_is_named(
 ) -> None:
     graph = write_graph(tmp_path / "in")
     (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
     monkeypatch.chdir(tmp_path)
     found = server.run("partition", graph, tmp_path / "out", "--quiet", *options)
     assert (found["code"], "Traceback" in found["message"]) == (2, False)

@@ -1,0 +1,65 @@
+"""Kernels where numba's cache cannot be written, or was left empty by a full disk, and where numba does not compile."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from numba.core.caching import CacheImpl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SOURCE = """
+from daskgraphpart.kernels.compiled import njit
+
+@njit(cache=True, nogil=True)
+def twice(x):
+    return 2 * x
+"""
+
+
+def load(directory: Path) -> Any:
+    """Import a module with a kernel, anew."""
+    path = directory / "kernel_of_a_test.py"
+    path.write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_empty_files_in_the_cache_are_removed(tmp_path: Path) -> None:
+    from daskgraphpart.kernels.compiled import _remove_empty_files
+
+    assert load(tmp_path).twice(3) == 6
+    cached = list((tmp_path / "__pycache__").glob("*.nb[ci]"))
+    assert len(cached) == 2
+    for path in cached:
+        os.truncate(path, 0)
+    _remove_empty_files.cache_clear()
+    assert load(tmp_path).twice(4) == 8
+    assert all(path.stat().st_size for path in cached)
+
+
+def test_without_a_directory_for_a_cache_kernels_are_compiled_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [])
+    assert load(tmp_path).twice(3) == 6
+    assert not list((tmp_path / "__pycache__").glob("*.nb[ci]"))
+
+
+def test_kernels_that_are_not_to_be_compiled_are_one_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "daskgraphpart", "generate", tmp_path / "graph"],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "error: NUMBA_DISABLE_JIT: kernels do not run uncompiled; found 1; unset this variable\n"
