@@ -1,4 +1,4 @@
-"""Every benchmark runs, on a toy; times are not looked at."""
+"""Every benchmark runs, on a toy, most of them in `make test-long`; times are not looked at."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def test_vs_copy(scripts: Path, tmp_path: Path) -> None:
     assert set(kept["results"]) == {"ours", "copy", "copy input"}
 
 
+@pytest.mark.long
 def test_memory_vs_scale(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "memory_vs_scale.py", "--edges", "1e4,2e4", "--runs", "1", "--directory", str(tmp_path))
     assert len(table.splitlines()) == 4
@@ -50,6 +51,7 @@ def test_chunk_string_ids(scripts: Path, tmp_path: Path) -> None:
     assert set(kept["results"]) == {"2e4"}
 
 
+@pytest.mark.long
 def test_verify(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "verify.py", *TOY, "--directory", str(tmp_path))
     found = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
@@ -66,17 +68,20 @@ def test_vs_dgl(scripts: Path, tmp_path: Path) -> None:
     assert "dgl.distributed.partition_graph" in run(scripts / "vs_dgl.py", *arguments)
 
 
+@pytest.mark.long
 def test_many_parts(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "many_parts.py", *TOY, "--parts", "2,30", "--directory", str(tmp_path))
     assert len(table.splitlines()) == 4
 
 
+@pytest.mark.long
 def test_open_partitions(scripts: Path, tmp_path: Path) -> None:
     table = run(scripts / "open_partitions.py", *TOY, "--directory", str(tmp_path))
     assert len(table.splitlines()) == 3
 
 
 @pytest.mark.dgl
+@pytest.mark.long
 def test_id_mapping(scripts: Path) -> None:
     table = run(scripts / "id_mapping.py", "--ids", "1e3", "--runs", "1", "--dgl-python", dgl_python("1.1.3"))
     assert "map_to_homo_eid" in table

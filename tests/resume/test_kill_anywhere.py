@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-RUNS = [(case, number) for case in CASES for number in range(2 if case.cluster == "processes" else 3)]
+RUNS = [(case, number) for case in CASES for number in range(1 if case.cluster == "processes" else 2)]
 HITS: list[bool] = []
 
 
