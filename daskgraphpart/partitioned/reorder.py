@@ -1,14 +1,14 @@
-"""Write rows in new-ID order back in the order of the input graph, and the reverse, in bounded memory.
+"""Bring rows from the order of new IDs into that of the input graph, and back, in bounded memory.
 
-An embedding that was computed on partitions has its rows in new type-wise order. Input: an array, an npy file, a zarr
-array, or a dask array, which is stored first. Output: a dask array, or an npy file or zarr array.
+An embedding that was computed on partitions has its rows in new type-wise order. Either way row i of the result is row
+``places[i]`` of what is given: the places in original order are the original IDs, as the parts have them; those in new
+order are their inverse, which is written to a temporary file. A block of the result is read, and written, by itself.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,22 +18,20 @@ from daskgraphpart.book import is_tensor
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import InputFileNotFoundError, OptionError, OutputExistsError
-from daskgraphpart.partitioned.original_order import BLOCK_NBYTES, open_order
-from daskgraphpart.partitioned.stored_rows import StoredRows
+from daskgraphpart.errors import InputFileNotFoundError, LayoutError, OptionError, OutputExistsError
+from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
 from daskgraphpart.storage.atomic import lasting_directory, publish, scratch_directory, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
 from daskgraphpart.storage.npy_header import read_npy_header
-from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy
+from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, map_npy
 from daskgraphpart.storage.zarr_arrays import create_rows_array, open_rows_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.partitioned.original_order import OriginalOrder
+
+IDS_PER_READ = 1 << 20
 
 
 def reorder(
@@ -51,15 +49,53 @@ def reorder(
     resources = (resources or detect_resources()).limited(2 * BLOCK_NBYTES)
     with environment_faults(), open_runner(resources, progress) as runner:
         if out is None:
-            order = open_order(originals.regions, _row_nbytes(rows), Path(lasting_directory()), runner)
-            from daskgraphpart.partitioned.collections import in_new_order, in_original_order
+            from daskgraphpart.partitioned.collections import reordered_array
 
-            return in_original_order(rows, order) if to_original else in_new_order(rows, order)
+            inverse = invert(originals, Path(lasting_directory()), runner)
+            return reordered_array(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0))
         _check_output(out, overwrite)
         with scratch_directory(resources.workspace or out.parent) as scratch:
-            order = open_order(originals.regions, _row_nbytes(rows), scratch, runner)
-            _write_reordered(_as_stored(rows, scratch, runner), order, out, scratch, runner, to_original=to_original)
+            inverse = invert(originals, scratch, runner)
+            rows = _as_stored(rows, scratch, runner)
+            _write(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0), out, runner)
         return out
+
+
+def invert(originals: StoredRows, scratch: Path, runner: Runner) -> StoredRows:
+    """Write the new IDs by original ID, counted from 1, and check that every original ID is there once."""
+    num_rows = len(originals)
+    inverse = create_mapped_npy(scratch / "inverse.npy", np.int64, (num_rows,))
+    starts = range(0, num_rows, IDS_PER_READ)
+    sizes = [8 * IDS_PER_READ] * len(starts)
+    runner.run(Pass("invert-map", _invert, starts, (originals, inverse.path), sizes))
+    runner.run(Pass("check-map", _check, starts, (originals, inverse), sizes))
+    return StoredRows("new IDs", [inverse])
+
+
+def _invert(start: int, how: tuple[StoredRows, str]) -> None:
+    originals, path = how
+    ids, num_rows = originals[start : start + IDS_PER_READ], len(originals)
+    outside = ids[(ids < 0) | (ids >= num_rows)]
+    if outside.size:
+        raise LayoutError(
+            "original ID out of range",
+            file=originals.regions[0].path,
+            expected=f"[0, {num_rows:,})",
+            found=int(outside[0]),
+        )
+    map_npy(path)[ids] = np.arange(start + 1, start + 1 + len(ids))
+
+
+def _check(start: int, how: tuple[StoredRows, Region]) -> None:
+    originals, inverse = how
+    missing = np.flatnonzero(inverse.read(start, min(start + IDS_PER_READ, inverse.num_rows)) == 0)
+    if missing.size:
+        raise LayoutError(
+            "the original IDs are not those of the graph, each once",
+            file=originals.regions[0].path,
+            found=f"no node or edge {start + int(missing[0]):,}",
+            hint="make the partitions again",
+        )
 
 
 def _open_rows(rows: Any, num_rows: int, what: str) -> Any:
@@ -82,13 +118,15 @@ def _open_rows(rows: Any, num_rows: int, what: str) -> Any:
         found = np.asarray(rows)
     if not found.shape or found.shape[0] != num_rows:
         raise OptionError(
-            f"wrong number of rows for {what}", file=source, expected=f"{num_rows:,}", found=f"shape {found.shape}"
+            f"wrong number of rows for {what}",
+            file=source,
+            expected=f"{num_rows:,}",
+            found=f"shape {found.shape}",
+            hint="compute_chunk_sizes() tells the shape of a dask array"
+            if found.shape and np.isnan(found.shape[0])
+            else None,
         )
     return found
-
-
-def _row_nbytes(rows: Any) -> int:
-    return int(np.prod(rows.shape[1:], dtype=np.int64)) * int(rows.dtype.itemsize)
 
 
 def _check_output(out: Path, overwrite: bool) -> None:
@@ -110,12 +148,11 @@ def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
     if hasattr(rows, "dask"):
         if rows.ndim > 1:
             rows = rows.rechunk(dict.fromkeys(range(1, rows.ndim), -1))
-        if np.isnan(np.array(rows.chunks[0], float)).any():
-            raise OptionError("a dask array of unknown chunks", hint="call compute_chunk_sizes() first")
         region = create_npy(scratch / "rows.npy", rows.dtype, rows.shape)
         firsts = np.cumsum([0, *rows.chunks[0][:-1]]).tolist()
-        units = [(rows.blocks[i], first) for i, first in enumerate(firsts)]
-        runner.run(Pass("store-rows", _store_chunk, units, region, [int(block.nbytes) for block, _ in units]))
+        blocks = rows.to_delayed().reshape(-1).tolist()
+        sizes = [count * region.row_nbytes for count in rows.chunks[0]]
+        runner.run(Pass("store-rows", _store, firsts, region, sizes, partitions=blocks))
     elif isinstance(rows, np.ndarray) and runner.resources.cluster not in ("threads", "sync"):
         region = create_npy(scratch / "rows.npy", rows.dtype, rows.shape)
         region.write(rows, 0)
@@ -124,66 +161,30 @@ def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
     return StoredRows("rows", [region])
 
 
-def _store_chunk(unit: tuple[Any, int], region: Region) -> None:
-    block, first = unit
-    region.write(block.compute(scheduler="synchronous"), first)
+def _store(block: np.ndarray, first: int, region: Region) -> None:
+    region.write(block, first)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reorder:
-    """What tasks share: the map, rows in one order, and the region or zarr array for the other."""
-
-    order: OriginalOrder
-    rows: Any
-    out: Any
-
-
-def _write_reordered(
-    rows: Any, order: OriginalOrder, out: Path, scratch: Path, runner: Runner, *, to_original: bool
-) -> None:
-    """Write all rows in the other order to ``*.npy`` or ``*.zarr``, which appears when it is whole."""
-
-    def run(name: str, task: Callable[[int, _Reorder], None], rows: Any, target: Any) -> None:
-        numbers = list(range(order.num_blocks))
-        nbytes = [_row_nbytes(rows) * order.block_rows] * len(numbers)
-        runner.run(Pass(name, task, numbers, _Reorder(order, rows, target), nbytes))
-
-    target: Any = None
+def _write(rows: Reordered, out: Path, runner: Runner) -> None:
+    """Write all rows to ``*.npy`` or ``*.zarr``, which appears when it is whole."""
+    step = rows.block_rows
     if out.suffix == ".zarr":
-        target = create_rows_array(temporary_path(out), rows.shape, rows.dtype, order.block_rows)
-    if to_original:
-        if target is None:
-            target = create_npy(temporary_path(out), rows.dtype, rows.shape)
-        run("to-original", _gather, rows, target)
+        target = create_rows_array(temporary_path(out), rows.shape, rows.dtype, step)
     else:
-        create = create_npy if order.inverse is None else create_mapped_npy
-        # rows of a block go all over the output: into a file, and from there into chunks
-        region = create(temporary_path(out) if target is None else scratch / "new.npy", rows.dtype, rows.shape)
-        run("to-new", _scatter, rows, region)
-        if target is not None:
-            run("write-zarr", _copy, StoredRows("rows", [region]), target)
+        target = create_npy(temporary_path(out), rows.dtype, rows.shape)
+    starts = list(range(0, rows.shape[0], step))
+    if not rows.shift:
+        # new IDs run part by part, each through the whole input: all parts read the same of it at the same time
+        starts.sort(key=lambda start: int(rows.places[start]))
+    runner.run(Pass("reorder-rows", _write_block, starts, (rows, target), [BLOCK_NBYTES] * len(starts)))
     publish(out)
 
 
-def _gather(number: int, how: _Reorder) -> None:
-    _write(how.order.gather(how.rows, number), how, number)
-
-
-def _scatter(number: int, how: _Reorder) -> None:
-    start, stop = how.order.block(number)
-    how.order.scatter(how.rows[start:stop], number, how.out)
-
-
-def _copy(number: int, how: _Reorder) -> None:
-    start, stop = how.order.block(number)
-    _write(how.rows[start:stop], how, number)
-
-
-def _write(rows: np.ndarray, how: _Reorder, number: int) -> None:
-    """Write one block to a file or a zarr array."""
-    start, stop = how.order.block(number)
-    if isinstance(how.out, Region):
-        how.out.write(rows, start)
+def _write_block(start: int, how: tuple[Reordered, Any]) -> None:
+    rows, target = how
+    stop = min(start + rows.block_rows, rows.shape[0])
+    if isinstance(target, Region):
+        target.write(rows[start:stop], start)
         return
-    with attach_path_to_error(str(how.out.store_path)):
-        how.out[start:stop] = rows
+    with attach_path_to_error(str(target.store_path)):
+        target[start:stop] = rows[start:stop]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from upath import UPath
 
 from daskgraphpart.book import as_ids, check_ids, is_tensor, like, places_by_part
 from daskgraphpart.errors import LayoutError
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.storage.region import Region
+
+BLOCK_NBYTES = 16 << 20
+ROW_NBYTES = 32
+"""Bytes of a row at least, so that its places fit into the memory of a block as well."""
 
 
 class StoredRows:
@@ -35,6 +39,11 @@ class StoredRows:
         return (int(self._ends[-1]), *self.regions[0].shape[1:])
 
     @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
     def dtype(self) -> np.dtype:
         """Dtype."""
         return self.regions[0].dtype
@@ -47,32 +56,22 @@ class StoredRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, ids: Any) -> Any:
-        """Read rows.
-
-        Arrays: `ids`: int, slice, sequence or of int, bool , tensor.
-        """
-        if isinstance(ids, slice):
-            start, stop, step = ids.indices(len(self))
-            if step == 1:
-                return self._range(start, max(start, stop))
-            return self[np.arange(start, stop, step)]
-        if not isinstance(ids, (int, np.integer)) and _is_mask(ids):
-            mask = ids.numpy() if is_tensor(ids) else np.asarray(ids)
-            check_ids(np.array([mask.size - 1]), len(self), f"mask of {self.name}: ")
-            return like(self._gather(np.flatnonzero(mask)), ids)
+    def __getitem__(self, where: Any) -> Any:
+        """Read rows: of an ID, a slice, IDs of any shape, a tensor of IDs, or a mask; then index the other axes."""
+        first, *rest = where if isinstance(where, tuple) else (where,)
+        if isinstance(first, slice):
+            start, stop, step = first.indices(len(self))
+            rows = self._range(start, max(start, stop)) if step == 1 else self._gather(np.arange(start, stop, step))
+            return rows[(slice(None), *rest)]
+        ids = first if is_tensor(first) else np.asarray(first)
+        if str(ids.dtype) in ("bool", "torch.bool"):
+            check_ids(np.array([len(ids) - 1]), len(self), f"mask of {self.name}: ")
+            ids = like(np.flatnonzero(ids), first)
         rows = self._gather(as_ids(ids))
-        return like(rows, ids)
+        return like(rows[(slice(None),) * ids.ndim + tuple(rest)], first)
 
-    def view(self, rows: slice) -> np.ndarray:
-        """Rows of a slice without a step, as a memory map where they lie in one local file."""
-        start, stop, _ = rows.indices(len(self))
-        number = min(int(np.searchsorted(self._ends, start, side="right")), len(self.regions) - 1)
-        region, end = self.regions[number], int(self._ends[number])
-        if isinstance(region.path, UPath) or not start < stop <= end:
-            return self._range(start, max(start, stop))
-        mapped = region.memmap()[start - end + region.num_rows : stop - end + region.num_rows]
-        return np.asarray(mapped)
+    def __dask_tokenize__(self) -> list[tuple[str, int, str, tuple[int, ...]]]:
+        return [(str(of.path), of.offset, of.dtype.str, of.shape) for of in self.regions]
 
     def __repr__(self) -> str:
         return f"<StoredRows {self.name}: {self.dtype.name}{list(self.shape)}>"
@@ -94,13 +93,43 @@ class StoredRows:
         for number, places in places_by_part(np.searchsorted(self._ends, flat, side="right")):
             region = self.regions[number]
             rows[places] = region.take(flat[places] - int(self._ends[number]) + region.num_rows)
-        return rows.reshape(*ids.shape, *self.shape[1:])
+        return rows.reshape((*ids.shape, *self.shape[1:]))
 
 
-def _is_mask(ids: Any) -> bool:
-    if is_tensor(ids):
-        return str(ids.dtype) == "torch.bool"
-    return np.asarray(ids).dtype == np.bool_
+@dataclass(frozen=True, slots=True, eq=False)
+class Reordered:
+    """Rows in the other order, of which slices are taken; `places` are too large by `shift`."""
+
+    rows: Any
+    places: StoredRows
+    shift: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the rows."""
+        return tuple(self.rows.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of the rows."""
+        dtype: np.dtype = np.dtype(self.rows.dtype)
+        return dtype
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of a block."""
+        row_nbytes = int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
+        return max(1, BLOCK_NBYTES // max(ROW_NBYTES, row_nbytes))
+
+    def __getitem__(self, where: Any) -> np.ndarray:
+        first, *rest = where if isinstance(where, tuple) else (where,)
+        rows: np.ndarray = self.rows[self.places[first] - self.shift]
+        return rows[(slice(None), *rest)]
 
 
 def original_ids(of_parts: Sequence[Mapping[str, Region]], kind: str, where: object) -> StoredRows:

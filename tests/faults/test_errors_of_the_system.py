@@ -54,7 +54,7 @@ ERRORS: list[tuple[str, str, str, tuple[str, ...], int, int]] = [
     ("chunk", "write-edges", "the-output", ("write",), errno.EDQUOT, 2),
     ("chunk", "collect-ids", "the-input", ("read",), errno.ESTALE, 2),
     ("convert", "split-edges", "the-input", ("read",), errno.ESTALE, 2),
-    ("remap", "to-original", "the-output", ("rename",), errno.EIO, 0),
+    ("remap", "reorder-rows", "the-output", ("rename",), errno.EIO, 0),
 ]
 
 

@@ -41,7 +41,7 @@ WALKS: dict[str, tuple[str, ...]] = {
     "assign": ("create-trainers", "write-trainers", "copy-trainers"),
     "chunk": ("begin", "write-chunks"),
     "convert": ("begin", "split-nodes", "place-nodes", "split-edges", "place-edges", "build-graph", "hash-files"),
-    "remap": ("begin", "find-runs", "to-original"),
+    "remap": ("begin", "invert-map", "check-map", "reorder-rows"),
 }  # fmt: skip
 # the others walk through passes that these have as well
 EVERY_TIME = ("fennel", "zarr", "chunk", "convert")

@@ -18,9 +18,9 @@ from strategies import graphs
 from daskgraphpart import IdConverter, Resources, load_partition, load_partition_feats, open_partitions, partition
 from daskgraphpart.book import IdOutOfRangeError
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, LayoutError, OptionError, OutputExistsError
-from daskgraphpart.partitioned.original_order import open_order
+from daskgraphpart.partitioned.reorder import reorder
+from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.region import create_npy
 
@@ -136,40 +136,36 @@ def test_any_scheduler_reorders_alike(cluster: str, small: tuple[Graph, Partitio
     np.testing.assert_array_equal(np.load(out), graph.node_data["n"]["x"])
 
 
-@given(
-    st.lists(st.integers(0, 9), min_size=1, max_size=4),
-    st.integers(0, 2**32),
-    st.booleans(),
-    st.sampled_from((1, 3, 1000)),
-)
-def test_maps_that_do_not_ascend_are_inverted(counts: list[int], seed: int, ascending: bool, per_block: int) -> None:
-    ids = np.random.default_rng(seed).permutation(sum(counts))
-    pieces = np.split(ids, np.cumsum(counts)[:-1])
-    rows = np.random.default_rng(seed).random((len(ids), 2))
-    with tempfile.TemporaryDirectory() as directory, open_runner(RESOURCES) as runner:
-        regions = []
-        for i, piece in enumerate(pieces):
-            regions.append(create_npy(Path(directory) / f"{i}.npy", np.int64, piece.shape))
-            regions[-1].write(np.sort(piece) if ascending else piece, 0)
-        originals = np.concatenate([region.read() for region in regions])
-        order = open_order(regions, (16 << 20) // per_block, Path(directory), runner)
-        expected = np.empty_like(rows)
-        expected[originals] = rows
-        found = [order.gather(rows, number) for number in range(order.num_blocks)]
-        np.testing.assert_array_equal(np.concatenate([*found, expected[:0]]), expected)
-        out = create_npy(Path(directory) / "out.npy", rows.dtype, rows.shape)
-        for number in range(order.num_blocks):
-            start, stop = order.block(number)
-            order.scatter(expected[start:stop], number, out)
-        np.testing.assert_array_equal(out.read(), rows)
+def stored_ids(pieces: list[np.ndarray], directory: Path) -> StoredRows:
+    regions = [create_npy(directory / f"{i}.npy", np.int64, piece.shape) for i, piece in enumerate(pieces)]
+    for region, piece in zip(regions, pieces, strict=True):
+        region.write(piece, 0)
+    return StoredRows("IDs", regions)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=4), st.integers(0, 2**32), st.sampled_from((1, 3, 1000)))
+def test_rows_are_reordered_whatever_the_order_inside_parts(counts: list[int], seed: int, per_block: int) -> None:
+    rng, how = np.random.default_rng(seed), {"resources": Resources(1 << 30, "sync", 1)}
+    ids, rows = rng.permutation(sum(counts)), rng.random((sum(counts), 2))
+    expected = np.empty_like(rows)
+    expected[ids] = rows
+    with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("daskgraphpart.partitioned.stored_rows.BLOCK_NBYTES", per_block * 32)
+        originals = stored_ids(np.split(ids, np.cumsum(counts)[:-1]), Path(directory))
+        for given_rows, wanted, to_original in ((rows, expected, True), (expected, rows, False)):
+            lazy = da.from_array(given_rows, chunks=(4, 1))
+            out = reorder(lazy, originals, Path(directory) / f"{to_original}.npy", to_original=to_original, **how)
+            for found in (np.load(out), *(reorder(of, originals, None, to_original=to_original, **how).compute()
+                                          for of in (given_rows, lazy))):  # fmt: skip
+                np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("ids", [[0, 1, 1], [0, 1, 3], [-1, 0, 1], [2, 1, 1]])
-def test_maps_that_are_no_bijection_are_refused(ids: list[int], tmp_path: Path) -> None:
-    region = create_npy(tmp_path / "ids.npy", np.int64, (3,))
-    region.write(np.array(ids), 0)
-    with open_runner(RESOURCES) as runner, pytest.raises(LayoutError):
-        open_order([region], 8, tmp_path, runner)
+@pytest.mark.parametrize("to_original", [True, False])
+def test_maps_that_are_no_bijection_are_refused(ids: list[int], to_original: bool, tmp_path: Path) -> None:
+    originals = stored_ids([np.array(ids)], tmp_path)
+    with pytest.raises(LayoutError):
+        reorder(np.zeros(3), originals, None, to_original=to_original, resources=RESOURCES)
 
 
 def test_local_graphs_have_every_format(small: tuple[Graph, PartitionedGraph], tmp_path: Path) -> None:
