@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.open_dispatch import open_dispatch
-from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
+from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty, check_output
 from daskgraphpart.dispatching.pipeline import dispatch_graph

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.api.inputs import check_assignment_directory, opened
-from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
-from daskgraphpart.assignment.parmetis.write import ParmetisInput, claim_files, write_parmetis_files
-from daskgraphpart.assignment.parmetis.write_nodes import check_weights
+from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
 from daskgraphpart.assignment.write_files import write_assignment
+from daskgraphpart.assignment.write_parmetis import ParmetisInput, check_weights, claim_files, write_parmetis_files
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner

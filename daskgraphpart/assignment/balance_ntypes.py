@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.assignment.weigh_nodes import MOST_VALUES
+from daskgraphpart.assignment.weigh_nodes import MAX_VALUES
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.region import create_npy
 
@@ -55,6 +55,6 @@ def _checked(classes: Any, ntype: str, count: int) -> np.ndarray:
         expected, found = f"{count:,} integers", f"{array.dtype} of shape {array.shape}"
         raise OptionError(f"not the classes of the {ntype!r} nodes", place=PLACE, expected=expected, found=found)
     num_values = len(np.unique(array))
-    if num_values > MOST_VALUES:
-        raise OptionError("too many classes", place=PLACE, expected=f"at most {MOST_VALUES}", found=num_values)
+    if num_values > MAX_VALUES:
+        raise OptionError("too many classes", place=PLACE, expected=f"at most {MAX_VALUES}", found=num_values)
     return array

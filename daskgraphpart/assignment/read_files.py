@@ -12,8 +12,8 @@ import numpy as np
 
 from daskgraphpart.assignment.assignment import MOST_PARTS, Assignment, create_owner_files, owner_regions
 from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, TRAINERS, crc_of
-from daskgraphpart.assignment.parmetis.read import read_parmetis_parts
 from daskgraphpart.assignment.read_batches import read_batches
+from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
 from daskgraphpart.sources.parmetis_files import find_parts, holds_parts

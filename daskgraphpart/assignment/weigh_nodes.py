@@ -22,21 +22,23 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import DataSpec, GraphSchema
 
 ROWS_PER_UNIT = 1 << 20
-MOST_VALUES = 64  # of a feature that makes a constraint per value
+MAX_VALUES = 64  # of a feature that makes a constraint per value
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How the weights of one constraint come about."""
+    """The weights of one constraint: for each node type the weight of a node, and of each of its in-edges.
+
+    Or the values of a feature, of which only `value` weighs something if it is given, and then 1; or rows of a file.
+    """
 
     name: str  # of the constraint
-    tolerance: float  # of the constraint
-    kind: str  # ``"count"``, ``"degree"``, ``"feature"``, ``"value"`` or ``"file"``
-    factors: tuple[tuple[int, int], ...] = ()  # for each node type the weight of a node, and of each of its in-edges
-    ntype: str = ""  # of a feature
-    feature: str = ""
-    value: int = 0  # the value that weighs 1; of a file the column
-    region: Region | None = None  # of a file
+    tolerance: float
+    per_node: tuple[int, ...] = ()
+    per_edge: tuple[int, ...] = ()
+    feature: tuple[str, DataSpec] | None = None  # node type and feature
+    value: int | None = None
+    rows: tuple[Region, int] | None = None  # file of all nodes, and the number of its column
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,8 @@ class WeighUnit:
     """Consecutive nodes of one type and one column."""
 
     column: int  # number of the column
-    ntype_id: int  # node type
-    first: int  # homogeneous ID of the type's first node, and the range of type-wise IDs
-    start: int
+    ntype_id: int
+    start: int  # range of homogeneous IDs
     stop: int
 
 
@@ -56,7 +57,7 @@ class WeighConfig:
 
     columns: tuple[Column, ...]
     targets: tuple[Region, ...]
-    in_degrees: Region
+    in_degrees: Region | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,12 @@ class NodeWeights:
 
 
 def weigh_nodes(
-    graph: ChunkedGraph, wanted: Sequence[BalanceConstraint], in_degrees: Region, directory: Path, runner: Runner
+    graph: ChunkedGraph, wanted: Sequence[BalanceConstraint], in_degrees: Region | None, directory: Path, runner: Runner
 ) -> NodeWeights:
-    """Write the columns."""
+    """Write the columns; only constraints of edges need in-degrees."""
     columns = tuple(column for item in wanted for column in _columns(graph, item, runner))
-    num_nodes = graph.schema.num_nodes
-    targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, (num_nodes,)) for i in range(len(columns)))
+    shape = (graph.schema.num_nodes,)
+    targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, shape) for i in range(len(columns)))
     runner.step("create-weights", lambda: create_files(targets))
     found_units = list(_units(graph, columns))
     units, values = [unit for unit, _ in found_units], [p.value if p else None for _, p in found_units]
@@ -84,48 +85,51 @@ def weigh_nodes(
     for i, column in enumerate(columns):
         mine = [result for unit, result in zip(units, found, strict=True) if unit.column == i]
         total, largest = sum(t for t, _, _ in mine), max((most for _, most, _ in mine), default=0)
-        if min((least for _, _, least in mine), default=0) < 0:
-            raise AssignmentError("negative node weight", place=f"--balance {column.name}", expected="0 or more")
+        if (least := min((least for _, _, least in mine), default=0)) < 0:
+            raise AssignmentError(
+                "negative node weight", place=f"weights {column.name}", expected="0 or more", found=least
+            )
         constraints.append(Constraint(column.name, column.tolerance, total, largest))
     return NodeWeights(tuple(constraints), targets)
 
 
 def _columns(graph: ChunkedGraph, item: BalanceConstraint, runner: Runner) -> list[Column]:
-    schema, name, tolerance = graph.schema, item.name, item.tolerance
-    types = range(len(schema.node_types))
-    if name == "nodes":
-        return [Column("nodes", tolerance, "count", tuple((1, 0) for _ in types))]
-    if name == "edges":
-        return [Column("edges", tolerance, "degree", tuple((0, 1) for _ in types))]
-    if name in ("ntypes", "edges-by-ntype"):
-        unit, what = ((1, 0), "nodes") if name == "ntypes" else ((0, 1), "edges to")
-        kind = "count" if name == "ntypes" else "degree"
-        link = " of " if name == "ntypes" else " "
-        return [
-            Column(f"{what}{link}{t.name}", tolerance, kind, tuple(unit if i == j else (0, 0) for j in types))
-            for i, t in enumerate(schema.node_types)
-        ]
-    if name == "bytes":
-        return [Column("bytes", tolerance, "degree", _bytes_of_types(schema))]
-    kind, _, where = name.partition(":")
+    schema, kind, where = graph.schema, *item.name.partition(":")[::2]
     if kind == "file":
-        return _file_columns(where, tolerance, schema.num_nodes)
-    return _feature_columns(graph, kind, where, tolerance, runner)
+        return _file_columns(where, item.tolerance, schema.num_nodes)
+    if kind == "weight":
+        return [Column(where, item.tolerance, feature=feature_of(schema, where, f"--balance {item.name}"))]
+    if kind == "types":
+        feature = feature_of(schema, where, f"--balance {item.name}")
+        values = _values(graph, *feature, runner)
+        if len(values) > MAX_VALUES:
+            what, expected = "too many values to balance each of them", f"at most {MAX_VALUES}"
+            raise OptionError(what, place=f"--balance {item.name}", expected=expected, found=len(values))
+        names = [f"{where}={value}" if len(values) > 1 else where for value in values]
+        return [Column(n, item.tolerance, feature=feature, value=v) for n, v in zip(names, values, strict=True)]
+    types = schema.node_types
+    none, every = (0,) * len(types), (1,) * len(types)
+    only = {t.name: tuple(int(t is other) for other in types) for t in types}
+    factors = {
+        "nodes": [("nodes", every, none)],
+        "edges": [("edges", none, every)],
+        "ntypes": [(f"nodes of {ntype}", mine, none) for ntype, mine in only.items()],
+        "edges-by-ntype": [(f"edges to {ntype}", none, mine) for ntype, mine in only.items()],
+        "bytes": [("bytes", *_bytes_of_types(schema))],
+    }
+    return [Column(name, item.tolerance, per_node, per_edge) for name, per_node, per_edge in factors[kind]]
 
 
-def _bytes_of_types(schema: GraphSchema) -> tuple[tuple[int, int], ...]:
+def _bytes_of_types(schema: GraphSchema) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Bytes of features of a node, and on average of one of its in-edges, by node type."""
-
-    def row_nbytes(data: tuple[DataSpec, ...]) -> int:
-        return sum(int(np.prod(spec.row_shape, dtype=np.int64)) * spec.dtype.itemsize for spec in data)
-
-    factors = []
+    per_node = tuple(sum(spec.row_nbytes for spec in node_type.data) for node_type in schema.node_types)
+    per_edge = []
     for node_type in schema.node_types:
         incoming = [edge_type for edge_type in schema.edge_types if edge_type.dst == node_type.name]
-        edges = sum(edge_type.num_edges for edge_type in incoming)
-        nbytes = sum(edge_type.num_edges * row_nbytes(edge_type.data) for edge_type in incoming)
-        factors.append((row_nbytes(node_type.data), round(nbytes / edges) if edges else 0))
-    return tuple(factors)
+        num_edges = sum(edge_type.num_edges for edge_type in incoming)
+        nbytes = sum(edge_type.num_edges * spec.row_nbytes for edge_type in incoming for spec in edge_type.data)
+        per_edge.append(round(nbytes / num_edges) if num_edges else 0)
+    return per_node, tuple(per_edge)
 
 
 def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[Column]:
@@ -137,103 +141,72 @@ def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[Column]:
             expected=f"integers of shape ({num_nodes},) or ({num_nodes}, constraints)",
             found=f"{region.dtype} of shape {region.shape}",
         )
-    width = region.shape[1] if len(region.shape) == 2 else 1
     stem = Path(path).stem
-    return [
-        Column(stem if width == 1 else f"{stem}[{i}]", tolerance, "file", value=i, region=region) for i in range(width)
-    ]
+    if len(region.shape) == 1 or region.shape[1] == 1:
+        return [Column(stem, tolerance, rows=(region, 0))]
+    return [Column(f"{stem}[{i}]", tolerance, rows=(region, i)) for i in range(region.shape[1])]
 
 
-def _feature_columns(graph: ChunkedGraph, kind: str, where: str, tolerance: float, runner: Runner) -> list[Column]:
+def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSpec]:
+    """Find a feature ``NTYPE/FEATURE`` of nodes; refuse what is not one integer or boolean per node."""
     ntype, _, feature = where.rpartition("/")
-    names = [t.name for t in graph.schema.node_types]
-    if not ntype and len(names) == 1:
-        ntype = names[0]
-    specs = {s.name: s for s in graph.schema.node_type(ntype).data} if ntype in names else {}
-    if feature not in specs:
-        have = ", ".join(f"{t.name}/{s.name}" for t in graph.schema.node_types for s in t.data) or "none"
-        raise OptionError("no such node feature", place=f"--balance {kind}:", expected=f"one of {have}", found=where)
-    spec = specs[feature]
-    if spec.dtype.kind not in "iub" or int(np.prod(spec.row_shape, dtype=np.int64)) != 1:
-        raise OptionError(
-            "this feature cannot be balanced",
-            place=f"--balance {kind}:{where}",
-            expected="one integer or boolean per node",
-            found=f"{spec.dtype} of row shape {spec.row_shape}",
-        )
-    if kind == "weight":
-        return [Column(where, tolerance, "feature", ntype=ntype, feature=feature)]
-    values = _values(graph, ntype, spec, runner)
-    if len(values) > MOST_VALUES:
-        raise OptionError(
-            "too many values to balance each of them",
-            place=f"--balance {kind}:{where}",
-            expected=f"at most {MOST_VALUES}",
-            found=len(values),
-        )
-    return [
-        Column(
-            f"{where}={value}" if len(values) > 1 else where,
-            tolerance,
-            "value",
-            ntype=ntype,
-            feature=feature,
-            value=value,
-        )
-        for value in values
-    ]
+    ntype = schema.ntypes[0] if not ntype and len(schema.ntypes) == 1 else ntype
+    specs = {(t.name, spec.name): spec for t in schema.node_types for spec in t.data}
+    spec = specs.get((ntype, feature))
+    if spec is None:
+        have = ", ".join("/".join(names) for names in specs) or "none"
+        raise OptionError("no such node feature", place=place, expected=f"one of {have}", found=where)
+    if spec.dtype.kind not in "iub" or np.prod(spec.row_shape) != 1:
+        found = f"{spec.dtype} of row shape {spec.row_shape}"
+        expected = "one integer or boolean per node"
+        raise OptionError(f"feature {where!r} cannot be balanced", place=place, expected=expected, found=found)
+    return ntype, spec
 
 
 def _values(graph: ChunkedGraph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:
-    """Find values of a feature other than zero; `MOST_VALUES` and one at most."""
+    """Find values of a feature other than zero; `MAX_VALUES` and one at most."""
     partitions = row_partitions(graph, "node", ntype, spec, ROWS_PER_UNIT)
     units, values = [partition.rows for partition in partitions], [partition.value for partition in partitions]
     sizes = [unit.num_rows * spec.dtype.itemsize for unit in units]
     found = runner.run(Pass("find-values", find_values, units, None, sizes, partitions=values))
-    return sorted({value for values in found for value in values if value})[: MOST_VALUES + 1]
+    return sorted({value for values in found for value in values if value})[: MAX_VALUES + 1]
 
 
 def find_values(rows: np.ndarray, unit: RowRange, _: None) -> list[int]:
     """Task of the pass `find-values`: the smallest values of one partition."""
     unit.check(rows.shape[0])
-    values: list[int] = np.unique(rows)[: MOST_VALUES + 2].astype(np.int64).tolist()
+    values: list[int] = np.unique(rows)[: MAX_VALUES + 2].astype(np.int64).tolist()
     return values
 
 
 def _units(graph: ChunkedGraph, columns: Sequence[Column]) -> Iterator[tuple[WeighUnit, Partition | None]]:
     """Units of all columns, with the partition of the feature for those that depend on one."""
-    first = 0
     for ntype_id, node_type in enumerate(graph.schema.node_types):
+        first, last = graph.schema.homo_starts[ntype_id : ntype_id + 2]
         for i, column in enumerate(columns):
-            if column.feature and column.ntype == node_type.name:
-                spec = next(spec for spec in node_type.data if spec.name == column.feature)
-                for partition in row_partitions(graph, "node", column.ntype, spec, ROWS_PER_UNIT):
-                    rows = partition.rows
-                    unit = WeighUnit(i, ntype_id, first, rows.first_row, rows.first_row + rows.num_rows)
-                    yield unit, partition
+            if column.feature is not None and column.feature[0] == node_type.name:
+                for partition in row_partitions(graph, "node", *column.feature, ROWS_PER_UNIT):
+                    start = first + partition.rows.first_row
+                    yield WeighUnit(i, ntype_id, start, start + partition.rows.num_rows), partition
             else:
-                for start in range(0, node_type.num_nodes, ROWS_PER_UNIT):
-                    yield WeighUnit(i, ntype_id, first, start, min(start + ROWS_PER_UNIT, node_type.num_nodes)), None
-        first += node_type.num_nodes
+                for start in range(first, last, ROWS_PER_UNIT):
+                    yield WeighUnit(i, ntype_id, start, min(start + ROWS_PER_UNIT, last)), None
 
 
 def weigh(values: np.ndarray | None, unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int]:
     """Write the weights of one unit; return their sum, the largest and the smallest."""
     column = config.columns[unit.column]
-    first, last = unit.first + unit.start, unit.first + unit.stop
-    if column.kind in ("count", "degree"):
-        per_node, per_edge = column.factors[unit.ntype_id]
-        weights = np.full(last - first, per_node, np.int64)
-        if per_edge:
-            weights += per_edge * config.in_degrees.read(first, last)
-    elif column.kind == "file":
-        assert column.region is not None
-        rows = column.region.read(first, last)
-        weights = (rows[:, column.value] if rows.ndim == 2 else rows).astype(np.int64)
-    elif values is None:
-        weights = np.zeros(last - first, np.int64)
-    else:
-        rows = values.reshape(last - first).astype(np.int64)
-        weights = (rows == column.value).astype(np.int64) if column.kind == "value" else rows
-    config.targets[unit.column].write(weights, first)
+    weights = np.zeros(unit.stop - unit.start, np.int64)
+    if values is not None:
+        rows = values.reshape(weights.size)
+        weights += rows if column.value is None else rows == column.value
+    elif column.rows is not None:
+        region, number = column.rows
+        weights = region.read(unit.start, unit.stop).reshape(weights.size, -1)[:, number].astype(np.int64)
+    elif column.feature is None:
+        weights += column.per_node[unit.ntype_id]
+        if per_edge := column.per_edge[unit.ntype_id]:
+            assert config.in_degrees is not None, "edges are balanced by in-degrees"
+            weights += per_edge * config.in_degrees.read(unit.start, unit.stop)
+    config.targets[unit.column].write(weights, unit.start)
     return int(weights.sum()), int(weights.max(initial=0)), int(weights.min(initial=0))

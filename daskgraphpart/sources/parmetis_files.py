@@ -7,7 +7,7 @@ describes the files. They look for their input in the working directory, so one 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, OptionError
@@ -25,52 +25,38 @@ class ParmetisFiles:
     directory: Path
     graph: str
 
-    @property
-    def nodes(self) -> Path:
-        """Lines `ntype weights... type_nid`; the line number is the homogeneous ID."""
-        return self.directory / f"{self.graph}_nodes.txt"
+    def text(self, kind: str) -> Path:
+        """Name a file that ParMETIS reads.
+
+        ``"nodes"``: lines `ntype weights... type_nid`, whose number is the homogeneous ID; ``"edges"``: lines
+        `src dst type_eid etype`, in homogeneous IDs; ``"removed_edges"``: self-loops and repeated edges, in the same
+        columns; ``"stats"``: one line, `num_nodes num_edges num_node_weights`, written last.
+        """
+        return self.directory / f"{self.graph}_{kind}.txt"
 
     @property
-    def edges(self) -> Path:
-        """Lines `src dst type_eid etype`, in homogeneous IDs."""
-        return self.directory / f"{self.graph}_edges.txt"
-
-    @property
-    def removed_edges(self) -> Path:
-        """Self-loops and repeated edges, in the same columns."""
-        return self.directory / f"{self.graph}_removed_edges.txt"
-
-    @property
-    def schema(self) -> Path:
+    def ranges(self) -> Path:
         """JSON with the ranges of homogeneous IDs of all types."""
         return self.directory / f"{self.graph}.json"
 
     @property
-    def stats(self) -> Path:
-        """One line, `num_nodes num_edges num_node_weights`; written last."""
-        return self.directory / f"{self.graph}_stats.txt"
-
-    @property
-    def all(self) -> tuple[Path, ...]:
+    def written(self) -> tuple[Path, ...]:
         """All of these, in the order in which they are written."""
-        return self.nodes, self.edges, self.removed_edges, self.schema, self.stats
+        return *(self.text(kind) for kind in ("nodes", "edges", "removed_edges")), self.ranges, self.text("stats")
 
     def of_part(self, part: int, kind: str) -> Path:
-        """What `pm_dglpart` writes: lines `new_nid <line of nodes>`, or `new_src new_dst <line of edges>`."""
+        """Name a file of `pm_dglpart`: lines `new_nid <line of nodes>`, or `new_src new_dst <line of edges>`."""
         return self.directory / f"p{part:03d}-{self.graph}_{kind}.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class PartFiles:
-    """Parts as ParMETIS has written them: one file of `pm_dglpart2`, or one for each part, of `pm_dglpart`.
-
-    The number of weights in a line of nodes is None if it was not given.
-    """
+    """Parts as ParMETIS has written them: one file of `pm_dglpart2`, or one for each part, of `pm_dglpart`."""
 
     paths: tuple[Path, ...]
     num_parts: int
     by_part: bool
-    num_node_weights: int | None = None
+    num_node_weights: int | None = None  # in a line of nodes, if that was given
 
 
 def holds_parts(path: Path, graph: str) -> bool:
@@ -89,25 +75,19 @@ def find_parts(
     if not path.is_dir():
         raise InputFileNotFoundError("no such file or directory", file=str(path), hint="give the output of ParMETIS")
     single, by_part = _found(path, graph)
-    single = {} if by_part_only else {k: file for k, file in single.items() if k == num_parts} or single
-    if not single and not by_part:
-        of_part = f"p000-{graph}_nodes.txt and so on"
-        raise InputFileNotFoundError(
-            f"no output of {'pm_dglpart' if by_part_only else 'ParMETIS'} for graph {graph!r}",
-            file=str(path),
-            expected=of_part if by_part_only else f"{graph}_part.<num_parts>, or {of_part}",
-        )
-    if len(single) + bool(by_part) > 1:
-        found = [file.name for file in (*single.values(), *by_part.values())]
-        raise OptionError(
-            "several outputs of ParMETIS to choose from",
-            file=str(path),
-            found=", ".join(found[:4]) + (" ..." if len(found) > 4 else ""),
-            hint="give one file, or the number of parts",
-        )
-    if by_part:
-        return replace(_by_part(path, graph, by_part, num_parts), num_node_weights=num_node_weights)
-    return _one_file(next(iter(single.values())), num_parts)
+    files = [] if by_part_only else [single[num_parts]] if num_parts in single else list(single.values())
+    if len(files) + bool(by_part) == 1:
+        if files:
+            return _one_file(files[0], num_parts)
+        return _by_part(ParmetisFiles(path, graph), by_part, num_parts, num_node_weights)
+    wanted = f"p000-{graph}_nodes.txt and so on"
+    if not files:
+        what = f"no output of {'pm_dglpart' if by_part_only else 'ParMETIS'} for graph {graph!r}"
+        expected = wanted if by_part_only else f"{graph}_part.<num_parts>, or {wanted}"
+        raise InputFileNotFoundError(what, file=str(path), expected=expected)
+    found = ", ".join([file.name for file in (*files, *by_part.values())][:4])
+    hint = "give one file, or the number of parts"
+    raise OptionError("several outputs of ParMETIS to choose from", file=str(path), found=found, hint=hint)
 
 
 def _found(directory: Path, graph: str) -> tuple[dict[int, Path], dict[int, Path]]:
@@ -123,32 +103,26 @@ def _found(directory: Path, graph: str) -> tuple[dict[int, Path], dict[int, Path
 
 def _one_file(path: Path, num_parts: int | None) -> PartFiles:
     suffix = re.search(PART_SUFFIX + "$", path.name)
-    named = int(suffix[1]) if suffix else None
-    if named is None and num_parts is None:
-        raise OptionError(
-            "the name of the file does not tell the number of parts",
-            file=str(path),
-            expected="<graph>_part.<num_parts>",
-            hint="give --num-parts",
-        )
-    if named is not None and num_parts not in (None, named):
-        raise AssignmentError(
-            "the file is for another number of parts", file=str(path), expected=num_parts, found=named
-        )
-    return PartFiles((path,), named or num_parts or 0, by_part=False)
+    named = int(suffix[1]) if suffix else num_parts
+    if named is None:
+        what, hint = "the name of the file does not tell the number of parts", "give --num-parts"
+        raise OptionError(what, file=str(path), expected="<graph>_part.<num_parts>", hint=hint)
+    if num_parts not in (None, named):
+        what = "the file is for another number of parts"
+        raise AssignmentError(what, file=str(path), expected=num_parts, found=named)
+    return PartFiles((path,), named, by_part=False)
 
 
-def _by_part(directory: Path, graph: str, found: dict[int, Path], num_parts: int | None) -> PartFiles:
-    parts = num_parts if num_parts is not None else max(found) + 1
-    if max(found) >= parts:
-        raise AssignmentError(
-            "the files are for another number of parts", file=str(found[max(found)]), expected=f"parts below {parts}"
-        )
-    missing = next((part for part in range(parts) if part not in found), None)
-    if missing is not None:
-        raise InputFileNotFoundError(
-            "no nodes of this part",
-            file=str(ParmetisFiles(directory, graph).of_part(missing, "nodes")),
-            hint=f"each of {parts} parts has a file; copy those of all machines into one directory",
-        )
-    return PartFiles(tuple(found.values()), parts, by_part=True)
+def _by_part(
+    files: ParmetisFiles, found: dict[int, Path], num_parts: int | None, num_node_weights: int | None
+) -> PartFiles:
+    last = max(found)
+    num_parts = last + 1 if num_parts is None else num_parts
+    if last >= num_parts:
+        what, expected = "the files are for another number of parts", f"parts below {num_parts}"
+        raise AssignmentError(what, file=str(found[last]), expected=expected)
+    for part in range(num_parts):
+        if part not in found:
+            hint = f"each of {num_parts} parts has a file; copy those of all machines into one directory"
+            raise InputFileNotFoundError("no nodes of this part", file=str(files.of_part(part, "nodes")), hint=hint)
+    return PartFiles(tuple(found.values()), num_parts, by_part=True, num_node_weights=num_node_weights)

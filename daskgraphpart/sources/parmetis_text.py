@@ -1,20 +1,20 @@
-"""Read and write lines of numbers between blanks, block by block, as ParMETIS' programs have them."""
+"""Read lines of numbers between blanks, block by block, as ParMETIS' programs write them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.read_csv import read_lines
+from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes
+from daskgraphpart.chunked.read_csv import count_rows_before, read_lines
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.sources.parmetis_files import ParmetisFiles
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from daskgraphpart.sources.parmetis_files import PartFiles
@@ -25,33 +25,17 @@ _BLANKS = re.compile(rb"[ \t\r]+")
 _ODD_BLANKS = re.compile(rb"  |[\t\r]| \n|\n | \Z|\A ")
 _ROW = re.compile(r"Row #(\d+): ?(.*)")
 
-
-@dataclass(frozen=True, slots=True)
-class TextBlock:
-    """The lines of a file that begin in a range of bytes."""
-
-    path: str
-    start: int
-    stop: int
-
-    @property
-    def nbytes(self) -> int:
-        """Length of the range."""
-        return self.stop - self.start
-
-
-NumberedBlock = tuple[int, TextBlock]
+NumberedBlock = tuple[int, Block]
 """A number that goes with the file, such as its part, and lines of it."""
 
 
 def cut_text(files: Iterable[tuple[int, Path]], task_memory: int) -> list[NumberedBlock]:
     """Cut numbered files into blocks that tasks of so much memory can read."""
     step = max(1, min(task_memory // TASK_NBYTES_PER_BYTE, 8 << 20))
-    sizes = [(number, path, path.stat().st_size) for number, path in files]
     return [
-        (number, TextBlock(str(path), start, min(start + step, size)))
-        for number, path, size in sizes
-        for start in range(0, size, step)
+        (number, block)
+        for number, path in files
+        for block in cut_bytes([InputFile(str(path), "text", " ", None, path.stat().st_size)], step)
     ]
 
 
@@ -66,97 +50,84 @@ def count_columns(paths: Iterable[Path]) -> int:
 
 
 def read_columns(
-    block: TextBlock, columns: Sequence[int], layout: str, num_columns: int | None = None, dtype: np.dtype | None = None
-) -> np.ndarray:
-    """Read some columns, by number, of a block of lines; array (columns, rows), int64 unless a dtype is given."""
+    block: Block, ids: Mapping[int, str], num_columns: int | None = None, dtype: np.dtype | None = None
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Read columns of IDs, int64, by number and name, and the attributes behind them as rows, if a dtype is given.
+
+    The number of columns in a line is that of the first line of the block, unless it is given.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
-    dtype = np.dtype(np.int64) if dtype is None else dtype
     content = read_lines(block.path, block.start, block.stop).tobytes()
     if _ODD_BLANKS.search(content):  # Arrow takes every single blank for the end of a column
         content = re.sub(rb" ?\n ?", b"\n", _BLANKS.sub(b" ", content)).strip(b" ")
     text = content.lstrip(b"\n")
+    first = max(ids) + 1
+    width = num_columns or max(len(text[: text.find(b"\n")].split()), first)
+    attributes = range(first, width) if dtype is not None else range(0)
+    parsed = np.dtype(np.float32) if dtype == np.float16 else dtype or np.dtype(np.int64)  # Arrow parses no float16
     if not text:
-        return np.empty((len(columns), 0), dtype)
-    width = num_columns or max(len(text[: text.find(b"\n")].split()), max(columns) + 1)
-    names = [str(number) for number in range(width)]
-    wanted = [names[number] for number in columns]
-    parsed = np.dtype(np.float32) if dtype == np.float16 else dtype  # which Arrow does not parse
-    convert = csv.ConvertOptions(
-        column_types=dict.fromkeys(wanted, pa.from_numpy_dtype(parsed)), include_columns=wanted, null_values=[]
-    )
-    reading = csv.ReadOptions(column_names=names, use_threads=False, block_size=len(text) + 1)
-    parsing = csv.ParseOptions(delimiter=" ", quote_char=False)
+        return [np.empty(0, np.int64) for _ in ids], np.empty((0, len(attributes)), dtype)
+    types = {str(i): pa.int64() for i in ids} | {str(i): pa.from_numpy_dtype(parsed) for i in attributes}
     try:
-        table = csv.read_csv(pa.BufferReader(text), reading, parsing, convert)
+        table = csv.read_csv(
+            pa.BufferReader(text),
+            csv.ReadOptions(column_names=list(map(str, range(width))), use_threads=False, block_size=len(text) + 1),
+            csv.ParseOptions(delimiter=" ", quote_char=False),
+            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
+        )
     except pa.ArrowInvalid as fault:
-        row = _ROW.search(message := str(fault).splitlines()[0])
-        raise line_fault(
-            block, int(row[1]) - 1 if row else 0, "line cannot be read", layout, row[2] if row else message
-        ) from fault
-    return np.stack([column.to_numpy() for column in table.columns]).astype(dtype, copy=False)
+        message = str(fault).splitlines()[0]
+        row, found = match.groups() if (match := _ROW.search(message)) else ("1", message)
+        expected = f"{', '.join(ids.values())}{f', {len(attributes)} attributes of dtype {dtype}' if dtype else ''}"
+        raise _line_fault(block, int(row) - 1, "line cannot be read", expected, found) from fault
+    columns = [column.to_numpy() for column in table.columns]
+    rows = np.stack(columns[len(ids) :], axis=1).astype(dtype, copy=False) if attributes else np.empty((0, 0))
+    return columns[: len(ids)], rows
 
 
-def read_node_ids(block: TextBlock, starts: np.ndarray, num_weights: int) -> np.ndarray:
-    """Read lines `new_nid ntype weights... type_nid attributes...` of `pm_dglpart`: original homogeneous IDs, int64."""
-    layout = f"new node ID, node type, {num_weights} weights, ID in its type"
-    new_nids, ntypes, type_nids = read_columns(block, (0, 1, 2 + num_weights), layout)
+def check_range(block: Block, ids: np.ndarray, limits: int | np.ndarray, what: str) -> None:
+    """Refuse IDs that are negative, or not below a limit."""
+    bad = np.flatnonzero((ids < 0) | (ids >= limits))
+    if bad.size:
+        row = int(bad[0])
+        limit = int(np.broadcast_to(limits, ids.shape)[row])
+        raise _line_fault(block, row, f"{what} out of range", f"[0, {limit:,})", f"{ids[row]:,}")
+
+
+def _line_fault(block: Block, row: int, what: str, expected: str, found: object) -> AssignmentError:
+    """Build the error of a row of a block; lines are counted without blank ones."""
+    place = f"line {count_rows_before(block) + row + 1:,}"
+    return AssignmentError(what, file=block.path, place=place, expected=expected, found=found)
+
+
+def read_nodes(
+    block: Block, starts: np.ndarray, num_weights: int, num_columns: int | None = None, dtype: np.dtype | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read lines `new_nid ntype weights... type_nid attributes...` of `pm_dglpart`.
+
+    Return original homogeneous IDs, int64, and attributes as rows, if a dtype is given.
+    """
+    names = {0: "new node ID", 1: "node type", 2 + num_weights: f"{num_weights} weights, ID in its node type"}
+    (new_nids, ntypes, type_nids), attributes = read_columns(block, names, num_columns, dtype)
     check_range(block, new_nids, int(starts[-1]), "new node ID")
     check_range(block, ntypes, starts.size - 1, "node type")
     check_range(block, type_nids, np.diff(starts)[ntypes], "ID in its node type")
-    nodes: np.ndarray = starts[ntypes] + type_nids
-    return nodes
+    return starts[ntypes] + type_nids, attributes
 
 
 def count_node_weights(parts: PartFiles, graph: str) -> int:
     """Count the weights in the lines of `pm_dglpart`: as given, or by the stats file, or else all columns but three."""
     if parts.num_node_weights is not None:
         return parts.num_node_weights
-    stats = ParmetisFiles(parts.paths[0].parent, graph).stats
+    stats = ParmetisFiles(parts.paths[0].parent, graph).text("stats")
     if not stats.is_file():
         return max(0, (count_columns(parts.paths) or 3) - 3)
     with attach_path_to_error(stats):
         text = stats.read_text(encoding="ascii", errors="replace")
     words = text.split()
     if len(words) != 3 or not all(word.isdecimal() for word in words):
-        raise AssignmentError(
-            "not a stats file of ParMETIS",
-            file=str(stats),
-            expected="num_nodes num_edges num_node_weights",
-            found=repr(text[:60]),
-        )
+        what, expected = "not a stats file of ParMETIS", "num_nodes num_edges num_node_weights"
+        raise AssignmentError(what, file=str(stats), expected=expected, found=repr(text[:60]))
     return int(words[2])
-
-
-def check_range(block: TextBlock, ids: np.ndarray, limits: int | np.ndarray, what: str) -> None:
-    """Refuse IDs that are negative, or not below a limit."""
-    bad = np.flatnonzero((ids < 0) | (ids >= limits))
-    if bad.size:
-        row = int(bad[0])
-        limit = int(np.broadcast_to(limits, ids.shape)[row])
-        raise line_fault(block, row, f"{what} out of range", f"[0, {limit:,})", f"{ids[row]:,}")
-
-
-def line_fault(block: TextBlock, row: int, what: str, expected: str, found: object) -> AssignmentError:
-    """Build the error of a row of a block; only then are the lines of the file before it counted."""
-    step = max(1 << 20, block.nbytes)
-    before = sum(
-        int(np.count_nonzero(read_lines(block.path, start, min(start + step, block.start)) == ord("\n")))
-        for start in range(0, block.start, step)
-    )
-    lines = read_lines(block.path, block.start, block.stop).tobytes().split(b"\n")
-    rows = [number for number, line in enumerate(lines) if line.strip()]
-    place = f"line {before + rows[row] + 1:,}"
-    return AssignmentError(what, file=block.path, place=place, expected=expected, found=found)
-
-
-def write_lines(path: str, columns: Sequence[np.ndarray]) -> None:
-    """Write rows of integers: a space between columns, a newline behind each row."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    # measured: 150 MB/s on one core, without the GIL
-    table = pa.table({str(number): np.ascontiguousarray(column) for number, column in enumerate(columns)})
-    with attach_path_to_error(path), open(path, "wb") as file:
-        csv.write_csv(table, file, csv.WriteOptions(include_header=False, delimiter=" "))

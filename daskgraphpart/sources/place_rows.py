@@ -84,7 +84,7 @@ def place_rows(blocks: Sequence[NumberedBlock], placement: Placement, runner: Ru
 
 
 def _split_and_place(blocks: Sequence[NumberedBlock], placement: Placement, runner: Runner) -> set[Any]:
-    tasks, nbytes = list(enumerate(blocks)), [block.nbytes for _, block in blocks]
+    tasks, nbytes = list(enumerate(blocks)), [block.stop - block.start for _, block in blocks]
     results = runner.run(Pass(f"split-{placement.name}s", split, tasks, placement, nbytes))
     num_keys = int(placement.starts[-1])
     found = sum(int(ends[-1]) for ends, _ in results)

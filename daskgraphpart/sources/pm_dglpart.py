@@ -25,29 +25,30 @@ from daskgraphpart.sources.parmetis_text import (
     count_node_weights,
     cut_text,
     read_columns,
-    read_node_ids,
+    read_nodes,
 )
 from daskgraphpart.sources.place_rows import Placement, place_rows
-from daskgraphpart.sources.type_counts import TypeCounts, join_types
+from daskgraphpart.sources.type_counts import join_types
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.sources.parmetis_files import PartFiles
-    from daskgraphpart.sources.parmetis_text import NumberedBlock, TextBlock
+    from daskgraphpart.sources.parmetis_text import NumberedBlock
     from daskgraphpart.sources.place_rows import ReadRows
+    from daskgraphpart.sources.type_counts import TypeCounts
 
 FEATURE = "feat"
 HINTS = {
     "node": "is it for this graph, and whole?",
     "edge": "self-loops and repeated edges that were taken out are given by --removed-edges",
 }
-NEW_ENDS = 2  # columns before source, destination, type-wise ID and edge type; removed edges have none
+NEW_ENDS = ("new source", "new destination")  # columns before those of an edge; removed edges have none
+OF_EDGE = ("source", "destination", "ID in its edge type", "edge type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class ConversionInput:
     edge_dtype: np.dtype | None
 
     def __post_init__(self) -> None:
-        for path in [*self.edge_files, *self.removed_files]:
+        for _, path in self.edge_files:
             if not path.is_file():
                 raise InputFileNotFoundError("no such file of edges", file=str(path))
 
@@ -72,15 +73,11 @@ class ConversionInput:
         return self.parts.paths[0].parent
 
     @property
-    def edge_files(self) -> list[Path]:
-        """File of edges of each part."""
+    def edge_files(self) -> list[tuple[int, Path]]:
+        """Files of edges of all parts and of removed edges, each with how many columns come before those of an edge."""
         names = ParmetisFiles(self.directory, self.graph_name)
-        return [names.of_part(part, "edges") for part in range(self.parts.num_parts)]
-
-    @property
-    def removed_files(self) -> list[Path]:
-        """File of removed edges, if there is one."""
-        return [] if self.removed_edges is None else [self.removed_edges]
+        of_parts = [(len(NEW_ENDS), names.of_part(part, "edges")) for part in range(self.parts.num_parts)]
+        return of_parts if self.removed_edges is None else [*of_parts, (0, self.removed_edges)]
 
 
 def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
@@ -98,10 +95,35 @@ def convert_to_chunked(
     source: ConversionInput, workspace: Path, runner: Runner, task_memory: int | None = None
 ) -> ChunkedGraph:
     """Bring edges and the data of nodes and edges back into their original order, as a chunked graph in a workspace."""
-    conversion = _Conversion(source, workspace, runner, task_memory or runner.resources.task_memory)
-    schema, edges = conversion.place_edges()
-    node_data = conversion.place_node_data(source.node_dtype) if source.node_dtype else []
-    edge_data = conversion.place_edge_data(source.edge_dtype) if source.edge_dtype else []
+    counts, memory = source.counts, task_memory or runner.resources.task_memory
+
+    def place(
+        kind: str, files: Sequence[tuple[int, Path]], read: ReadRows, width: int, dtype: np.dtype
+    ) -> tuple[set[Any], list[str]]:
+        """Write an npy file for each type, with the rows of all files in the order of their IDs."""
+        name, types = ("node", counts.nodes) if kind == "node_data" else ("edge", counts.edges)
+        directory = workspace / "graph" / kind
+        directory.mkdir(parents=True)
+        targets = tuple(
+            create_npy(directory / f"{number}.npy", dtype.newbyteorder("<"), (count, width))
+            for number, count in enumerate(types.values())
+        )
+        placement = Placement(name, read, tuple(types), targets, memory, workspace, str(source.directory), HINTS[name])
+        return place_rows(cut_text(files, memory), placement, runner), [str(region.path) for region in targets]
+
+    node_data, edge_data = [], []
+    joined, edges = place("edges", source.edge_files, partial(_read_edges, counts=counts), 2, np.dtype(np.int64))
+    schema = join_types(counts, sorted(joined), source.graph_name, str(source.directory))
+    if (dtype := source.node_dtype) is not None:
+        nodes, num_weights = list(enumerate(source.parts.paths)), count_node_weights(source.parts, source.graph_name)
+        width = _count_attributes("node", [(3 + num_weights, path) for _, path in nodes], source)
+        read = partial(_read_node_data, counts=counts, num_weights=num_weights, width=width, dtype=dtype)
+        node_data = place("node_data", nodes, read, width, dtype)[1]
+    if (dtype := source.edge_dtype) is not None:
+        behind = [(first + len(OF_EDGE), path) for first, path in source.edge_files]
+        width = _count_attributes("edge", behind, source)
+        read = partial(_read_edge_data, counts=counts, width=width, dtype=dtype)
+        edge_data = place("edge_data", source.edge_files, read, width, dtype)[1]
     write_metadata(
         workspace / "graph",
         schema,
@@ -114,62 +136,9 @@ def convert_to_chunked(
     return read_chunked(workspace / "graph")
 
 
-@dataclass(frozen=True)
-class _Conversion:
-    """The steps of one conversion; each leaves npy files in the workspace."""
-
-    source: ConversionInput
-    workspace: Path
-    runner: Runner
-    task_memory: int
-
-    def place_edges(self) -> tuple[GraphSchema, list[str]]:
-        counts = self.source.counts
-        read = partial(_read_edges, counts=counts)
-        joined, paths = self._place("edges", self._edge_files(), read, 2, np.dtype(np.int64))
-        return join_types(counts, sorted(joined), self.source.graph_name, str(self.source.directory)), paths
-
-    def place_node_data(self, dtype: np.dtype) -> list[str]:
-        first = 3 + count_node_weights(self.source.parts, self.source.graph_name)
-        width = _count_attributes("node", [(first, self.source.parts.paths)], self.source)
-        read = partial(_read_node_rows, starts=self.source.counts.node_starts, first=first, width=width, dtype=dtype)
-        return self._place("node_data", enumerate(self.source.parts.paths), read, width, dtype)[1]
-
-    def place_edge_data(self, dtype: np.dtype) -> list[str]:
-        files = [(NEW_ENDS + 4, self.source.edge_files), (4, self.source.removed_files)]
-        width = _count_attributes("edge", files, self.source)
-        read = partial(_read_edge_rows, counts=self.source.counts, width=width, dtype=dtype)
-        return self._place("edge_data", self._edge_files(), read, width, dtype)[1]
-
-    def _edge_files(self) -> list[tuple[int, Path]]:
-        """Files of edges, each with the number of columns before those of the edge."""
-        return [
-            *((NEW_ENDS, path) for path in self.source.edge_files),
-            *((0, path) for path in self.source.removed_files),
-        ]
-
-    def _place(
-        self, kind: str, sources: Iterable[tuple[int, Path]], read: ReadRows, width: int, dtype: np.dtype
-    ) -> tuple[set[Any], list[str]]:
-        """Write an npy file for each type, with the rows of all files in the order of their IDs."""
-        name, counts = ("node", self.source.counts.nodes) if kind == "node_data" else ("edge", self.source.counts.edges)
-        directory = self.workspace / "graph" / kind
-        directory.mkdir(parents=True)
-        files = [
-            create_npy(directory / f"{number}.npy", dtype.newbyteorder("<"), (count, width))
-            for number, count in enumerate(counts.values())
-        ]
-        directory, memory = self.source.directory, self.task_memory
-        placement = Placement(
-            name, read, tuple(counts), tuple(files), memory, self.workspace, str(directory), HINTS[name]
-        )
-        found = place_rows(cut_text(sources, memory), placement, self.runner)
-        return found, [region.path for region in files]
-
-
-def _count_attributes(kind: str, files: Sequence[tuple[int, Sequence[Path]]], source: ConversionInput) -> int:
+def _count_attributes(kind: str, files: Sequence[tuple[int, Path]], source: ConversionInput) -> int:
     """Count the columns behind a first one, in the first line there is."""
-    width = next((found - first for first, paths in files if (found := count_columns(paths))), 0)
+    width = next((found - first for first, path in files if (found := count_columns([path]))), 0)
     if width <= 0:
         raise OptionError(
             f"the {kind}s have no attributes",
@@ -182,7 +151,7 @@ def _count_attributes(kind: str, files: Sequence[tuple[int, Sequence[Path]]], so
 
 def _read_edges(unit: NumberedBlock, counts: TypeCounts) -> tuple[np.ndarray, np.ndarray, set[Any]]:
     """Read homogeneous IDs and type-wise ends of edges; and which edge types join which node types."""
-    eids, src, dst, etypes = _read_edge_ids(unit, counts)
+    eids, src, dst, etypes, _ = _read_edge_lines(unit, counts, None, None)
     starts = counts.node_starts
     src_types, dst_types = (np.searchsorted(starts, ends, side="right") - 1 for ends in (src, dst))
     edges = np.stack([src - starts[src_types], dst - starts[dst_types]], axis=1)
@@ -191,32 +160,29 @@ def _read_edges(unit: NumberedBlock, counts: TypeCounts) -> tuple[np.ndarray, np
     return eids, edges, {(code // size**2, code // size % size, code % size) for code in joined}
 
 
-def _read_edge_ids(unit: NumberedBlock, counts: TypeCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Read homogeneous IDs of edges, sources and destinations, and edge types."""
-    first, block = unit
-    layout = f"{'new source, new destination, ' if first else ''}source, destination, ID in its edge type, edge type"
-    src, dst, type_eids, etypes = read_columns(block, range(first, first + 4), layout)
-    for ids in (src, dst):
-        check_range(block, ids, int(counts.node_starts[-1]), "node ID")
-    check_range(block, etypes, len(counts.edges), "edge type")
-    check_range(block, type_eids, np.diff(counts.edge_starts)[etypes], "edge ID")
-    return counts.edge_starts[etypes] + type_eids, src, dst, etypes
-
-
-def _read_node_rows(
-    unit: NumberedBlock, starts: np.ndarray, first: int, width: int, dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray, set[Any]]:
-    nodes = read_node_ids(unit[1], starts, first - 3)
-    return nodes, _read_attributes(unit[1], first, width, dtype), set()
-
-
-def _read_edge_rows(
+def _read_edge_data(
     unit: NumberedBlock, counts: TypeCounts, width: int, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, set[Any]]:
-    eids = _read_edge_ids(unit, counts)[0]
-    return eids, _read_attributes(unit[1], unit[0] + 4, width, dtype), set()
+    eids, *_, attributes = _read_edge_lines(unit, counts, unit[0] + len(OF_EDGE) + width, dtype)
+    return eids, attributes, set()
 
 
-def _read_attributes(block: TextBlock, first: int, width: int, dtype: np.dtype) -> np.ndarray:
-    layout = f"{first} columns and {width} attributes of dtype {dtype}"
-    return read_columns(block, range(first, first + width), layout, num_columns=first + width, dtype=dtype).T
+def _read_edge_lines(
+    unit: NumberedBlock, counts: TypeCounts, num_columns: int | None, dtype: np.dtype | None
+) -> tuple[np.ndarray, ...]:
+    """Read homogeneous IDs of edges, sources and destinations, edge types, and attributes if a dtype is given."""
+    first, block = unit
+    names = dict(enumerate((*NEW_ENDS[:first], *OF_EDGE)))
+    ids, attributes = read_columns(block, names, num_columns, dtype)
+    src, dst, type_eids, etypes = ids[first:]
+    for ends in (src, dst):
+        check_range(block, ends, int(counts.node_starts[-1]), "node ID")
+    check_range(block, etypes, len(counts.edges), "edge type")
+    check_range(block, type_eids, np.diff(counts.edge_starts)[etypes], "edge ID")
+    return counts.edge_starts[etypes] + type_eids, src, dst, etypes, attributes
+
+
+def _read_node_data(
+    unit: NumberedBlock, counts: TypeCounts, num_weights: int, width: int, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray, set[Any]]:
+    return *read_nodes(unit[1], counts.node_starts, num_weights, 3 + num_weights + width, dtype), set()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
-from daskgraphpart.sources.parmetis_text import check_range, count_node_weights, cut_text, read_columns, read_node_ids
+from daskgraphpart.sources.parmetis_text import check_range, count_node_weights, cut_text, read_columns, read_nodes
 from daskgraphpart.sources.place_rows import Placement, place_rows
 
 if TYPE_CHECKING:
@@ -25,13 +25,11 @@ def read_parmetis_parts(
 ) -> Assignment:
     """Read and check the part of every node, into owner files in a workspace: an assignment ``"parmetis"``."""
     task_memory = task_memory or runner.resources.task_memory
-    owners = create_owner_files(workspace, schema, parts.num_parts)
-    if parts.by_part:
-        starts, num_weights = np.array(schema.homo_starts), count_node_weights(parts, schema.name)
-        read: Any = partial(_read_part, starts=starts, num_weights=num_weights, dtype=owner_dtype(parts.num_parts))
-    else:
-        read = partial(_read_pairs, num_nodes=schema.num_nodes, num_parts=parts.num_parts)
-    source = parts.paths[0].parent if parts.by_part else parts.paths[0]
+    owners, dtype = create_owner_files(workspace, schema, parts.num_parts), owner_dtype(parts.num_parts)
+    num_weights = count_node_weights(parts, schema.name) if parts.by_part else 0
+    of_parts = partial(_read_part, starts=np.array(schema.homo_starts), num_weights=num_weights, dtype=dtype)
+    pairs = partial(_read_pairs, num_nodes=schema.num_nodes, num_parts=parts.num_parts)
+    read, source = (of_parts, parts.paths[0].parent) if parts.by_part else (pairs, parts.paths[0])
     targets, hint = tuple(owners.values()), "is it for this graph, and whole?"
     placement = Placement("node", read, schema.ntypes, targets, task_memory, workspace, str(source), hint)
     place_rows(cut_text(enumerate(parts.paths), task_memory), placement, runner)
@@ -40,7 +38,7 @@ def read_parmetis_parts(
 
 def _read_pairs(unit: NumberedBlock, num_nodes: int, num_parts: int) -> tuple[np.ndarray, np.ndarray, set[Any]]:
     """Read lines `homo_nid part`, of `pm_dglpart2` and `pm_dglpart3`."""
-    nodes, parts = read_columns(unit[1], (0, 1), "a homogeneous node ID and a part", num_columns=2)
+    (nodes, parts), _ = read_columns(unit[1], {0: "homogeneous node ID", 1: "part"}, num_columns=2)
     check_range(unit[1], nodes, num_nodes, "node ID")
     check_range(unit[1], parts, num_parts, "part")
     return nodes, parts.astype(owner_dtype(num_parts)), set()
@@ -49,5 +47,6 @@ def _read_pairs(unit: NumberedBlock, num_nodes: int, num_parts: int) -> tuple[np
 def _read_part(
     unit: NumberedBlock, starts: np.ndarray, num_weights: int, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, set[Any]]:
-    nodes = read_node_ids(unit[1], starts, num_weights)
+    """Read lines of nodes of one part, of `pm_dglpart`."""
+    nodes, _ = read_nodes(unit[1], starts, num_weights)
     return nodes, np.full(nodes.size, unit[0], dtype), set()

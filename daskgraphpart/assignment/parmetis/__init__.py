@@ -1,1 +1,0 @@
-"""ParMETIS interchange: the text its programs of the branch `dgl` read, and the parts they write."""

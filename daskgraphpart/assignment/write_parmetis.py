@@ -1,0 +1,186 @@
+"""Write a graph as ParMETIS' programs read it: nodes with weights, edges without loops and repeats, and those apart.
+
+The weights of a node are a one for its type and zeros for the others, so that ParMETIS balances every type, and then
+the values of node data that were asked for. ParMETIS gives up on weights whose sum is zero (libparmetis/weird.c, "sum
+weight for constraint"), so types without nodes have no weight, as in DGL's example write_mag.py.
+
+Each task writes its lines into a file of its own; one task per file then joins the pieces in order.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.assignment.balance import BalanceConstraint
+from daskgraphpart.assignment.weigh_nodes import feature_of, weigh_nodes
+from daskgraphpart.assignment.write_parmetis_edges import write_edges, write_lines
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
+from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.paths import to_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema, RowType
+    from daskgraphpart.sources.parmetis_files import ParmetisFiles
+    from daskgraphpart.storage.paths import Location
+    from daskgraphpart.storage.region import Region
+
+Columns = tuple["Region", ...]
+"""Node data of one name: a column of all nodes for each node type that has them."""
+
+COLUMN_NBYTES, MAX_ROWS = 32, 1 << 20  # of one number in a task, as a number and as text; rows of a task
+
+
+@dataclass(frozen=True, slots=True)
+class ParmetisInput:
+    """What was written for ParMETIS."""
+
+    directory: Path  # directory of the files, in which ParMETIS is to be run
+    graph_name: str  # what its programs are given as the name of the graph
+    num_nodes: int  # what the stats file says: edges are those that are left
+    num_edges: int
+    num_node_weights: int
+    num_self_loops: int  # edges in the file of removed edges
+    num_repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """First ID of each type, weights, and the directory of temporary files."""
+
+    starts: np.ndarray
+    weights: tuple[Columns, ...]
+    scratch: str
+
+
+def write_parmetis_files(
+    graph: ChunkedGraph,
+    files: ParmetisFiles,
+    weights: Sequence[str],
+    runner: Runner,
+    scratch: Path,
+    task_memory: int | None = None,
+) -> ParmetisInput:
+    """Write nodes, edges, removed edges, schema and, last, stats.
+
+    `scratch` is an empty directory for temporary files: the text, and at most 16 bytes per edge (28 for 2^31 nodes).
+    """
+    schema, task_memory = graph.schema, task_memory or runner.resources.task_memory
+    config = NodeConfig(np.array(schema.homo_starts), _weigh(graph, weights, scratch, runner), str(scratch))
+    nodes = _write_nodes(config, runner, task_memory)
+    kept, removed, (num_kept, num_loops, num_repeats) = write_edges(graph, runner, str(scratch), task_memory)
+    _join({files.text("nodes"): nodes, files.text("edges"): kept, files.text("removed_edges"): removed}, runner)
+    write_json(files.ranges, {"nid": _ranges(schema.node_types), "eid": _ranges(schema.edge_types)})
+    num_weights = sum(node_type.num_nodes > 0 for node_type in schema.node_types) + len(weights)
+    write_bytes(files.text("stats"), f"{schema.num_nodes} {num_kept} {num_weights}\n".encode())
+    return ParmetisInput(files.directory, files.graph, schema.num_nodes, num_kept, num_weights, num_loops, num_repeats)
+
+
+def claim_files(files: ParmetisFiles, graph: ChunkedGraph, metadata: Location, overwrite: bool) -> None:
+    """Make the directory, and take away an earlier stats file, so that nothing looks whole until it is."""
+    inputs = {to_path(file.path).resolve() for file in graph.files} | {metadata.resolve()}
+    for path in files.written:
+        if path.resolve() in inputs:
+            raise OutputExistsError("this file belongs to the graph", file=str(path), hint="give another directory")
+        if path.exists() and not overwrite:
+            hint = "give another directory, or --overwrite to replace it"
+            raise OutputExistsError("there is such a file already", file=str(path), hint=hint)
+    files.directory.mkdir(parents=True, exist_ok=True)
+    files.text("stats").unlink(missing_ok=True)
+
+
+def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[BalanceConstraint]]:
+    """Return the node data of each name, a constraint per node type; refuse what cannot be weights."""
+    found = []
+    for name in weights:
+        ntypes = [t.name for t in schema.node_types if any(spec.name == name for spec in t.data)]
+        if not ntypes:
+            known = ", ".join(sorted({spec.name for t in schema.node_types for spec in t.data})) or "none"
+            raise OptionError(f"no node type has data {name!r}", place="weights", expected=f"one of: {known}")
+        if list(weights).count(name) > 1:
+            raise OptionError(f"weights {name!r} are given twice", place="weights", hint="remove one")
+        for ntype in ntypes:
+            feature_of(schema, f"{ntype}/{name}", "weights")
+        found.append([BalanceConstraint(f"weight:{ntype}/{name}", 0.0) for ntype in ntypes])
+    return found
+
+
+def _weigh(
+    graph: ChunkedGraph, weights: Sequence[str], scratch: Path, runner: Runner
+) -> tuple[tuple[Region, ...], ...]:
+    """Write node data that become weights as columns of all nodes: of each name one per node type that has it."""
+    columns: list[Columns] = []
+    for name, constraints in zip(weights, check_weights(graph.schema, weights), strict=True):
+        directory = scratch / f"weights-{len(columns)}"
+        directory.mkdir()
+        found = weigh_nodes(graph, constraints, None, directory, runner)
+        if not any(constraint.total for constraint in found.constraints):
+            what = f"weights {name!r} are zero for all nodes, which ParMETIS does not take"
+            raise InputFileError(what, file=graph.directory, hint="leave them out")
+        columns.append(found.columns)
+    return tuple(columns)
+
+
+def _write_nodes(config: NodeConfig, runner: Runner, task_memory: int) -> list[str]:
+    """Write the lines of all nodes; return the files, in order."""
+    num_nodes, num_columns = int(config.starts[-1]), 1 + config.starts.size + len(config.weights)
+    step = max(1, min(task_memory // (COLUMN_NBYTES * num_columns), MAX_ROWS))
+    units = [(start, min(start + step, num_nodes)) for start in range(0, num_nodes, step)]
+    nbytes = [(stop - start) * 8 * (1 + len(config.weights)) for start, stop in units]
+    return runner.run(Pass("write-nodes", write_nodes, units, config, nbytes))
+
+
+def write_nodes(unit: tuple[int, int], config: NodeConfig) -> str:
+    """Write the lines of a range of nodes: type, weights, type-wise ID; return the file."""
+    nids, path = np.arange(*unit), f"{config.scratch}/{unit[0]}-nodes.txt"
+    ntypes = np.searchsorted(config.starts, nids, side="right") - 1
+    one_hot = [(ntypes == i).astype(np.int8) for i in np.flatnonzero(np.diff(config.starts))]
+    weights = [np.sum([column.read(*unit) for column in columns], axis=0) for columns in config.weights]
+    write_lines(path, [ntypes, *one_hot, *weights, nids - config.starts[ntypes]])
+    return path
+
+
+def _join(pieces: dict[Path, list[str]], runner: Runner) -> None:
+    """Join the pieces of each file; all files appear together."""
+    units = [(temporary_path(path), of_file) for path, of_file in pieces.items()]
+    nbytes = [sum(os.path.getsize(piece) for piece in of_file) for of_file in pieces.values()]
+    try:
+        runner.run(Pass("join-text", join_text, units, None, nbytes))
+        for path in pieces:
+            publish(path)
+    except BaseException:
+        for temporary, _ in units:
+            Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def join_text(unit: tuple[str, Sequence[str]], _: None) -> None:
+    """Write pieces one after the other into a file."""
+    path, pieces = unit
+    with attach_path_to_error(path), open(path, "wb") as target:
+        for piece in pieces:
+            with open(piece, "rb") as source:
+                shutil.copyfileobj(source, target, 1 << 20)
+
+
+def _ranges(types: Iterable[RowType]) -> dict[str, list[int]]:
+    """Ranges of homogeneous IDs, as in the schema files of DGL's tools before 1.0.
+
+    Edge types have their canonical names, from which their ends can be told; those tools take any names.
+    """
+    ranges, start = {}, 0
+    for of_type in types:
+        ranges[of_type.name] = [start, start + of_type.num_rows]
+        start += of_type.num_rows
+    return ranges
