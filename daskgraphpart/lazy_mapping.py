@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,12 +12,19 @@ ValueT = TypeVar("ValueT")
 
 
 class LazyMapping(Mapping[str, ValueT]):
-    """Mapping whose values are made when they are asked for."""
+    """Mapping whose values are made when they are asked for; `resolve` finds the names of other keys."""
 
-    def __init__(self, what: str, names: tuple[str, ...], make: Callable[[str], ValueT]) -> None:
-        self._what, self._names, self._make = what, names, make
+    def __init__(
+        self,
+        what: str,
+        names: tuple[str, ...],
+        make: Callable[[str], ValueT],
+        resolve: Callable[[Any], str] = lambda name: name,
+    ) -> None:
+        self._what, self._names, self._make, self._resolve = what, names, make, resolve
 
-    def __getitem__(self, name: str) -> ValueT:
+    def __getitem__(self, key: Any) -> ValueT:
+        name = self._resolve(key)
         if name not in self._names:
             raise KeyError(f"no {self._what} {name!r}; there are: {', '.join(self._names) or 'none'}")
         return self._make(name)

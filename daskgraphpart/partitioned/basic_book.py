@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.book import IdOutOfRangeError, PartitionBook, as_ids, canonical_tuple, check_ids, like
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.partitioned.part import Part
+from daskgraphpart.partitioned.part import open_part
 from daskgraphpart.partitioned.range_book import part_metadata
 from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.storage.region import open_npy
@@ -21,6 +21,7 @@ from daskgraphpart.storage.region import open_npy
 if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_config import KeptIdsConfig
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
+    from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -125,8 +126,7 @@ def open_kept_ids(config: KeptIdsConfig, directory: Location, part_id: int) -> t
     nothing = np.zeros((config.num_parts, 1, 2), np.int64)
     files = config.parts[part_id]
     ranges = PartitionBook((config.ntype,), (etype,), nothing, nothing)
-    graph, node_feats, edge_feats = (directory / n for n in (files.part_graph, files.node_feats, files.edge_feats))
-    part = Part(part_id, ranges, graph, node_feats, edge_feats, tuple)
+    part = open_part(part_id, ranges, directory, files, tuple)
     book = BasicPartitionBook(part_id, config.num_parts, config.ntype, etype, owners[0], owners[1], part.graph)
     return part, book, config.graph_name
 

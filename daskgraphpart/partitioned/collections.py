@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import dask.dataframe as dd
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
-    from daskgraphpart.partitioned.stored_rows import Reordered
+    from daskgraphpart.partitioned.stored_rows import Maps, Reordered
     from daskgraphpart.storage.region import Region
-
-    Maps: TypeAlias = tuple[Sequence[StoredRows], Sequence[StoredRows]]
 
 BYTES_PER_CHUNK = 64 << 20
 BYTES_PER_REMOTE_CHUNK = 16 << 20

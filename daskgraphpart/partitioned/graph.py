@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.part import Part
-from daskgraphpart.partitioned.views import EdgeView, NodeView, stored_data
+from daskgraphpart.partitioned.part import Part, open_part
+from daskgraphpart.partitioned.views import EdgeView, NodeView
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local, resolve_path
@@ -18,18 +19,16 @@ from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.partitioned.part import Data
+    from daskgraphpart.partitioned.stored_rows import Maps
+    from daskgraphpart.partitioned.views import TypeView
     from daskgraphpart.reporting.report import Report
     from daskgraphpart.storage.paths import AnyPath, Location
-    from daskgraphpart.storage.region import Region
-
-    Regions: TypeAlias = Mapping[str, Mapping[str, Region]]
 
 
 def open_partitions(
@@ -85,7 +84,6 @@ class PartitionedGraph:
     def __init__(self, path: Location, config: PartitionConfig) -> None:
         self.path = path
         self.config = config
-        self._parts: dict[int, Part] = {}
 
     @property
     def name(self) -> str:
@@ -120,23 +118,17 @@ class PartitionedGraph:
         """Number of edges of a type."""
         return int(self.book.edge_counts[:, self.etypes.index(etype)].sum())
 
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """All parts."""
+        files, book, directory = self.config.parts, self.book, self.path.parent
+        return tuple(open_part(i, book, directory, files[i], self._original_ids) for i in range(self.num_parts))
+
     def part(self, part_id: int) -> Part:
         """One part."""
         if not 0 <= part_id < self.num_parts:
             raise IndexError(f"no part {part_id}; there are parts 0 to {self.num_parts - 1}")
-        if part_id not in self._parts:
-            paths = self.config.parts[part_id]
-            root = self.path.parent
-            self._parts[part_id] = Part(
-                part_id, self.book, root / paths.part_graph, root / paths.node_feats, root / paths.edge_feats,
-                lambda: self.parts,
-            )  # fmt: skip
-        return self._parts[part_id]
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """All parts."""
-        return tuple(self.part(part_id) for part_id in range(self.num_parts))
+        return self.parts[part_id]
 
     @property
     def schema(self) -> GraphSchema:
@@ -150,32 +142,33 @@ class PartitionedGraph:
     @property
     def nodes(self) -> Mapping[str, NodeView]:
         """For each node type its nodes: ``nodes["paper"].data["feat"][[0, 10, 20]]``, as in DGL's `DistGraph`."""
-        return LazyMapping("node type", self.ntypes, lambda name: NodeView(name, self.parts, self.num_nodes(name)))
+        return LazyMapping("node type", self.ntypes, lambda name: NodeView(name, self.parts))
 
     @property
     def edges(self) -> Mapping[str, EdgeView]:
         """For each edge type its edges; the key may be a relation that no two types share, or a tuple."""
-        return _EdgeViews(self)
+        make, resolve = lambda name: EdgeView(name, self.parts), self.book.canonical_etype
+        return LazyMapping("edge type", self.etypes, make, resolve)
 
     @property
-    def node_data(self) -> Data:
+    def node_data(self) -> Mapping[str, Mapping[str, Any]]:
         """For each node type and feature a dask array over all parts, rows in new type-wise order."""
-        return self._arrays("node type", self.ntypes, lambda part: part.node_regions)
+        return _arrays("node type", self.nodes)
 
     @property
-    def edge_data(self) -> Data:
+    def edge_data(self) -> Mapping[str, Mapping[str, Any]]:
         """For each edge type and feature a dask array over all parts, rows in new type-wise order."""
-        return self._arrays("edge type", self.etypes, lambda part: part.edge_regions)
+        return _arrays("edge type", self.edges)
 
     @property
     def orig_nids(self) -> Mapping[str, Any]:
         """For each node type the original type-wise IDs by new type-wise ID; empty where they were not saved."""
-        return self._ids(self.ntypes, lambda part: part.orig_nid_regions)
+        return _original_ids(self.nodes)
 
     @property
     def orig_eids(self) -> Mapping[str, Any]:
         """For each edge type the original type-wise IDs by new type-wise ID; empty where they were not saved."""
-        return self._ids(self.etypes, lambda part: part.orig_eid_regions)
+        return _original_ids(self.edges)
 
     def to_original(
         self,
@@ -270,21 +263,8 @@ class PartitionedGraph:
         view = self.nodes[kind] if kind in self.ntypes else self.edges[kind]  # type: ignore[index]
         return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
 
-    def _arrays(self, what: str, types: tuple[str, ...], regions_of: Callable[[Part], Regions]) -> Data:
-        from daskgraphpart.partitioned.collections import joined_array
-
-        of_parts = [regions_of(part) for part in self.parts]
-        named = tuple(name for name in types if any(name in of_part for of_part in of_parts))
-
-        def of_type(kind: str) -> Mapping[str, Any]:
-            rows = stored_data(of_parts, kind)
-            return LazyMapping(f"feature of {kind}", tuple(rows), lambda name: joined_array(rows[name].regions))
-
-        return LazyMapping(what, named, of_type)
-
-    def _ids(self, types: tuple[str, ...], regions_of: Callable[[Part], Mapping[str, Region]]) -> Mapping[str, Any]:
-        arrays = self._arrays("type", types, lambda part: {kind: {"": ids} for kind, ids in regions_of(part).items()})
-        return LazyMapping("type", tuple(arrays), lambda name: arrays[name][""])
+    def _original_ids(self) -> Maps:
+        return tuple(tuple(view.original_ids for view in of.values()) for of in (self.nodes, self.edges))
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='>>>>>')}"
@@ -307,13 +287,18 @@ class PartitionedGraph:
         return ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"], rows
 
 
-class _EdgeViews(LazyMapping[EdgeView]):
-    """Edges by canonical name, tuple, or relation."""
+def _arrays(what: str, views: Mapping[str, TypeView]) -> Mapping[str, Mapping[str, Any]]:
+    from daskgraphpart.partitioned.collections import joined_array
 
-    def __init__(self, graph: PartitionedGraph) -> None:
-        parts = graph.parts
-        super().__init__("edge type", graph.etypes, lambda name: EdgeView(name, parts, graph.num_edges(name)))
-        self._book = graph.book
+    def of_type(kind: str) -> Mapping[str, Any]:
+        data = views[kind].data
+        return LazyMapping(f"feature of {kind}", tuple(data), lambda name: joined_array(data[name].regions))
 
-    def __getitem__(self, name: str | tuple[str, str, str]) -> EdgeView:
-        return super().__getitem__(self._book.canonical_etype(name))
+    return LazyMapping(what, tuple(kind for kind, view in views.items() if view.data), of_type)
+
+
+def _original_ids(views: Mapping[str, TypeView]) -> Mapping[str, Any]:
+    from daskgraphpart.partitioned.collections import joined_array
+
+    saved = tuple(kind for kind, view in views.items() if view.original_regions)
+    return LazyMapping("type with original IDs", saved, lambda kind: joined_array(views[kind].original_regions))

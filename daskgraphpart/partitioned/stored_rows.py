@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from daskgraphpart.book import as_ids, check_ids, is_tensor, like, places_by_part
-from daskgraphpart.errors import LayoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.storage.region import Region
 
 BLOCK_NBYTES = 16 << 20
@@ -132,13 +130,5 @@ class Reordered:
         return rows[(slice(None), *rest)]
 
 
-def original_ids(of_parts: Sequence[Mapping[str, Region]], kind: str, where: object) -> StoredRows:
-    """Original IDs of a type by new type-wise ID, given those of each part; `where` they should be is for messages."""
-    regions = [of_part[kind] for of_part in of_parts if kind in of_part]
-    if not regions:
-        raise LayoutError(
-            f"the original IDs of {kind} were not saved",
-            file=str(where),
-            expected="orig_nids.dgl and orig_eids.dgl, as daskgraphpart and DGL's dispatch_data --save-orig-nids write",
-        )
-    return StoredRows(f"original IDs of {kind}", regions)
+Maps: TypeAlias = Sequence[Sequence[StoredRows]]
+"""Original type-wise IDs of every node type, and of every edge type."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from daskgraphpart.errors import LayoutError
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.stored_rows import StoredRows, original_ids
+from daskgraphpart.partitioned.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,45 +16,61 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class NodeView:
-    """Nodes of one type, `num_nodes` in all parts."""
+@dataclass(frozen=True, eq=False, repr=False)
+class TypeView:
+    """Nodes or edges of one type in all parts."""
 
-    ntype: str
+    name: str  # node type or canonical edge type
     parts: Sequence[Part]
-    num_nodes: int
+    rows: ClassVar[str]  # "nodes" or "edges"
+
+    def __len__(self) -> int:
+        book = self.parts[0].book
+        return book.part_range(book.num_parts - 1, self.name)[1]
 
     @property
     def data(self) -> Mapping[str, StoredRows]:
         """Features, whose rows are taken by new type-wise ID."""
-        return stored_data([part.node_regions for part in self.parts], self.ntype)
+        of_parts = [part.node_regions if self.rows == "nodes" else part.edge_regions for part in self.parts]
+        of_type = [of_part[self.name] for of_part in of_parts if self.name in of_part]
+        names = tuple(dict.fromkeys(name for of_part in of_type for name in of_part))
+
+        def stored(name: str) -> StoredRows:
+            return StoredRows(f"{self.name}/{name}", [of_part[name] for of_part in of_type if name in of_part])
+
+        return LazyMapping(f"feature of {self.name}", names, stored)
 
     @property
     def original_ids(self) -> StoredRows:
         """Original type-wise IDs by new type-wise ID; a `LayoutError` if they were not saved."""
-        return original_ids([part.orig_nid_regions for part in self.parts], self.ntype, self.parts[0].directory)
+        if not self.original_regions:
+            raise LayoutError(
+                f"the original IDs of {self.name} were not saved",
+                file=self.parts[0].directory,
+                expected="orig_nids.dgl and orig_eids.dgl; DGL's dispatch_data writes them with --save-orig-nids",
+            )
+        return StoredRows(f"original IDs of {self.name}", self.original_regions)
+
+    @property
+    def original_regions(self) -> list[Region]:
+        """Regions of the original IDs in the parts; none if they were not saved."""
+        of_parts = [part.orig_nid_regions if self.rows == "nodes" else part.orig_eid_regions for part in self.parts]
+        return [of_part[self.name] for of_part in of_parts if self.name in of_part]
 
     def __repr__(self) -> str:
-        return f"<NodeView {self.ntype}: {self.num_nodes:,} nodes, data {list(self.data)}>"
+        return f"<{type(self).__name__} {self.name}: {len(self):,} {self.rows}, data {list(self.data)}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class EdgeView:
-    """Edges of one canonical type, `num_edges` in all parts."""
+class NodeView(TypeView):
+    """Nodes of one type in all parts."""
 
-    etype: str
-    parts: Sequence[Part]
-    num_edges: int
+    rows = "nodes"
 
-    @property
-    def data(self) -> Mapping[str, StoredRows]:
-        """Features, whose rows are taken by new type-wise ID."""
-        return stored_data([part.edge_regions for part in self.parts], self.etype)
 
-    @property
-    def original_ids(self) -> StoredRows:
-        """Original type-wise IDs by new type-wise ID; a `LayoutError` if they were not saved."""
-        return original_ids([part.orig_eid_regions for part in self.parts], self.etype, self.parts[0].directory)
+class EdgeView(TypeView):
+    """Edges of one canonical type in all parts."""
+
+    rows = "edges"
 
     def frame(self, *, original: bool = False) -> Any:
         """All edges of the type as a dask DataFrame."""
@@ -61,21 +78,7 @@ class EdgeView:
 
         maps = None
         if original:
-            src, _, dst = self.etype.split(":")
-            nids = [part.orig_nid_regions for part in self.parts]
-            src_ids, dst_ids = (original_ids(nids, ntype, self.parts[0].directory) for ntype in (src, dst))
+            src, _, dst = self.name.split(":")
+            src_ids, dst_ids = (NodeView(ntype, self.parts).original_ids for ntype in (src, dst))
             maps = src_ids, dst_ids, self.original_ids
-        return typed_edge_frame([part.graph for part in self.parts], self.parts[0].book, self.etype, maps)
-
-    def __repr__(self) -> str:
-        return f"<EdgeView {self.etype}: {self.num_edges:,} edges, data {list(self.data)}>"
-
-
-def stored_data(of_parts: Sequence[Mapping[str, Mapping[str, Region]]], kind: str) -> Mapping[str, StoredRows]:
-    """Features of a type that lie in the files of several parts."""
-    names = tuple(dict.fromkeys(name for of_part in of_parts for name in of_part.get(kind, {})))
-
-    def rows(name: str) -> StoredRows:
-        return StoredRows(f"{kind}/{name}", [of[kind][name] for of in of_parts if name in of.get(kind, {})])
-
-    return LazyMapping(f"feature of {kind}", names, rows)
+        return typed_edge_frame([part.graph for part in self.parts], self.parts[0].book, self.name, maps)

@@ -166,8 +166,8 @@ TENSORS = [
         (FEATS, "half as wide", in_array(FEATS, b"n/x", 29, "B", 16), ("size of an array",)),
         (NIDS, "IDs empty", change(NIDS, lambda _: b""), ("truncated",)),
         (NIDS, "IDs one byte short", change(NIDS, lambda c: c[:-1]), ("truncated",)),
-        (NIDS, "IDs missing", in_array(NIDS, b"n", 32, "qq", 1, 8), ("integers", "shape (1,)")),
-        (NIDS, "original IDs as floats", in_array(NIDS, b"n", 28, "B", 2), ("integers", "float64")),
+        (NIDS, "IDs missing", in_array(NIDS, b"n", 32, "qq", 1, 8), ("integer", "shape (1,)")),
+        (NIDS, "original IDs as floats", in_array(NIDS, b"n", 28, "B", 2), ("integer", "float64")),
         (NIDS, "IDs of no type", change(NIDS, lambda c: c.replace(b"n" + ARRAY, b"m" + ARRAY)), ()),
     )
     if name != "IDs of no type"
