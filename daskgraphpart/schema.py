@@ -174,6 +174,14 @@ class GraphSchema:
         return self.edge_types[self.etypes.index(name)]
 
 
+def parse_edge_type(name: str, num_edges: int, data: tuple[DataSpec, ...] = ()) -> EdgeType:
+    """Make the edge type of a canonical name."""
+    parts = name.split(":")
+    if len(parts) != 3:
+        raise MetadataError("not a canonical edge type", expected="src:relation:dst", found=repr(name[:80]))
+    return EdgeType(parts[0], parts[1], parts[2], num_edges, data)
+
+
 def check_name(
     name: str,
     what: str,

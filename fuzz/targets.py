@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyarrow import parquet
 
-from daskgraphpart.chunked import read_npy  # noqa: F401 - instrumented with the rest, though imported late elsewhere
 from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.headers import edge_file, feature_files
@@ -214,7 +213,7 @@ def cuts(file: InputFile) -> Iterator[Block]:
 def check_feature(path: str, form: str, load: object) -> bool:
     """A file as a feature, against another reader."""
     try:
-        spec, (file,) = feature_files("x", Files(form, " ", (path,)), "metadata.json")
+        spec, (file,) = feature_files("x", Files(form, " ", (path,)))
         if (file.num_rows or 0) * max(1, spec.row_nbytes) > MOST_BYTES_TO_COMPARE:
             return True
         rows = [read_rows(block, spec) for block in cuts(file)]

@@ -92,8 +92,9 @@ def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory
             node_types=tuple(replace(t, data=(*t.data, spec)) for t in schema.node_types),
             edge_types=tuple(replace(t, data=(*t.data, spec)) for t in schema.edge_types),
         ),
-        node_files={t: {**graph.node_files[t], FEATURE: _input_files(trainers[t])} for t in trainers},
-        edge_data_files={t: {**graph.edge_data_files[t], FEATURE: _input_files(files[t])} for t in files},
+        data_files={
+            t: {**graph.data_files[t], FEATURE: _input_files(rows)} for t, rows in {**trainers, **files}.items()
+        },
     )
 
 

@@ -165,7 +165,7 @@ def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSp
 
 def _values(graph: ChunkedGraph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:
     """Find values of a feature other than zero; `MAX_VALUES` and one at most."""
-    partitions = row_partitions(graph, "node", ntype, spec, ROWS_PER_UNIT)
+    partitions = row_partitions(graph, ntype, spec, ROWS_PER_UNIT)
     units, values = [partition.rows for partition in partitions], [partition.value for partition in partitions]
     sizes = [unit.num_rows * spec.dtype.itemsize for unit in units]
     found = runner.run(Pass("find-values", find_values, units, None, sizes, partitions=values))
@@ -185,7 +185,7 @@ def _units(graph: ChunkedGraph, columns: Sequence[Column]) -> Iterator[tuple[Wei
         first, last = graph.schema.homo_starts[ntype_id : ntype_id + 2]
         for i, column in enumerate(columns):
             if column.feature is not None and column.feature[0] == node_type.name:
-                for partition in row_partitions(graph, "node", *column.feature, ROWS_PER_UNIT):
+                for partition in row_partitions(graph, *column.feature, ROWS_PER_UNIT):
                     start = first + partition.rows.first_row
                     yield WeighUnit(i, ntype_id, start, start + partition.rows.num_rows), partition
             else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.blocks import cut_bytes, cut_rows
-from daskgraphpart.chunked.read_block import read_checked_edges, read_rows
+from daskgraphpart.chunked.read_block import check_ends, read_checked_edges, read_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.units import parse_size
 
@@ -31,19 +31,18 @@ class Collections:
 
     edges: Mapping[str, Any]
     edge_lengths: Mapping[str, tuple[int, ...]]
-    node_data: Mapping[str, Mapping[str, Any]]
-    edge_data: Mapping[str, Mapping[str, Any]]
+    data: Mapping[str, Mapping[str, Any]]
 
-    def array(self, kind: str, type_name: str, feature: str) -> Any | None:
+    def array(self, type_name: str, feature: str) -> Any | None:
         """Array of one feature of a node or edge type; None if it is not one of these."""
-        return (self.node_data if kind == "node" else self.edge_data).get(type_name, {}).get(feature)
+        return self.data.get(type_name, {}).get(feature)
 
     @property
     def token(self) -> str:
         """What dask knows these collections by: the same for the same graphs of tasks."""
         from dask.base import tokenize
 
-        return str(tokenize(self.edges, self.node_data, self.edge_data))
+        return str(tokenize(self.edges, self.data))
 
 
 def edge_frame(
@@ -105,32 +104,18 @@ def empty_edges() -> pd.DataFrame:
 def check_frame(
     frame: pd.DataFrame, edge_type: EdgeType, num_src: int, num_dst: int, number: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of a partition of a user's frame as int64, or refuse it with the first row that is none."""
-    ends = []
-    for column, count in (("src", num_src), ("dst", num_dst)):
-        values = frame[column]
-        place = f"partition {number}, column {column!r}"
-        nulls = np.flatnonzero(values.isna().to_numpy())
-        ids = None if nulls.size else values.to_numpy()
-        if ids is None or ids.dtype.kind not in "iu":
-            row = int(nulls[0]) if nulls.size else 0
-            found = "null" if nulls.size else f"{values.dtype} {values.iloc[0] if len(values) else ''}"
-            raise _bad_edge(edge_type, place, row, "an integer", found)
-        bad = np.flatnonzero((ids < 0) | (ids >= count))
-        if bad.size:
-            raise _bad_edge(edge_type, place, int(bad[0]), f"an ID in [0, {count:,})", f"{int(ids[bad[0]]):,}")
-        ends.append(ids.astype(np.int64, copy=False))
-    return ends[0], ends[1]
-
-
-def _bad_edge(edge_type: EdgeType, place: str, row: int, expected: str, found: str) -> InputFileError:
-    return InputFileError(
-        f"an edge of type {edge_type.name!r} ends nowhere",
-        place=f"{place}, row {row:,}",
-        expected=expected,
-        found=found,
-        hint="IDs are type-wise integers and begin at 0; check num_nodes",
-    )
+    """Return the ends of a partition of a user's frame as int64, or refuse it with the first row that is no edge."""
+    name = f"partition {number} of {edge_type.name!r}"
+    columns = [(column, frame[column].to_numpy()) for column in ("src", "dst")]
+    for column, ids in columns:
+        if ids.dtype.kind not in "iu":
+            found, hint = f"dtype {frame[column].dtype}", "IDs are integers, none missing"
+            raise InputFileError(
+                "not IDs of nodes", file=name, place=column, expected="integers", found=found, hint=hint
+            )
+    src, dst = (ids.astype(np.int64, copy=False) for _, ids in columns)
+    check_ends(src, dst, edge_type, num_src, num_dst, file=name, first_row=0)
+    return src, dst
 
 
 def _read_frame(block: Block, edge_type: EdgeType, num_src: int, num_dst: int) -> pd.DataFrame:

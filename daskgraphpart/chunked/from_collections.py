@@ -9,7 +9,7 @@ import numpy as np
 from daskgraphpart.chunked.collections import Collections
 from daskgraphpart.chunked.graph import ChunkedGraph
 from daskgraphpart.errors import MetadataError
-from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,31 +60,25 @@ def from_collections(
     >>> partition(graph, "partitions", 4)  # doctest: +SKIP
     """
     frames = {_name_of(etype): frame for etype, frame in edges.items()}
-    of_edges = {_name_of(etype): dict(arrays) for etype, arrays in (edge_data or {}).items()}
-    of_nodes = {ntype: dict(arrays) for ntype, arrays in (node_data or {}).items()}
+    data = {ntype: dict(arrays) for ntype, arrays in (node_data or {}).items()}
+    data |= {_name_of(etype): dict(arrays) for etype, arrays in (edge_data or {}).items()}
     for etype, frame in frames.items():
         missing = [column for column in COLUMNS if column not in getattr(frame, "columns", ())]
         if missing:
-            raise MetadataError(
-                "a frame of edges lacks a column", place=etype, expected="columns src and dst", found=f"no {missing[0]}"
-            )
-    counts = _count_nodes(frames, of_nodes, num_nodes or {})
+            what, expected = "a frame of edges lacks a column", "columns src and dst"
+            raise MetadataError(what, place=etype, expected=expected, found=f"no {missing[0]}")
+    named = dict.fromkeys([*(num_nodes or {}), *(node_data or {}), *(end for t in frames for end in t.split(":")[::2])])
     lengths = _lengths(frames)
-    edge_types = []
-    for etype in frames:
-        src, rel, dst = etype.split(":")
-        num_edges = sum(lengths[etype])
-        edge_types.append(EdgeType(src, rel, dst, num_edges, _specs(of_edges.get(etype, {}), etype, num_edges)))
     schema = GraphSchema(
         name,
-        tuple(NodeType(t, count, _specs(of_nodes.get(t, {}), t, count)) for t, count in counts.items()),
-        tuple(edge_types),
+        tuple(_node_type(ntype, data.get(ntype, {}), (num_nodes or {}).get(ntype)) for ntype in named),
+        tuple(
+            parse_edge_type(etype, sum(of_type), _specs(data.get(etype, {}), etype, sum(of_type)))
+            for etype, of_type in lengths.items()
+        ),
     )
-    nothing: dict[str, dict[str, Any]] = {t: {} for t in counts}
-    return ChunkedGraph(
-        "", schema, dict.fromkeys(frames, ()), nothing, {t: {} for t in frames},
-        Collections(frames, lengths, of_nodes, of_edges),
-    )  # fmt: skip
+    nothing: dict[str, dict[str, Any]] = {t.name: {} for t in schema.row_types}
+    return ChunkedGraph("", schema, dict.fromkeys(frames, ()), nothing, Collections(frames, lengths, data))
 
 
 def _name_of(etype: str | tuple[str, str, str]) -> str:
@@ -94,30 +88,22 @@ def _name_of(etype: str | tuple[str, str, str]) -> str:
     return name
 
 
-def _count_nodes(
-    frames: Mapping[str, Any], node_data: Mapping[str, Mapping[str, Any]], given: Mapping[str, int]
-) -> dict[str, int]:
-    """Nodes of each type, from what is given or from the rows of its data; types in the order they are named."""
-    ends = [end for etype in frames for end in etype.split(":")[::2]]
-    counts = {}
-    for ntype in dict.fromkeys([*given, *node_data, *ends]):
-        rows = [_num_rows(array, f"{ntype}/{feature}") for feature, array in node_data.get(ntype, {}).items()]
-        if ntype not in given and not rows:
-            raise MetadataError("the number of nodes of a type is not known", place=f"num_nodes[{ntype!r}]")
-        counts[ntype] = int(given.get(ntype, rows[0] if rows else 0))
-    return counts
+def _node_type(name: str, arrays: Mapping[str, Any], num_nodes: int | None) -> NodeType:
+    """Describe a node type with so many nodes as are given, or as its data have rows."""
+    if num_nodes is None:
+        rows = [_num_rows(array, f"{name}/{feature}") for feature, array in arrays.items()]
+        if not rows:
+            raise MetadataError("the number of nodes of a type is not known", place=f"num_nodes[{name!r}]")
+        num_nodes = rows[0]
+    return NodeType(name, int(num_nodes), _specs(arrays, name, int(num_nodes)))
 
 
 def _specs(arrays: Mapping[str, Any], name: str, num_rows: int) -> tuple[DataSpec, ...]:
     for feature, array in arrays.items():
         found = _num_rows(array, f"{name}/{feature}")
         if found != num_rows:
-            raise MetadataError(
-                "an array has another number of rows than there are nodes or edges",
-                place=f"{name}/{feature}",
-                expected=f"{num_rows:,}",
-                found=f"{found:,}",
-            )
+            what, place = "an array has another number of rows than there are nodes or edges", f"{name}/{feature}"
+            raise MetadataError(what, place=place, expected=f"{num_rows:,}", found=f"{found:,}")
     return tuple(DataSpec(feature, array.dtype, tuple(array.shape[1:])) for feature, array in arrays.items())
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.headers import edge_file, feature_files
-from daskgraphpart.chunked.metadata import read_metadata
+from daskgraphpart.chunked.metadata import data_key, read_metadata
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.schema import DataSpec, GraphSchema
+from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import resolve_path, to_key, to_path
 from daskgraphpart.storage.stores import cached_listings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.chunked.collections import Collections
-    from daskgraphpart.chunked.metadata import Files, Metadata
+    from daskgraphpart.chunked.metadata import Metadata
     from daskgraphpart.schema import RowType
 
 
@@ -38,8 +38,8 @@ class ChunkedGraph:
         Types, counts, features and their dtypes.
     edge_files : mapping of str to tuple of InputFile
         By canonical edge type, in the order of edge IDs.
-    node_files, edge_data_files : mapping of str to mapping of str to tuple of InputFile
-        By type and feature, in the order of IDs.
+    data_files : mapping of str to mapping of str to tuple of InputFile
+        By node type or canonical edge type, and feature, in the order of IDs.
     source : Collections or None
         The user's collections of a graph that is not in files, as `from_collections` makes it.
 
@@ -53,8 +53,7 @@ class ChunkedGraph:
     directory: str
     schema: GraphSchema
     edge_files: Mapping[str, tuple[InputFile, ...]]
-    node_files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
-    edge_data_files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
+    data_files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
     source: Collections | None = None
 
     @property
@@ -75,9 +74,12 @@ class ChunkedGraph:
     @property
     def files(self) -> tuple[InputFile, ...]:
         """All data files."""
-        features = [*self.node_files.values(), *self.edge_data_files.values()]
-        lists = [*self.edge_files.values(), *(files for of_type in features for files in of_type.values())]
-        return tuple(file for files in lists for file in files)
+        return tuple(file for of_type in self.schema.row_types for file in self._files_of(of_type.name))
+
+    def _files_of(self, type_name: str) -> list[InputFile]:
+        """Return the files of a type: of its edges, and of its features."""
+        of_features = (file for files in self.data_files[type_name].values() for file in files)
+        return [*self.edge_files.get(type_name, ()), *of_features]
 
     @property
     def nbytes(self) -> int:
@@ -118,9 +120,9 @@ class ChunkedGraph:
         def array_of(type_name: str, feature: str) -> Any:
             from daskgraphpart.chunked.collections import data_array
 
-            array = None if self.source is None else self.source.array(kind, type_name, feature)
-            files = self.node_files if kind == "node" else self.edge_data_files
-            return data_array(specs[type_name][feature], files[type_name][feature]) if array is None else array
+            array = None if self.source is None else self.source.array(type_name, feature)
+            files = self.data_files[type_name]
+            return data_array(specs[type_name][feature], files[feature]) if array is None else array
 
         def of_type(name: str) -> Mapping[str, Any]:
             return LazyMapping(f"feature of {name}", tuple(specs[name]), lambda feature: array_of(name, feature))
@@ -128,25 +130,22 @@ class ChunkedGraph:
         return LazyMapping(f"{kind} type", tuple(specs), of_type)
 
     def __repr__(self) -> str:
-        counts = f"{format_count(self.schema.num_nodes)} nodes, {format_count(self.schema.num_edges)} edges"
-        table = text_table(*self._table(), align="<>>><")
-        return f"ChunkedGraph {self.schema.name!r}: {counts}, {format_size(self.nbytes)}\n{table}"
+        return f"{self._title()}\n{text_table(*self._table(), align='<>>><')}"
 
     def _repr_html_(self) -> str:
+        return html_table(*self._table(), caption=self._title())
+
+    def _title(self) -> str:
         counts = f"{format_count(self.schema.num_nodes)} nodes, {format_count(self.schema.num_edges)} edges"
-        return html_table(
-            *self._table(), caption=f"ChunkedGraph {self.schema.name}: {counts}, {format_size(self.nbytes)}"
-        )
+        return f"ChunkedGraph {self.schema.name!r}: {counts}, {format_size(self.nbytes)}"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = []
-        kinds = ((self.schema.node_types, self.node_files), (self.schema.edge_types, self.edge_data_files))
-        for types, data in kinds:
-            for of_type in types:
-                files = [*self.edge_files.get(of_type.name, ()), *(f for of in data[of_type.name].values() for f in of)]
-                features = ", ".join(f"{s.name} {s.dtype.name}{list(s.row_shape) or ''}" for s in of_type.data)
-                size = format_size(sum(file.nbytes for file in files))
-                rows.append([of_type.name, format_count(of_type.num_rows), str(len(files)), size, features])
+        for of_type in self.schema.row_types:
+            files = self._files_of(of_type.name)
+            features = ", ".join(f"{s.name} {s.dtype.name}{list(s.row_shape) or ''}" for s in of_type.data)
+            size = format_size(sum(file.nbytes for file in files))
+            rows.append([of_type.name, format_count(of_type.num_rows), str(len(files)), size, features])
         return ["type", "count", "files", "size", "features"], rows
 
 
@@ -186,43 +185,28 @@ def read_chunked(
 
 
 def _read_headers(metadata: Metadata) -> ChunkedGraph:
-    edges = {etype: _edge_files(metadata, etype) for etype in metadata.schema.etypes}
-    node_specs, node_files = _features(metadata, metadata.node_data, "node_data")
-    edge_specs, edge_data_files = _features(metadata, metadata.edge_data, "edge_data")
+    schema = metadata.schema
+    edge_files, data_files, specs = {}, {}, {}
+    for of_type in schema.row_types:
+        found = {name: feature_files(name, files) for name, files in metadata.data[of_type.name].items()}
+        specs[of_type.name] = tuple(spec for spec, _ in found.values())
+        data_files[of_type.name] = {name: files for name, (_, files) in found.items()}
+        for name, of_feature in data_files[of_type.name].items():
+            place = f"{data_key(of_type.name)}.{of_type.name}.{name}"
+            _check_num_rows(metadata, place, of_feature, of_type.num_rows)
+    for etype, files in metadata.edges.items():
+        edge_files[etype] = tuple(edge_file(path, files) for path in files.paths)
+        if files.format != "csv" or not files.paths:
+            _check_num_rows(metadata, f"edges.{etype}", edge_files[etype], schema.edge_type(etype).num_edges)
     schema = GraphSchema(
-        metadata.schema.name,
-        tuple(replace(t, data=node_specs[t.name]) for t in metadata.schema.node_types),
-        tuple(replace(t, data=edge_specs[t.name]) for t in metadata.schema.edge_types),
+        schema.name,
+        tuple(replace(t, data=specs[t.name]) for t in schema.node_types),
+        tuple(replace(t, data=specs[t.name]) for t in schema.edge_types),
     )
-    return ChunkedGraph(to_key(to_path(metadata.path).parent.absolute()), schema, edges, node_files, edge_data_files)
+    return ChunkedGraph(to_key(to_path(metadata.path).parent.absolute()), schema, edge_files, data_files)
 
 
-def _edge_files(metadata: Metadata, etype: str) -> tuple[InputFile, ...]:
-    found = metadata.edges[etype]
-    files = tuple(edge_file(path, found) for path in found.paths)
-    if found.format != "csv" or not files:
-        _check_rows(metadata, f"edges.{etype}", files, metadata.schema.edge_type(etype).num_edges)
-    return files
-
-
-Specs = dict[str, tuple[DataSpec, ...]]
-FeatureFiles = dict[str, dict[str, tuple["InputFile", ...]]]
-
-
-def _features(metadata: Metadata, data: Mapping[str, Mapping[str, Files]], key: str) -> tuple[Specs, FeatureFiles]:
-    counts = {t.name: t.num_rows for t in metadata.schema.row_types}
-    specs: Specs = {}
-    files: FeatureFiles = {}
-    for type_name, features in data.items():
-        found = {name: feature_files(name, where, metadata.path) for name, where in features.items()}
-        specs[type_name] = tuple(spec for spec, _ in found.values())
-        files[type_name] = {name: of_feature for name, (_, of_feature) in found.items()}
-        for name, of_feature in files[type_name].items():
-            _check_rows(metadata, f"{key}.{type_name}.{name}", of_feature, counts[type_name])
-    return specs, files
-
-
-def _check_rows(metadata: Metadata, place: str, files: tuple[InputFile, ...], expected: int) -> None:
+def _check_num_rows(metadata: Metadata, place: str, files: tuple[InputFile, ...], expected: int) -> None:
     found = sum(file.num_rows or 0 for file in files)
     if found != expected:
         raise InputFileError(

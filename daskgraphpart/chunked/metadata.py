@@ -6,24 +6,20 @@ Sources: DGL user guide 7.1, tools/distpartitioning/utils.py of DGL 0.9 to 2.5. 
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
-from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from upath import UPath
 
 from daskgraphpart.errors import InputFileNotFoundError, MetadataError
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, check_name
+from daskgraphpart.schema import GraphSchema, NodeType, check_name, parse_edge_type
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 from daskgraphpart.storage.paths import is_url, join_path, resolve_path, to_key
-from daskgraphpart.storage.stores import kind_of, require_bucket
+from daskgraphpart.storage.stores import require_bucket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +31,6 @@ MAX_ROWS = 2**62
 MAX_FAULTS_SHOWN = 10
 EDGE_FORMATS = ("csv", "numpy", "parquet")
 DATA_FORMATS = ("numpy", "parquet")  # DGL's tools read no features from CSV
-T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_ROWS)]
 
 
@@ -50,13 +45,12 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What `metadata.json` says: types and counts without features, and files by type, or by type and feature."""
+    """What `metadata.json` says: types and counts without features, files by edge type, and by any type and feature."""
 
     path: str
     schema: GraphSchema
     edges: Mapping[str, Files]
-    node_data: Mapping[str, Mapping[str, Files]]
-    edge_data: Mapping[str, Mapping[str, Files]]
+    data: Mapping[str, Mapping[str, Files]]
 
 
 class _Format(msgspec.Struct):
@@ -80,143 +74,112 @@ def read_metadata(path: AnyPath, *, confined: bool = False) -> Metadata:
             "no such file", file=str(file), hint=f"a chunked graph is a directory with a {METADATA_FILE}"
         )
     content = read_json_object(file, MetadataError)
-    faults = _Faults(str(file))
-    schema = _read_schema(content, faults)
-    reader = _FilesReader(file.parent.absolute(), faults)
+    reader = _Reader(file, file.parent.absolute())
+    schema = reader.read_schema(content)
     edges = reader.read_edges(content.get("edges", {}), schema)
     node_data = reader.read_data("node_data", content.get("node_data", {}), schema.ntypes)
     edge_data = reader.read_data("edge_data", content.get("edge_data", {}), schema.etypes)
-    reader.check_paths()
-    if confined:
-        reader.check_confined(file)
-    faults.raise_all()
-    return Metadata(to_key(file), schema, edges, node_data, edge_data)
+    reader.check_paths(confined)
+    reader.raise_faults()
+    return Metadata(to_key(file), schema, edges, node_data | edge_data)
+
+
+def data_key(type_name: str) -> str:
+    """Return the key of the features of a type: those of edges have colons in their names, those of nodes never."""
+    return "edge_data" if ":" in type_name else "node_data"
+
+
+def is_delimiter(delimiter: Any) -> bool:
+    """Whether columns of integers can be separated by it."""
+    single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    return single and not delimiter.isdigit() and delimiter not in "+-.\r\n\0\"'"
 
 
 @dataclass
-class _Faults:
-    """Collects what is wrong with a file."""
+class _Reader:
+    """Reads keys of a metadata file, and collects what is wrong with them."""
 
-    file: str
-    found: list[MetadataError] = field(default_factory=list)
+    file: Location
+    directory: Location
+    faults: list[MetadataError] = field(default_factory=list)
+    paths: list[tuple[str, FilePath]] = field(default_factory=list)
 
-    def add(self, what: str, place: str, **details: Any) -> None:
-        self.found.append(MetadataError(what, place=place, **details))
-
-    def take(self, place: str, value: Any, kind: Any, what: str, expected: str | None = None) -> Any:
-        """Convert a value; None if it is not of that kind, which is noted."""
-        try:
-            return convert_json(value, kind, MetadataError, what, place=place, expected=expected)
-        except MetadataError as fault:
-            self.found.append(fault)
-            return None
+    def add_fault(self, what: str, place: str, **details: Any) -> None:
+        """Note what is wrong with a key."""
+        self.faults.append(MetadataError(what, place=place, **details))
 
     @contextmanager
-    def at(self, place: str) -> Iterator[None]:
-        """Note a fault that knows no place."""
+    def faults_at(self, place: str) -> Iterator[None]:
+        """Note a fault of a name or a type, which knows no place."""
         try:
             yield
         except MetadataError as fault:
-            self.add(fault.what, place, expected=fault.expected, found=fault.found, hint=fault.hint)
+            self.add_fault(fault.what, place, expected=fault.expected, found=fault.found, hint=fault.hint)
 
-    def raise_all(self) -> None:
+    def raise_faults(self) -> None:
         """Raise all faults as one error."""
-        if len(self.found) == 1:
-            fault = self.found[0]
+        if len(self.faults) == 1:
+            fault = self.faults[0]
             details = {name: getattr(fault, name) for name in ("place", "expected", "found", "hint")}
             raise MetadataError(fault.what, file=self.file, **details)
-        if self.found:
-            listed = "".join(f"\n  {fault}" for fault in self.found[:MAX_FAULTS_SHOWN])
-            left = len(self.found) - MAX_FAULTS_SHOWN
+        if self.faults:
+            listed = "".join(f"\n  {fault}" for fault in self.faults[:MAX_FAULTS_SHOWN])
+            left = len(self.faults) - MAX_FAULTS_SHOWN
             more = f"\n  and {left} more" if left > 0 else ""
-            raise MetadataError(f"{len(self.found)} things are wrong:{listed}{more}", file=self.file)
+            raise MetadataError(f"{len(self.faults)} things are wrong:{listed}{more}", file=self.file)
 
+    def convert(self, place: str, value: Any, kind: Any, what: str = "impossible value") -> Any:
+        """Convert a value; None if it is not of that kind, which is noted."""
+        try:
+            return convert_json(value, kind, MetadataError, what, place=place)
+        except MetadataError as fault:
+            self.faults.append(fault)
+            return None
 
-# ----------------------------------------------------------------------------------------------------- types and counts
+    def read_schema(self, content: dict[str, Any]) -> GraphSchema:
+        """Read types and counts; nothing else can be checked if these are wrong."""
+        name = self.convert("graph_name", content.get("graph_name"), str)
+        ntypes = self.convert("node_type", content.get("node_type"), Annotated[list[str], msgspec.Meta(min_length=1)])
+        etypes = self.convert("edge_type", content.get("edge_type"), list[str])
+        num_nodes = self._read_counts("nodes", ntypes or (), content)
+        num_edges = self._read_counts("edges", etypes or (), content)
+        self.raise_faults()
+        with self.faults_at("graph_name"):
+            check_name(name, "graph name")
+        with self.faults_at("node_type"):
+            node_types = [NodeType(*of_type) for of_type in zip(ntypes, num_nodes, strict=True)]
+            schema = GraphSchema("graph", tuple(node_types), ())
+        self.raise_faults()
+        with self.faults_at("edge_type"):
+            edge_types = [parse_edge_type(*of_type) for of_type in zip(etypes, num_edges, strict=True)]
+            schema = replace(schema, name=name, edge_types=tuple(edge_types))
+        self.raise_faults()
+        return schema
 
-
-def _read_schema(content: dict[str, Any], faults: _Faults) -> GraphSchema:
-    """Read types and counts; nothing else can be checked if these are wrong."""
-    name = faults.take("graph_name", content.get("graph_name"), str, "no name of the graph", "a string")
-    ntypes, etypes = _read_names("node_type", content, faults), _read_names("edge_type", content, faults)
-    if not ntypes and not faults.found:
-        faults.add("no node type", "node_type", expected="at least one")
-    num_nodes, num_edges = (
-        _read_counts("nodes", ntypes, content, faults),
-        _read_counts("edges", etypes, content, faults),
-    )
-    faults.raise_all()
-    with faults.at("graph_name"):
-        check_name(name, "graph name")
-    node_types, edge_types = [], []
-    for ntype, count in zip(ntypes, num_nodes, strict=True):
-        with faults.at("node_type"):
-            node_types.append(NodeType(ntype, count))
-    for etype, count in zip(etypes, num_edges, strict=True):
-        ends = etype.split(":")
-        if len(ends) != 3:
-            faults.add("not a canonical edge type", "edge_type", expected="src:relation:dst", found=shown(etype))
-            continue
-        with faults.at("edge_type"):
-            edge_types.append(EdgeType(ends[0], ends[1], ends[2], count))
-    faults.raise_all()
-    schema = None
-    with faults.at("edge_type"):
-        schema = GraphSchema(name, tuple(node_types), tuple(edge_types))
-    faults.raise_all()
-    assert schema is not None, "otherwise there was a fault"
-    return schema
-
-
-def _read_names(key: str, content: dict[str, Any], faults: _Faults) -> list[str]:
-    names: list[str] = faults.take(key, content.get(key), list[str], "no list of types", "a list of strings") or []
-    for name in sorted(name for name, count in Counter(names).items() if count > 1):
-        faults.add(f"type {shown(name)} is given twice", key, hint="remove one")
-    return names
-
-
-def _read_counts(what: str, names: Sequence[str], content: dict[str, Any], faults: _Faults) -> list[int]:
-    """Read the number of rows of each type, from either dialect or both."""
-    by_type, by_chunk = f"num_{what}_per_type", f"num_{what}_per_chunk"
-    found = {}
-    for key, kind, of_types in ((by_type, list[Count], "counts"), (by_chunk, list[list[Count]], "lists of counts")):
-        if key not in content:
-            continue
-        expected = f"{len(names)} {of_types} of 0 or more, one for each type"
-        counts = faults.take(key, content[key], kind, "impossible count", expected)
-        if counts is None:
-            continue
-        if len(counts) != len(names):
-            faults.add("not the counts of the types", key, expected=expected, found=shown(counts))
-            continue
-        found[key] = [sum(of_type) for of_type in counts] if key == by_chunk else counts
-        if sum(found[key]) > MAX_ROWS:
-            faults.add("impossible count", key, expected=f"at most {MAX_ROWS:,}", found=sum(found[key]))
-    if by_type not in content and by_chunk not in content:
-        faults.add(f"the numbers of {what} are missing", by_type, expected=f"{by_type} or {by_chunk}")
-    if len(found) == 2 and found[by_type] != found[by_chunk]:
-        faults.add(f"disagrees with {by_chunk}", by_type, expected=found[by_chunk], found=found[by_type])
-    return next(iter(found.values()), [0] * len(names))
-
-
-# --------------------------------------------------------------------------------------------------------------- files
-
-
-@dataclass
-class _FilesReader:
-    """Reads entries of files, and remembers which paths they have."""
-
-    directory: Location
-    faults: _Faults
-    paths: list[tuple[str, FilePath]] = field(default_factory=list)
+    def _read_counts(self, what: str, names: Sequence[str], content: dict[str, Any]) -> list[int]:
+        """Read the number of rows of each type, from either dialect or both."""
+        by_type, by_chunk = f"num_{what}_per_type", f"num_{what}_per_chunk"
+        found: dict[str, list[int]] = {}
+        for key, kind in ((by_type, list[Count]), (by_chunk, list[list[Count]])):
+            counts = self.convert(key, content[key], kind, "impossible count") if key in content else None
+            if counts is not None:
+                found[key] = [sum(of_type) for of_type in counts] if key == by_chunk else counts
+                if len(counts) != len(names) or sum(found[key]) > MAX_ROWS:
+                    expected = f"{len(names)}, one for each type, and no more than {MAX_ROWS:,} in all"
+                    self.add_fault("impossible counts", key, expected=expected, found=shown(counts))
+        if by_type not in content and by_chunk not in content:
+            self.add_fault(f"the numbers of {what} are missing", by_type, expected=f"{by_type} or {by_chunk}")
+        if len(found) == 2 and found[by_type] != found[by_chunk]:
+            self.add_fault(f"disagrees with {by_chunk}", by_type, expected=found[by_chunk], found=found[by_type])
+        return next(iter(found.values()), [])
 
     def read_edges(self, edges: Any, schema: GraphSchema) -> dict[str, Files]:
         """Read the files of all edge types; a type without edges needs none."""
-        edges = self._by_type("edges", edges, schema.etypes)
+        entries = self._by_type("edges", edges, schema.etypes)
         return {
-            t.name: Files("csv", " ", ())
-            if t.name not in edges and not t.num_edges
-            else self._read_files(f"edges.{t.name}", edges.get(t.name), EDGE_FORMATS)
+            t.name: self._read_files(f"edges.{t.name}", entries.get(t.name), EDGE_FORMATS)
+            if t.name in entries or t.num_edges
+            else Files("csv", " ", ())
             for t in schema.edge_types
         }
 
@@ -225,79 +188,48 @@ class _FilesReader:
         found: dict[str, dict[str, Files]] = {name: {} for name in names}
         for name, features in self._by_type(key, data, names).items():
             place = f"{key}.{name}"
-            features = self.faults.take(place, features, dict[str, Any], "not a map of features", "{feature: ...}")
-            for feature, entry in (features or {}).items():
-                with self.faults.at(place):
+            for feature, entry in (self.convert(place, features, dict[str, Any]) or {}).items():
+                with self.faults_at(place):
                     check_name(feature, "feature name")
                 files = found[name][feature] = self._read_files(f"{place}.{feature}", entry, DATA_FORMATS)
-                if not files.paths and not self.faults.found:
-                    self.faults.add("feature has no files", f"{place}.{feature}.data", hint="list them, or remove it")
+                if not files.paths and not self.faults:
+                    self.add_fault("feature has no files", f"{place}.{feature}.data", hint="list them, or remove it")
         return found
 
     def _by_type(self, key: str, entries: Any, names: Sequence[str]) -> dict[str, Any]:
-        """Entries of the types there are; others are noted."""
-        entries = self.faults.take(key, entries, dict[str, Any], "not a map", "{type: ...}") or {}
+        """Return the entries of the types there are; others are noted."""
+        entries = self.convert(key, entries, dict[str, Any]) or {}
         for name in (name for name in entries if name not in names):
             known = ", ".join(names[:MAX_FAULTS_SHOWN]) or "none"
-            self.faults.add("unknown type", f"{key}.{name}", expected=f"one of: {known}", hint="check the spelling")
-        return {name: entry for name, entry in entries.items() if name in names}
+            self.add_fault("unknown type", f"{key}.{name}", expected=f"one of: {known}", hint="check the spelling")
+        return {name: entries[name] for name in names if name in entries}
 
     def _read_files(self, place: str, entry: Any, formats: Sequence[str]) -> Files:
-        nothing = Files(formats[0], " ", ())
-        found: _Entry | None = self.faults.take(place, entry, _Entry, "not an entry of files")
+        found: _Entry | None = self.convert(place, entry, _Entry, "not an entry of files")
         if found is None:
-            return nothing
+            return Files(formats[0], " ", ())
         name, delimiter = found.format.name, found.format.delimiter if found.format.name == "csv" else " "
         if name not in formats:
-            hint = "DGL's tools read features from numpy and parquet only" if name == "csv" else None
             expected = " or ".join(formats)
-            self.faults.add("unknown format", f"{place}.format.name", expected=expected, found=shown(name), hint=hint)
-        elif not _is_delimiter(delimiter):
+            self.add_fault("unknown format", f"{place}.format.name", expected=expected, found=shown(name))
+        elif not is_delimiter(delimiter):
             expected, key = "one character between numbers", f"{place}.format.delimiter"
-            self.faults.add("bad delimiter", key, expected=expected, found=shown(delimiter))
-        absolute = tuple(to_key(join_path(self.directory, path)) for path in found.data)
-        if isinstance(self.directory, UPath) and not all(is_url(path) for path in absolute):
-            self.faults.add(
-                "a path of a file system in the metadata of a graph in a store", f"{place}.data",
-                expected=f"paths relative to {self.directory}", found=next(p for p in absolute if not is_url(p)),
-            )  # fmt: skip
-            return nothing
-        self.paths += [(f"{place}.data", path) for path in absolute]
-        return Files(name, delimiter, absolute)
+            self.add_fault("bad delimiter", key, expected=expected, found=shown(delimiter))
+        paths = tuple(to_key(join_path(self.directory, path)) for path in found.data)
+        self.paths += [(f"{place}.data", path) for path in paths]
+        return Files(name, delimiter, paths)
 
-    def check_paths(self) -> None:
-        """Note files that are not there, or are no regular files."""
+    def check_paths(self, confined: bool) -> None:
+        """Note files that are not there; and, of a confined graph, those that are not in its directory."""
         for place, path in self.paths:
-            what = _why_not_a_file(path)
-            if what:
-                self.faults.add(what, place, found=path, hint=f"paths are relative to {self.directory}")
-
-    def check_confined(self, metadata: Location) -> None:
-        """Note files that are not in the directory of the metadata."""
-        for place, path in [("", to_key(metadata)), *self.paths]:
+            if isinstance(self.directory, UPath) and not is_url(path):
+                what = "a path of a file system in the metadata of a graph in a store"
+                self.add_fault(what, place, expected=f"paths relative to {self.directory}", found=path)
+            elif not is_file(path):
+                what, hint = "no such file, or not a regular one", f"paths are relative to {self.directory}"
+                self.add_fault(what, place, found=path, hint=hint)
+        for place, path in [("", to_key(self.file)), *self.paths] if confined else ():
             target = leads_outside(path, self.directory)
             if target is not None:
-                self.faults.add(
-                    "leads out of the directory of the graph", place, expected=str(self.directory), found=target,
-                    hint="the graph was opened as confined",
-                )  # fmt: skip
-
-
-def _is_delimiter(delimiter: Any) -> bool:
-    single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
-    return single and not delimiter.isdigit() and delimiter not in "+-.\r\n\0\"'"
-
-
-def _why_not_a_file(path: FilePath) -> str | None:
-    if isinstance(path, UPath):
-        kind = kind_of(path)
-        return None if kind == "file" else "is a directory, not a file" if kind else "no such file"
-    try:
-        mode = os.stat(path).st_mode
-    except ValueError:  # a NUL in the name
-        return "no such file"
-    except OSError as fault:
-        return "no such file" if fault.errno in (errno.ENOENT, errno.ENOTDIR) else str(fault.strerror).lower()
-    if stat.S_ISDIR(mode):
-        return "is a directory, not a file"
-    return None if stat.S_ISREG(mode) else "is not a regular file"
+                what, hint = "leads out of the directory of the graph", "the graph was opened as confined"
+                self.add_fault(what, place, expected=str(self.directory), found=target, hint=hint)

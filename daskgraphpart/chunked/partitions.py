@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import clip_blocks, cut_rows
+from daskgraphpart.chunked.blocks import clip_blocks, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.collections import check_frame
-from daskgraphpart.chunked.edge_blocks import edge_blocks
 from daskgraphpart.chunked.read_block import read_checked_edges, read_rows
+from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.tasks import Call, delay
 from daskgraphpart.errors import InputFileError
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from dask.delayed import Delayed
 
+    from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec, EdgeType
@@ -76,44 +77,75 @@ def edge_partitions(
             calls = [Call(check_frame, edge_type, *ends, number) for number in range(len(frames))]
             made = _partitions("check-edges", name, _consecutive(graph.source.edge_lengths[name]), calls, frames)
         else:
-            of_type = blocks[name]
-            calls = [Call(read_checked_edges, block, edge_type, *ends) for block in of_type]
-            made = _partitions("read-edges", name, [(block.first_row, block.num_rows) for block in of_type], calls)
+            calls = [Call(read_checked_edges, block, edge_type, *ends) for block in blocks[name]]
+            made = _partitions("read-edges", name, _ranges(blocks[name]), calls)
         found += [(edge_type, partition) for partition in made]
     return found
 
 
+def edge_blocks(graph: ChunkedGraph, max_rows: int, max_bytes: int, runner: Runner) -> dict[str, list[Block]]:
+    """Cut the edge files of every type into numbered blocks; the lines of CSV files are counted for it."""
+    is_csv = {etype: bool(files) and files[0].format == "csv" for etype, files in graph.edge_files.items()}
+    blocks = {
+        etype: cut_bytes(files, max_bytes) if is_csv[etype] else cut_rows(files, max_rows)
+        for etype, files in graph.edge_files.items()
+    }
+    units = [(etype, block) for etype, of_type in blocks.items() if is_csv[etype] for block in of_type]
+    sizes, types = [block.stop - block.start for _, block in units], [etype for etype, _ in units]
+    scan = Pass("scan-edges", scan_edges, [block for _, block in units], None, sizes, unit_types=types)
+    counts = iter(runner.run(scan))
+    for etype in filter(is_csv.get, blocks):
+        of_type = [next(counts) for _ in blocks[etype]]
+        blocks[etype] = number_blocks(blocks[etype], of_type)
+        if sum(of_type) != graph.schema.edge_type(etype).num_edges:
+            raise InputFileError(
+                f"the CSV files of edge type {etype!r} hold another number of edges than the metadata says",
+                file=graph.directory,
+                place=f"edges.{etype}",
+                expected=f"{graph.schema.edge_type(etype).num_edges:,} edges",
+                found=f"{sum(of_type):,} lines",
+                hint="check num_edges_per_type (or per_chunk) and the list of files in metadata.json",
+            )
+    return blocks
+
+
+def scan_edges(block: Block, _: None) -> int:
+    """Task of the pass `scan-edges`: count the lines of one block."""
+    from daskgraphpart.chunked.read_csv import count_rows
+
+    return count_rows(block)
+
+
 def row_partitions(
-    graph: ChunkedGraph, kind: str, type_name: str, spec: DataSpec, max_rows: int, stretches: np.ndarray | None = None
+    graph: ChunkedGraph, type_name: str, spec: DataSpec, max_rows: int, stretches: np.ndarray | None = None
 ) -> list[Partition]:
-    """List the partitions of a feature of a ``"node"`` or ``"edge"`` type; those of files have at most so many rows.
+    """List the partitions of a feature of a node or edge type; those of files have at most so many rows.
 
     Of files only the rows in `stretches`, ascending ranges, int64 (n, 2), are read; a user's partitions stay whole.
     """
-    array = None if graph.source is None else graph.source.array(kind, type_name, spec.name)
+    array = None if graph.source is None else graph.source.array(type_name, spec.name)
     name = f"{type_name}/{spec.name}"
     if array is not None:
         whole = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
         pieces = list(whole.to_delayed().reshape(-1))
         calls = [Call(_check_rows, spec)] * len(pieces)
         return _partitions("check-rows", name, _consecutive(whole.chunks[0]), calls, pieces)
-    files = (graph.node_files if kind == "node" else graph.edge_data_files)[type_name][spec.name]
-    blocks = cut_rows(files, max(1, max_rows))
+    blocks = cut_rows(graph.data_files[type_name][spec.name], max(1, max_rows))
     blocks = blocks if stretches is None else [*clip_blocks(blocks, stretches)]
-    calls = [Call(read_rows, block, spec) for block in blocks]
-    return _partitions("read-rows", name, [(block.first_row, block.num_rows) for block in blocks], calls)
+    return _partitions("read-rows", name, _ranges(blocks), [Call(read_rows, block, spec) for block in blocks])
 
 
 def _check_rows(rows: Any, spec: DataSpec) -> np.ndarray:
     """Return rows of a user's array in the dtype and shape that were declared."""
     values = np.ascontiguousarray(rows, spec.dtype)
     if values.shape[1:] != spec.row_shape:
-        raise InputFileError(
-            f"rows of feature {spec.name!r} have another shape",
-            expected=f"{spec.row_shape}",
-            found=f"{values.shape[1:]}",
-        )
+        what = f"rows of feature {spec.name!r} have another shape"
+        raise InputFileError(what, expected=f"{spec.row_shape}", found=f"{values.shape[1:]}")
     return values
+
+
+def _ranges(blocks: Sequence[Block]) -> list[tuple[int, int]]:
+    return [(block.first_row, block.num_rows) for block in blocks]
 
 
 def _consecutive(lengths: Sequence[int]) -> list[tuple[int, int]]:

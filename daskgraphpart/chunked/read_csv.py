@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import Block
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.kernels.parse_ints import count_lines, parse_edges
 from daskgraphpart.storage.files import file_size
 from daskgraphpart.storage.region import Region
 
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.blocks import Block
+
 NEWLINE = 10
 BYTES_PER_LOOK = 1 << 12
 LONGEST_LINE = 1 << 24
-_WORD = re.compile(r"[^\W\d]")  # as names of columns begin
-_FLOAT = re.compile(r"\d\.|\.\d|\d[eE][-+\d]|\b(nan|inf)", re.IGNORECASE)
 FAULTS = {
     1: "not two integers",
     2: "the second column is missing",
@@ -25,27 +25,25 @@ FAULTS = {
 }
 
 
-def refuse_first_lines(path: str, delimiter: str) -> None:
-    """Refuse a file among whose first lines is one that is not two integers."""
-    content = read_lines(path, 0, BYTES_PER_LOOK)
-    rows = int(count_lines(content))
-    read_csv_edges(Block(path, "csv", delimiter, 0, BYTES_PER_LOOK, 0, rows, 0))
-
-
 def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Parse the lines of a block."""
     content = read_lines(block.path, block.start, block.stop)
     src, dst = np.empty(block.num_rows, np.int64), np.empty(block.num_rows, np.int64)
-    rows, fault, offset = parse_edges(content, ord(block.delimiter), src, dst)
+    rows, fault, offset = (int(found) for found in parse_edges(content, ord(block.delimiter), src, dst))
     if fault:
-        raise _explain(block, content, int(rows), int(fault), int(offset))
-    if rows != block.num_rows:
+        line = content[max(0, offset) :][:200].tobytes().split(b"\n")[0].decode(errors="replace").strip()
         raise InputFileError(
-            "file has changed since its lines were counted",
+            FAULTS[fault],
             file=block.path,
-            expected=f"{block.num_rows:,} rows in bytes {block.start:,} to {block.stop:,}",
-            found=f"{rows:,}",
+            place=f"row {block.row_in_file + rows:,}",
+            expected=f"two integers separated by {block.delimiter!r}, the delimiter that metadata.json declares",
+            found=repr(line[:60]),
+            hint="a file of edges is ASCII text without header, quotes and floats",
         )
+    if rows != block.num_rows:
+        expected = f"{block.num_rows:,} rows in bytes {block.start:,} to {block.stop:,}"
+        what = "file has changed since its lines were counted"
+        raise InputFileError(what, file=block.path, expected=expected, found=f"{rows:,}")
     return src, dst
 
 
@@ -67,54 +65,21 @@ def read_lines(path: str, start: int, stop: int) -> np.ndarray:
         size = file_size(path)
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path, hint="was it removed while it was in use?") from fault
-    begin = _line_begin(path, start, size)
-    end = _line_begin(path, stop, size)
-    return Region(path, 0, np.dtype(np.uint8), (size,)).read(begin, max(begin, end))
+    region = Region(path, 0, np.dtype(np.uint8), (size,))
+    begin = _line_begin(region, start)
+    return region.read(begin, max(begin, _line_begin(region, stop)))
 
 
-def _line_begin(path: str, offset: int, size: int) -> int:
-    """First byte at or after `offset` where a line begins; the size of the file if there is none."""
+def _line_begin(region: Region, offset: int) -> int:
+    """Find the first byte at or after `offset` where a line begins; the size of the file if there is none."""
     if offset <= 0:
         return 0
-    region = Region(path, 0, np.dtype(np.uint8), (size,))
-    position, look = offset - 1, BYTES_PER_LOOK
-    while position < size:
-        piece = region.read(position, min(position + look, size))
+    for position in range(offset - 1, region.num_rows, BYTES_PER_LOOK):
+        piece = region.read(position, min(position + BYTES_PER_LOOK, region.num_rows))
         found = np.flatnonzero(piece == NEWLINE)
         if found.size:
             return position + int(found[0]) + 1
-        position += piece.size
         if position - offset > LONGEST_LINE:
-            raise InputFileError(
-                "line without end",
-                file=path,
-                place=f"byte {offset:,}",
-                expected="lines of two integers",
-                hint="is it text?",
-            )
-    return size
-
-
-def _explain(block: Block, content: np.ndarray, row: int, fault: int, offset: int) -> InputFileError:
-    text = content[max(0, offset) :][:200].tobytes().split(b"\n")[0].decode(errors="replace").strip()
-    row_in_file = block.row_in_file + row
-    hint = None
-    others = [c for c in (",", "\t", ";", "|", " ") if c != block.delimiter and c in text]
-    if not text.isascii():
-        hint = "is it ASCII text?"
-    elif '"' in text or "'" in text:
-        hint = "remove the quotes"
-    elif row_in_file == 0 and _WORD.match(text) and not text.lower().startswith("nan"):
-        hint = "it looks like a header; remove that line"
-    elif others and text.split(others[0])[0].strip().lstrip("+-").isdigit():
-        hint = f"the metadata declares the delimiter {block.delimiter!r}, the line has {others[0]!r}"
-    elif _FLOAT.search(text):
-        hint = "IDs must be integers, not floats"
-    return InputFileError(
-        FAULTS[fault],
-        file=block.path,
-        place=f"row {row_in_file:,}",
-        expected=f"two integers separated by {block.delimiter!r}",
-        found=repr(text[:60]),
-        hint=hint,
-    )
+            expected = "lines of two integers"
+            raise InputFileError("line without end", file=region.path, place=f"byte {offset:,}", expected=expected)
+    return region.num_rows

@@ -51,7 +51,7 @@ def cut_features(graph: ChunkedGraph, kind: str, max_nbytes: int) -> list[Featur
             of_type.name,
             spec,
             # the place of a row takes 8 bytes while rows are grouped
-            row_partitions(graph, kind, of_type.name, spec, max_nbytes // max(8, spec.row_nbytes)),
+            row_partitions(graph, of_type.name, spec, max_nbytes // max(8, spec.row_nbytes)),
         )
         for type_id, of_type in enumerate(types)
         for spec in of_type.data
@@ -86,8 +86,7 @@ def move_features(
 
 
 def _signatures(graph: ChunkedGraph, features: Sequence[Feature]) -> dict[FilePath, Any]:
-    files = {"node": graph.node_files, "edge": graph.edge_data_files}
-    paths = [file.path for f in features for file in files[f.kind][f.type_name].get(f.spec.name, ())]
+    paths = [file.path for f in features for file in graph.data_files[f.type_name].get(f.spec.name, ())]
     with cached_listings(to_path(graph.directory)):
         return {path: signature_of(path) for path in dict.fromkeys(paths)}
 

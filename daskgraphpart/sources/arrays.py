@@ -79,7 +79,7 @@ def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> File
     for path in paths:
         if not Path(path).is_file():
             raise InputFileNotFoundError("no such file", file=path, place=f"feature {name!r}")
-    spec, files = feature_files(name, Files(form, " ", tuple(paths)), paths[0])
+    spec, files = feature_files(name, Files(form, " ", tuple(paths)))
     if spec.row_shape == (1,) and form == "parquet" and _is_plain_column(paths[0]):
         spec = replace(spec, row_shape=())
     return FileRows(spec, files)

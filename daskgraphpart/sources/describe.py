@@ -66,15 +66,16 @@ def _described(graph: Any) -> GraphSource:
 def _from_chunked(graph: ChunkedGraph) -> GraphSource:
     """Describe a chunked graph, to cut it into other chunks."""
 
-    def data(types: Any, files: Any) -> dict[str, dict[str, GivenRows]]:
+    def data(types: Any) -> dict[str, dict[str, GivenRows]]:
+        files = graph.data_files
         return {t.name: {spec.name: FileRows(spec, files[t.name][spec.name]) for spec in t.data} for t in types}
 
     schema = graph.schema
     return GraphSource(
         {t.name: t.num_nodes for t in schema.node_types},
         {etype: LazyFrame(graph.edges[etype], ["src", "dst"]) for etype in schema.etypes},
-        data(schema.node_types, graph.node_files),
-        data(schema.edge_types, graph.edge_data_files),
+        data(schema.node_types),
+        data(schema.edge_types),
         tuple(file.path for files in graph.edge_files.values() for file in files),
     )
 

@@ -52,23 +52,21 @@ def _renamed(graph: ChunkedGraph, parts: PartitionedGraph) -> ChunkedGraph:
         return graph
     node_type, edge_type = schema.node_types[0], schema.edge_types[0]
     renamed = EdgeType(*canonical_tuple(DGL_EDGE), edge_type.num_edges, edge_type.data)
+    names = {node_type.name: DGL_NODE, edge_type.name: DGL_EDGE}
+
+    def under_new(of_types: Mapping[str, T]) -> dict[str, T]:
+        return {names[name]: of_type for name, of_type in of_types.items()}
+
     return replace(
         graph,
         schema=GraphSchema(schema.name, (replace(node_type, name=DGL_NODE),), (renamed,)),
-        edge_files=_under(DGL_EDGE, graph.edge_files),
-        node_files=_under(DGL_NODE, graph.node_files),
-        edge_data_files=_under(DGL_EDGE, graph.edge_data_files),
+        edge_files=under_new(graph.edge_files),
+        data_files=under_new(graph.data_files),
         source=source
         and replace(
             source,
-            edges=_under(DGL_EDGE, source.edges),
-            edge_lengths=_under(DGL_EDGE, source.edge_lengths),
-            node_data=_under(DGL_NODE, source.node_data),
-            edge_data=_under(DGL_EDGE, source.edge_data),
+            edges=under_new(source.edges),
+            edge_lengths=under_new(source.edge_lengths),
+            data=under_new(source.data),
         ),
     )
-
-
-def _under(name: str, of_types: Mapping[str, T]) -> dict[str, T]:
-    """Return what belongs to the only type under another name of it."""
-    return {name: of_type for of_type in of_types.values()}  # noqa: B035

@@ -206,7 +206,7 @@ class _Passes:
 
     def _partitions_of(self, feature: Feature, config: RowConfig) -> list[Partition]:
         rows = config.piece_rows(feature)
-        return row_partitions(self.graph, feature.kind, feature.type_name, feature.spec, rows, feature.stretches)
+        return row_partitions(self.graph, feature.type_name, feature.spec, rows, feature.stretches)
 
     @property
     def _groups(self) -> list[tuple[int, ...]]:

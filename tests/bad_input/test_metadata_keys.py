@@ -110,7 +110,7 @@ WHOLE_FILES = [
         ("nested 10**5 times", text(lambda _: nested(100_000, b"")), ("nested too deeply",)),
         ("a number of 10**5 digits", text(lambda c: c.replace(b"20", b"1" * 100_000)), ("not valid JSON",)),
         ("a number of 1,000 digits", text(lambda c: c.replace(b"20", b"1" * 1000, 1)), ("impossible count",)),
-        ("10**5 types", text(lambda _: json.dumps({"node_type": ["n"] * 100_000}).encode()), ("given twice",)),
+        ("10**5 types", text(lambda _: json.dumps({"node_type": ["n"] * 100_000}).encode()), ("graph_name",)),
         ("a directory", instead(lambda path: path.mkdir()), ("no such file",)),
         ("a FIFO", instead(os.mkfifo), ("no such file",)),
         ("a device", instead(lambda path: path.symlink_to("/dev/zero")), ("no such file",)),

@@ -172,11 +172,17 @@ HEADERS = [
 
 FILES = [
     Case(
-        "edges that are a directory", lambda g: ((g / EDGES).unlink(), (g / EDGES).mkdir()), (EDGES, "is a directory")
+        "edges that are a directory",
+        lambda g: ((g / EDGES).unlink(), (g / EDGES).mkdir()),
+        (EDGES, "not a regular one"),
     ),
-    Case("edges that are a FIFO", lambda g: ((g / EDGES).unlink(), os.mkfifo(g / EDGES)), (EDGES, "regular file")),
+    Case("edges that are a FIFO", lambda g: ((g / EDGES).unlink(), os.mkfifo(g / EDGES)), (EDGES, "not a regular one")),
     Case("features that are a device", lambda g: ((g / ROWS).unlink(), (g / ROWS).symlink_to("/dev/zero")), (ROWS,)),
-    Case("features in a loop", lambda g: ((g / ROWS).unlink(), (g / ROWS).symlink_to("0-0-1.npy")), (ROWS, "links")),
+    Case(
+        "features in a loop",
+        lambda g: ((g / ROWS).unlink(), (g / ROWS).symlink_to("0-0-1.npy")),
+        (ROWS, "not a regular one"),
+    ),
     Case("the second missing, too", lambda g: ((g / EDGES).unlink(), (g / ROWS).unlink()), ("2 things", EDGES, ROWS)),
 ]
 

@@ -184,9 +184,19 @@ BYTES = [
     Case(
         "feather", lambda g: feather.write_feather(pa.table({"src": GOOD, "dst": GOOD}), g / EDGES), (EDGES, NO_PARQUET)
     ),
-    Case("a directory", lambda g: ((g / EDGES).unlink(), (g / EDGES).mkdir()), (EDGES, "is a directory")),
-    Case("a FIFO", lambda g: ((g / EDGES).unlink(), os.mkfifo(g / EDGES)), (EDGES, "not a regular file")),
-    Case("a device", lambda g: ((g / EDGES).unlink(), (g / EDGES).symlink_to("/dev/zero")), (EDGES, "not a regular")),
+    Case(
+        "a directory",
+        lambda g: ((g / EDGES).unlink(), (g / EDGES).mkdir()),
+        (EDGES, "no such file, or not a regular one"),
+    ),
+    Case(
+        "a FIFO", lambda g: ((g / EDGES).unlink(), os.mkfifo(g / EDGES)), (EDGES, "no such file, or not a regular one")
+    ),
+    Case(
+        "a device",
+        lambda g: ((g / EDGES).unlink(), (g / EDGES).symlink_to("/dev/zero")),
+        (EDGES, "no such file, or not a regular one"),
+    ),
 ]
 
 

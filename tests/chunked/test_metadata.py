@@ -123,7 +123,7 @@ FAULTS = [
     (put("edges", E, "data", [1]), f"edges.{E}.data"),
     (put("edges", E, "data", []), f"edges.{E}"),
     (put("edges", E, "data", ["missing.csv"]), "missing.csv"),
-    (put("edges", E, "data", ["."]), "is a directory"),
+    (put("edges", E, "data", ["."]), "not a regular one"),
     (put("edges", E, "format", "csv"), f"edges.{E}.format"),
     (put("edges", E, "format", {"name": "orc"}), "csv or numpy or parquet"),
     (put("edges", E, "format", "delimiter", "::"), f"edges.{E}.format.delimiter"),
@@ -133,7 +133,7 @@ FAULTS = [
     (put("node_data", []), "node_data"),
     (put("node_data", "z", {}), "node_data.z"),
     (put("node_data", "a", []), "node_data.a"),
-    (put("node_data", "a", "x", "format", {"name": "csv"}), "numpy and parquet only"),
+    (put("node_data", "a", "x", "format", {"name": "csv"}), "numpy or parquet"),
     (put("node_data", "a", "x/y", {}), "x/y"),
     (put("node_data", "a", "x", "data", []), "no files"),
     (put("edge_data", "z:z:z", {}), "edge_data.z:z:z"),
@@ -202,7 +202,7 @@ MORE_FAULTS = [
         for d in ("-", ".", '"', "\r", 32, None)
     ),
     (put("node_data", "a", "x", None), "node_data.a.x"),
-    (put("node_data", "a", "x", "data", ["node_data"]), "node_data.a.x.data: is a directory"),
+    (put("node_data", "a", "x", "data", ["node_data"]), "node_data.a.x.data: no such file, or not a regular one"),
     (put("edge_data", 1), "edge_data"),
     (put("edge_data", E, "weights"), f"edge_data.{E}"),
 ]
@@ -256,7 +256,7 @@ def test_relative_paths_are_relative_to_the_metadata_and_absolute_ones_are_kept(
     monkeypatch.chdir(directory.parent)
     metadata = read_metadata(directory.name)
     assert metadata.edges[E].paths == (str(directory / "edges" / "0-0.csv"),)
-    assert metadata.node_data["a"]["x"].paths == (str(directory / "node_data" / "0-0-0.npy"),)
+    assert metadata.data["a"]["x"].paths == (str(directory / "node_data" / "0-0-0.npy"),)
 
 
 def test_many_faults_are_cut_after_ten(directory: Path) -> None:

@@ -123,7 +123,7 @@ def test_row_groups_are_kept_whole_where_they_fit() -> None:
 def test_npy_in_fortran_order_is_read(shape: tuple[int, ...], tmp_path: Path) -> None:
     rows = np.asfortranarray(np.random.default_rng(0).random(shape))
     np.save(tmp_path / "f.npy", rows)
-    spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)), "metadata.json")
+    spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)))
     for max_rows in (3, 9_999, 20_000):
         found = [read_rows(block, spec) for block in cut_rows(files, max_rows)[:50]]
         read = np.concatenate([np.zeros((0, *shape[1:])), *found])
@@ -132,7 +132,7 @@ def test_npy_in_fortran_order_is_read(shape: tuple[int, ...], tmp_path: Path) ->
 
 def test_npy_of_the_other_byte_order_is_read(tmp_path: Path) -> None:
     np.save(tmp_path / "f.npy", np.arange(5, dtype=">f4"))
-    spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)), "metadata.json")
+    spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)))
     assert read_rows(cut_rows(files, 9)[0], spec).tolist() == [0, 1, 2, 3, 4]
 
 
@@ -177,7 +177,7 @@ def test_parquet_features_in_all_their_forms(kind: str, dtype: str, tmp_path: Pa
             metadata, expected = {b"shape": b"(8, 3, 1)"}, rows.reshape(8, 3, 1)
     path = tmp_path / "f.parquet"
     parquet.write_table(table.replace_schema_metadata(metadata), path, row_group_size=3)
-    spec, files = feature_files("x", Files("parquet", " ", (str(path),)), "metadata.json")
+    spec, files = feature_files("x", Files("parquet", " ", (str(path),)))
     assert (spec.dtype, spec.row_shape) == (np.dtype(dtype), expected.shape[1:])
     for max_rows in (2, 3, 100):
         found = [read_rows(block, spec) for block in cut_rows(files, max_rows)]
@@ -210,7 +210,7 @@ def test_what_gsprocessing_of_graphstorm_writes_is_read(tmp_path: Path) -> None:
 
 def test_several_columns_take_their_common_dtype(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"a": np.ones(3, "i2"), "b": np.ones(3, "f4")}), tmp_path / "f.parquet")
-    spec, _ = feature_files("x", Files("parquet", " ", (str(tmp_path / "f.parquet"),)), "metadata.json")
+    spec, _ = feature_files("x", Files("parquet", " ", (str(tmp_path / "f.parquet"),)))
     assert (spec.dtype, spec.row_shape) == (np.dtype("f4"), (2,))
 
 
@@ -293,7 +293,7 @@ def test_garbage_behind_the_headers_is_not_seen_at_opening(form: str, tmp_path: 
         # npy begins with a header of 128 bytes; parquet ends with its footer
         footer = int.from_bytes(content[-8:-4], "little") + 8
         low, high = {".npy": (128, len(content)), ".parquet": (4, len(content) - footer)}.get(
-            path.suffix, (0, len(content))
+            path.suffix, (min(16, len(content) - 1), len(content))
         )
         assert low < high
         content[low:high] = b"\xff" * (high - low)
@@ -334,7 +334,7 @@ def test_binary_files_of_no_bytes_are_refused(name: str, tmp_path: Path) -> None
     (tmp_path / name).write_bytes(b"")
     form = "numpy" if name.endswith("npy") else "parquet"
     with pytest.raises(InputFileError, match=f"{name}: not a readable"):
-        feature_files("x", Files(form, " ", (str(tmp_path / name),)), "metadata.json")
+        feature_files("x", Files(form, " ", (str(tmp_path / name),)))
 
 
 @pytest.mark.parametrize("max_rows", [1, 2, 3, 5, 100])
@@ -361,8 +361,8 @@ def test_a_null_is_named_by_its_row(kind: str, tmp_path: Path) -> None:
     }
     path = tmp_path / "f.parquet"
     parquet.write_table(pa.table(tables[kind]), path, row_group_size=3)
-    spec, files = feature_files("x", Files("parquet", " ", (str(path),)), "metadata.json")
-    with pytest.raises(InputFileError, match=r"f\.parquet, row 5: value is missing"):
+    spec, files = feature_files("x", Files("parquet", " ", (str(path),)))
+    with pytest.raises(InputFileError, match=r"f\.parquet, row 5: bad value in column"):
         list(map(partial(read_rows, spec=spec), cut_rows(files, 4)))
 
 
@@ -370,8 +370,8 @@ def test_a_null_inside_a_list_is_named_by_its_row(tmp_path: Path) -> None:
     lists: list[list[float | None]] = [[1.0, 2.0]] * 5
     column = pa.array([*lists, [1.0, None]], pa.list_(pa.float32()))
     parquet.write_table(pa.table({"x": column}), tmp_path / "f.parquet")
-    spec, files = feature_files("x", Files("parquet", " ", (str(tmp_path / "f.parquet"),)), "metadata.json")
-    with pytest.raises(InputFileError, match=r"f\.parquet, row 5: value is missing"):
+    spec, files = feature_files("x", Files("parquet", " ", (str(tmp_path / "f.parquet"),)))
+    with pytest.raises(InputFileError, match=r"f\.parquet, row 5: bad value in column"):
         read_rows(cut_rows(files, 9)[0], spec)
 
 
