@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes, write_config
+from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
 from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout
@@ -27,6 +27,7 @@ from daskgraphpart.layouts.written_files import (
     ORIG_NIDS,
     SPLIT_NIDS,
 )
+from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import hash_bytes
 
 if TYPE_CHECKING:
@@ -88,9 +89,6 @@ class DglLayout:
         path = directory / (self.config_name or f"{schema.name}.json")
         config = PartitionConfig(
             graph_name=schema.name,
-            num_parts=graph.book.num_parts,
-            num_nodes=schema.num_nodes,
-            num_edges=schema.num_edges,
             # DGL's tools know two names; ours is in the manifest
             part_method="random" if graph.method == "random" else "metis",
             halo_hops=graph.num_hops,
@@ -101,9 +99,10 @@ class DglLayout:
             ),
             id_maps=None if graph.reshuffle else (f"{directory}/{NODE_MAP}", f"{directory}/{EDGE_MAP}"),
         )
-        checksums = {**graph.checksums, path.name: hash_bytes(config_bytes(config))}
+        content = config_bytes(config)
+        checksums = {**graph.checksums, path.name: hash_bytes(content)}
         write_manifest(directory / f"{schema.name}{SUFFIX}", self._manifest(graph), checksums)
-        write_config(path, config)
+        write_bytes(path, content)
         return path
 
     def _graph(self, sizes: GraphSizes, part: int) -> FileLayout:

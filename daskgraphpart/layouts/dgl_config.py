@@ -1,42 +1,62 @@
 """The partition config: `<graph>.json`, which DGL is given to load partitions.
 
 Keys and invariants as `dgl.distributed.partition` of DGL 1.0 to 2.5 reads them: ranges of new homogeneous IDs for every
-type and part, types listed in ID order, paths relative to the config.
+type and part, types listed in ID order, paths relative to the config. What somebody else wrote is checked as a whole.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
+import numpy as np
 from upath import UPath
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.layouts.dgl_bare_names import canonical_names
-from daskgraphpart.layouts.dgl_config_reader import ConfigReader, PartPaths
-from daskgraphpart.storage.atomic import write_bytes
+from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.manifest import SUFFIX
+from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
+from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file, list_names
-from daskgraphpart.storage.json_file import read_json_object
+from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 from daskgraphpart.storage.paths import resolve_path
 from daskgraphpart.storage.stores import require_bucket
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.storage.paths import AnyPath, Location
 
-__all__ = [
-    "KeptIdsConfig",
-    "PartPaths",
-    "PartitionConfig",
-    "find_config",
-    "read_config",
-    "read_kept_ids_config",
-    "write_config",
-]
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
+
+
+class PartPaths(msgspec.Struct, frozen=True):
+    """Files of one part; relative to the config, or absolute."""
+
+    node_feats: str
+    edge_feats: str
+    part_graph: str
+
+
+class _Keys(msgspec.Struct, kw_only=True):
+    """Keys of a config beside those of the parts, in the order in which they are written."""
+
+    graph_name: str = ""
+    num_nodes: Count
+    num_edges: Count
+    part_method: str = "metis"
+    num_parts: Annotated[int, msgspec.Meta(ge=1)]
+    halo_hops: Count = 1
+    node_map: Any  # {type: [[start, stop] of each part]}, or the path of the owners of all nodes
+    edge_map: Any
+    ntypes: dict[str, int] = msgspec.field(default_factory=lambda: {"_N": 0})
+    etypes: dict[str, int] = msgspec.field(default_factory=lambda: {"_N:_E:_N": 0})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,49 +64,53 @@ class PartitionConfig:
     """Content of a partition config.
 
     `part_method` is ``"metis"`` or ``"random"``. `id_maps` are, where IDs were not reshuffled, the npy files with the
-    owner of every node and of every edge; then only the sizes of the book's ranges mean something.
+    owner of every node and of every edge; of such a config the book's ranges are not known, and read as empty.
     """
 
     graph_name: str
-    num_parts: int
-    num_nodes: int
-    num_edges: int
     part_method: str
     halo_hops: int
     book: PartitionBook
     parts: tuple[PartPaths, ...]
-    id_maps: tuple[str, str] | None = None
+    id_maps: tuple[AnyPath, AnyPath] | None = None
 
+    @property
+    def num_parts(self) -> int:
+        """Number of parts."""
+        return self.book.num_parts
 
-def write_config(path: Path, config: PartitionConfig) -> None:
-    """Write a config atomically; the last thing that is written of a partition."""
-    write_bytes(path, config_bytes(config))
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes of all types."""
+        return int(self.book.node_counts.sum())
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges of all types."""
+        return int(self.book.edge_counts.sum())
 
 
 def config_bytes(config: PartitionConfig) -> bytes:
     """Content of the file of a config."""
     book = config.book
-    content: dict[str, Any] = {
-        "graph_name": config.graph_name,
-        "num_nodes": config.num_nodes,
-        "num_edges": config.num_edges,
-        "part_method": config.part_method,
-        "num_parts": config.num_parts,
-        "halo_hops": config.halo_hops,
-        "node_map": {name: book.node_ranges[:, i].tolist() for i, name in enumerate(book.ntypes)},
-        "edge_map": {name: book.edge_ranges[:, i].tolist() for i, name in enumerate(book.etypes)},
-        "ntypes": {name: i for i, name in enumerate(book.ntypes)},
-        "etypes": {name: i for i, name in enumerate(book.etypes)},
-    }
-    if config.id_maps is not None:
-        content["node_map"], content["edge_map"] = config.id_maps
-    for number, part in enumerate(config.parts):
-        content[f"part-{number}"] = {
-            "node_feats": part.node_feats,
-            "edge_feats": part.edge_feats,
-            "part_graph": part.part_graph,
-        }
-    return (json.dumps(content) + "\n").encode()
+    maps: Sequence[Any] = config.id_maps or (
+        {name: book.node_ranges[:, i].tolist() for i, name in enumerate(book.ntypes)},
+        {name: book.edge_ranges[:, i].tolist() for i, name in enumerate(book.etypes)},
+    )
+    keys = _Keys(
+        graph_name=config.graph_name,
+        num_nodes=config.num_nodes,
+        num_edges=config.num_edges,
+        part_method=config.part_method,
+        num_parts=config.num_parts,
+        halo_hops=config.halo_hops,
+        node_map=maps[0],
+        edge_map=maps[1],
+        ntypes={name: i for i, name in enumerate(book.ntypes)},
+        etypes={name: i for i, name in enumerate(book.etypes)},
+    )
+    parts = {f"part-{number}": msgspec.structs.asdict(part) for number, part in enumerate(config.parts)}
+    return (json.dumps({**msgspec.structs.asdict(keys), **parts}) + "\n").encode()
 
 
 def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
@@ -99,95 +123,176 @@ def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loca
     if not is_directory(given):
         raise LayoutError("no such file or directory", file=str(given))
     candidates = [given / name for name in list_names(given) if name.endswith(".json")]
-    found = [candidate for candidate in candidates if is_file(candidate) and "part-0" in _load(candidate)]
+    found = [path for path in candidates if is_file(path) and "part-0" in read_json_object(path, LayoutError)]
     if len(found) != 1:
-        what = "no partition config in this directory" if not found else "several partition configs in this directory"
         raise LayoutError(
-            what,
+            f"{'several' if found else 'no'} partition config{'s' if found else ''} in this directory",
             file=str(given),
             expected="one .json file with a key 'part-0'",
             found=", ".join(candidate.name for candidate in found) or None,
-            hint="a dispatch that did not finish leaves none" if not found else "give the path of one of them",
+            hint="give the path of one of them" if found else "a dispatch that did not finish leaves none",
         )
     return found[0]
 
 
-def read_config(path: AnyPath, *, confined: bool = False) -> PartitionConfig:
+def read_config(path: AnyPath, *, confined: bool = False, allow_kept_ids: bool = False) -> PartitionConfig:
     """Read and check a config that we or DGL 0.9 to 2.x wrote, given itself or its directory.
 
     Bare relations, which DGL 0.9 wrote, become canonical edge types: the first edge of each tells which node types it
-    joins. If `confined`, all files must lie in that directory; links are followed.
+    joins. If `confined`, all files must lie in that directory; links are followed. Unless `allow_kept_ids`, IDs must
+    have been reshuffled.
     """
     config_path = find_config(path)
-    content = _load(config_path)
-    reader = ConfigReader(str(config_path), content)
+    reader = _ConfigReader(config_path, read_json_object(config_path, LayoutError))
     keys = reader.keys()
-    num_parts, ntypes, etypes = keys.num_parts, reader.types("ntypes", keys.ntypes), reader.types("etypes", keys.etypes)
-    node_ranges = reader.ranges("node_map", ntypes, num_parts)
-    edge_ranges = reader.ranges("edge_map", etypes, num_parts)
-    parts = tuple(reader.part(number, config_path.parent) for number in range(num_parts))
+    ntypes, etypes = reader.types("ntypes", keys.ntypes), reader.types("etypes", keys.etypes)
+    parts = tuple(reader.part_paths(f"part-{number}") for number in range(keys.num_parts))
     if confined:
-        reader.check_confined(config_path, parts)
-    if any(name.count(":") != 2 for name in etypes):
-        nodes = PartitionBook(ntypes, (), node_ranges, edge_ranges[:, :0])
-        graphs = [config_path.parent / part.part_graph for part in parts]
-        etypes = canonical_names(etypes, nodes, edge_ranges, graphs, str(config_path))
+        reader.check_confined(parts)
+    id_maps = None
+    if isinstance(keys.node_map, str) and allow_kept_ids:
+        id_maps = reader.owner_file("node_map", keys.node_map), reader.owner_file("edge_map", keys.edge_map)
+        ntypes, etypes = ntypes[:1], etypes[:1]
+        node_ranges = edge_ranges = np.zeros((keys.num_parts, 1, 2), np.int64)
+    else:
+        node_ranges = reader.ranges("node_map", keys.node_map, ntypes, keys.num_parts, keys.num_nodes)
+        edge_ranges = reader.ranges("edge_map", keys.edge_map, etypes, keys.num_parts, keys.num_edges)
+    nodes = PartitionBook(ntypes, (), node_ranges, edge_ranges[:, :0])
+    graphs = [config_path.parent / part.part_graph for part in parts]
+    etypes = tuple(reader.canonical_name(name, edge_ranges, i, nodes, graphs) for i, name in enumerate(etypes))
     book = PartitionBook(ntypes, etypes, node_ranges, edge_ranges)
-    return PartitionConfig(
-        graph_name=keys.graph_name,
-        num_parts=num_parts,
-        num_nodes=reader.total("num_nodes", keys.num_nodes, node_ranges),
-        num_edges=reader.total("num_edges", keys.num_edges, edge_ranges),
-        part_method=keys.part_method,
-        halo_hops=keys.halo_hops,
-        book=book,
-        parts=parts,
-    )
+    return PartitionConfig(keys.graph_name, keys.part_method, keys.halo_hops, book, parts, id_maps)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptIdsConfig:
-    """Content of the config of a layout in which IDs were not reshuffled (DGL 0.9, or `reshuffle=False`).
+class _ConfigReader:
+    """Takes values out of a config without trusting them."""
 
-    `etype` may be a bare relation; `node_map` and `edge_map` are npy files with the owner of every node and edge.
-    """
+    path: Location
+    content: Mapping[str, Any]
 
-    graph_name: str
-    num_parts: int
-    ntype: str
-    etype: str
-    node_map: Location
-    edge_map: Location
-    parts: tuple[PartPaths, ...]
+    def fault(self, what: str, place: str, **details: Any) -> LayoutError:
+        """Error at a key."""
+        return LayoutError(what, file=str(self.path), place=place, **details)
 
+    def take(self, kind: Any, content: Any, place: str = "", expected: str | None = None) -> Any:
+        """Convert a value."""
+        what = "bad value in the partition config"
+        return convert_json(content, kind, LayoutError, what, file=str(self.path), place=place, expected=expected)
 
-def read_kept_ids_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> KeptIdsConfig | None:
-    """Read the config of a layout in which IDs were not reshuffled; None if they were."""
-    config_path = find_config(path, options)
-    content = _load(config_path)
-    if not isinstance(content.get("node_map"), str):
-        return None
-    reader = ConfigReader(str(config_path), content)
-    keys = reader.keys()
-    maps: list[Location] = []
-    for key in ("node_map", "edge_map"):
-        name = content.get(key)
-        # paths are absolute in the config; a directory that was moved has the files beside it
-        beside = config_path.parent / Path(str(name)).name
-        found = [p for p in (resolve_path(str(name)), beside) if is_file(p)]
-        if not isinstance(name, str) or not found:
-            raise reader.fault("file is missing", key, found=name, hint="copy it beside the config")
-        maps.append(found[0])
-    return KeptIdsConfig(
-        keys.graph_name,
-        keys.num_parts,
-        reader.types("ntypes", keys.ntypes)[0],
-        reader.types("etypes", keys.etypes)[0],
-        maps[0],
-        maps[1],
-        tuple(reader.part(number, config_path.parent) for number in range(keys.num_parts)),
-    )
+    def keys(self) -> _Keys:
+        """Keys of the whole graph. Each part has an entry: no table is made for parts that somebody only claims."""
+        keys: _Keys = self.take(_Keys, self.content)
+        entries = sum(re.fullmatch(r"part-(0|[1-9]\d*)", key) is not None for key in self.content)
+        if keys.num_parts != entries:
+            expected = f"{entries}, as there are keys part-0, part-1, ..."
+            raise self.fault("wrong number of parts", "num_parts", expected=expected, found=keys.num_parts)
+        return keys
 
+    def types(self, key: str, numbers: dict[str, int]) -> tuple[str, ...]:
+        """Names of types in the order of their numbers, which must be 0, 1, ..."""
+        if sorted(numbers.values()) != list(range(len(numbers))) or (key == "ntypes" and not numbers):
+            raise self.fault("types are not numbered 0, 1, ...", key, found=shown(numbers))
+        for name in numbers:
+            if not name or "\0" in name or name.encode(errors="replace").decode() != name:
+                raise self.fault("impossible name of a type", key, expected="text", found=shown(name))
+        return tuple(sorted(numbers, key=numbers.__getitem__))
 
-def _load(path: Location) -> dict[str, Any]:
-    return read_json_object(path, LayoutError)
+    def ranges(self, key: str, maps: Any, names: tuple[str, ...], num_parts: int, total: int) -> np.ndarray:
+        """Ranges of `total` new IDs, int64 (parts, types, 2), which must follow each other by part and type."""
+        if isinstance(maps, list):
+            maps = dict.fromkeys(names[:1], maps)
+        if not isinstance(maps, dict) or set(maps) - set(names):
+            kept = "IDs were not reshuffled: load_partition reads this, all else needs partitions made with new IDs"
+            raise self.fault(
+                "not a map of ranges",
+                f"{key}.{min(set(maps) - set(names))}" if isinstance(maps, dict) else key,
+                expected=f"{{type: [[start, end], ...]}} of the types {', '.join(names)}",
+                found=shown(maps),
+                hint=kept if isinstance(maps, str) else None,
+            )
+        table = np.zeros((num_parts, len(names), 2), np.int64)
+        for i, name in enumerate(names):
+            table[:, i] = self._ranges_of_type(f"{key}.{name}", maps.get(name), num_parts)
+        flat = table.reshape(-1, 2)
+        wrong = np.flatnonzero((flat[:, 1] < flat[:, 0]) | (flat[:, 0] != np.append(0, flat[:-1, 1])[: len(flat)]))
+        if wrong.size:
+            part, type_id = divmod(int(wrong[0]), len(names))
+            raise self.fault(
+                "ranges do not follow each other, part by part and type by type",
+                f"{key}.{names[type_id]}[{part}]",
+                expected=f"a start of {int(flat[wrong[0] - 1, 1]) if wrong[0] else 0:,}",
+                found=flat[wrong[0]].tolist(),
+            )
+        if total != table.max(initial=0):
+            number = "num_nodes" if key == "node_map" else "num_edges"
+            expected = f"{table.max(initial=0):,}"
+            raise self.fault("disagrees with the ranges of IDs", number, expected=expected, found=f"{total:,}")
+        return table
+
+    def _ranges_of_type(self, place: str, given: Any, num_parts: int) -> np.ndarray:
+        """Ranges of one type, of which the oldest configs have the ends alone."""
+        has_ends_alone = isinstance(given, list) and bool(given) and isinstance(given[0], int)
+        kind: Any = list[Count] if has_ends_alone else list[tuple[Count, Count]]
+        each = Annotated[kind, msgspec.Meta(min_length=num_parts, max_length=num_parts)]
+        found = np.array(self.take(each, given, place, f"{num_parts} pairs of whole numbers"), np.int64)
+        return np.stack([np.append(0, found[:-1]), found], axis=1) if has_ends_alone else found
+
+    def owner_file(self, key: str, name: Any) -> Location:
+        """File with the owners of IDs: the path in the config is absolute; a directory that was moved has it beside."""
+        for path in (resolve_path(str(name)), self.path.parent / Path(str(name)).name):
+            if isinstance(name, str) and is_file(path):
+                return path
+        raise self.fault("file is missing", key, found=name, hint="copy it beside the config")
+
+    def part_paths(self, key: str) -> PartPaths:
+        """Files of a part, which must be there: DGL's documentation writes node_feats.dgl, its code node_feat.dgl."""
+        found = {}
+        for field, name in msgspec.structs.asdict(self.take(PartPaths, self.content.get(key), key)).items():
+            names = (name, name.replace("_feat.dgl", "_feats.dgl"), name.replace("_feats.dgl", "_feat.dgl"))
+            there = [path for path in names if is_file(self.path.parent / path)]
+            if not there:
+                place = f"{key}.{field}"
+                raise self.fault("file of a part is missing", place, found=name, hint="copy it beside the config")
+            found[field] = there[0]
+        return PartPaths(**found)
+
+    def check_confined(self, parts: Sequence[PartPaths]) -> None:
+        """Refuse files, those that the config does not name included, that are not where the config is."""
+        directory = self.path.parent
+        names = [self.path.name, *(name for name in list_names(directory) if name.endswith(SUFFIX))]
+        for part in parts:
+            beside = os.path.dirname(part.part_graph)
+            names += [part.node_feats, part.edge_feats, part.part_graph]
+            names += [os.path.join(beside, name) for name in (ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)]
+        for name in names:
+            target = leads_outside(directory / name, directory)
+            if target is not None:
+                what, hint = (
+                    "leads out of the directory of the partition config",
+                    "the partitions were opened as confined",
+                )
+                raise self.fault(what, name, expected=str(directory.absolute()), found=target, hint=hint)
+
+    def canonical_name(
+        self, name: str, ranges: np.ndarray, type_id: int, nodes: PartitionBook, graphs: Sequence[Location]
+    ) -> str:
+        """Canonical name of an edge type, as DGL's `change_etype_to_canonical_etype.py` finds it."""
+        if name.count(":") == 2:
+            return name
+        parts = np.flatnonzero(np.diff(ranges[:, type_id]))
+        if len(nodes.ntypes) == 1:
+            return f"{nodes.ntypes[0]}:{name}:{nodes.ntypes[0]}"
+        if not parts.size:
+            raise self.fault(
+                "a relation without edges, whose node types nothing tells",
+                "etypes",
+                expected="a canonical name src:rel:dst",
+                found=name,
+                hint="write the canonical name into etypes and edge_map",
+            )
+        part = int(parts[0])
+        graph, first = read_graph_file(graphs[part]), int(ranges[part, type_id, 0] - ranges[part, 0, 0])
+        ends = [graph.node_arrays["_ID"].take(end) for end in graph.ends(first, first + 1)]
+        src, dst = (nodes.ntypes[int(nodes.map_to_per_ntype(end)[0][0])] for end in ends)
+        return f"{src}:{name}:{dst}"

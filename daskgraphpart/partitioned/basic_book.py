@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import IdOutOfRangeError, PartitionBook, as_ids, canonical_tuple, check_ids, like
+from daskgraphpart.book import IdOutOfRangeError, as_ids, canonical_tuple, check_ids, like
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.part import open_part
 from daskgraphpart.partitioned.range_book import part_metadata
@@ -19,7 +19,7 @@ from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
-    from daskgraphpart.layouts.dgl_config import KeptIdsConfig
+    from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.paths import Location
@@ -113,21 +113,18 @@ class BasicPartitionBook:
         return like(order[places], given)
 
 
-def open_kept_ids(config: KeptIdsConfig, directory: Location, part_id: int) -> tuple[Part, BasicPartitionBook, str]:
+def open_kept_ids(config: PartitionConfig, directory: Location, part_id: int) -> tuple[Part, BasicPartitionBook, str]:
     """Open one part of a layout in which IDs were kept: the part, its book, and the name of the graph."""
     if not 0 <= part_id < config.num_parts:
         raise IdOutOfRangeError("no such part", expected=f"0 to {config.num_parts - 1}", found=part_id)
-    owners = [open_npy(path) for path in (config.node_map, config.edge_map)]
+    owners = [open_npy(path) for path in config.id_maps or ()]
     for region in owners:
         if len(region.shape) != 1 or region.dtype.kind not in "iu":
             found = f"{region.dtype} of shape {region.shape}"
             raise LayoutError("not a map of owners", file=region.path, expected="one integer per ID", found=found)
-    etype = config.etype if config.etype.count(":") == 2 else f"{config.ntype}:{config.etype}:{config.ntype}"
-    nothing = np.zeros((config.num_parts, 1, 2), np.int64)
-    files = config.parts[part_id]
-    ranges = PartitionBook((config.ntype,), (etype,), nothing, nothing)
-    part = open_part(part_id, ranges, directory, files, tuple)
-    book = BasicPartitionBook(part_id, config.num_parts, config.ntype, etype, owners[0], owners[1], part.graph)
+    part = open_part(part_id, config.book, directory, config.parts[part_id], tuple)
+    types = config.book.ntypes[0], config.book.etypes[0]
+    book = BasicPartitionBook(part_id, config.num_parts, *types, owners[0], owners[1], part.graph)
     return part, book, config.graph_name
 
 

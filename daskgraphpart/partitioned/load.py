@@ -14,9 +14,9 @@ import numpy as np
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.dgl_config import find_config, read_kept_ids_config
+from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.partitioned.basic_book import BasicPartitionBook, open_kept_ids
-from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.partitioned.range_book import RangePartitionBook
 from daskgraphpart.partitioned.torch_arrays import read_tensor, torch_module
 
@@ -225,10 +225,10 @@ def _opened(
     part_config: str | os.PathLike[str], part_id: int, options: Mapping[str, Any] | None
 ) -> tuple[Part, AnyBook, str]:
     config_path = find_config(part_config, options)
-    kept = read_kept_ids_config(config_path)
-    if kept is not None:
-        return open_kept_ids(kept, config_path.parent, part_id)
-    graph = open_partitions(config_path)
+    config = read_config(config_path, allow_kept_ids=True)
+    if config.id_maps is not None:
+        return open_kept_ids(config, config_path.parent, part_id)
+    graph = PartitionedGraph(config_path, config)
     book = RangePartitionBook(graph.book, part_id)  # refuses parts that are not there
     return graph.part(part_id), book, graph.name
 
