@@ -1,275 +1,184 @@
 """Passes `verify-edges` and `sum-edges`: the local graph of every part, and its owned edges against the input.
 
 Each owned edge is hashed with its original ID and the original IDs of its ends; sums of the hashes, by window of
-original IDs, have to be those of the input. So neither side has to be sorted, and nothing is joined.
+original IDs, have to be those of the input. So neither side has to be sorted, and nothing is joined. Where sums differ,
+the pass `explain-edges` compares a partition of the input edge by edge.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from daskgraphpart.kernels.bitmap import empty_bitmap, rank_words
 from daskgraphpart.kernels.compare import add_edge_hashes, mark_ends
 from daskgraphpart.storage.region import map_npy, open_npy
-from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.opened import (
+from daskgraphpart.verification.findings import Finding, wrong_rows
+from daskgraphpart.verification.nodes import check_arrays
+from daskgraphpart.verification.run import (
+    IN_SUMS,
     NUM_WINDOWS,
+    ORIGINAL_NIDS,
     Run,
     check_parts,
-    column_findings,
-    differing_windows,
     opened,
-    pieces,
+    typed_id,
     window_size,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from daskgraphpart.chunked.partitions import Edges, RowRange
     from daskgraphpart.layouts.dgl_graph_file import GraphFile
     from daskgraphpart.partitioned.part import Part
 
+    LocalEdges: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # local sources, destinations, edge IDs
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(slots=True, eq=False)
 class EdgeSums:
     """What some parts say of their edges."""
 
     findings: list[Finding]  # what is wrong
     sums: np.ndarray  # uint64 (windows,): hashes of owned edges by original IDs
-    num_cut: int  # owned edges that begin in HALO nodes
-    # (n,): parts in which these begin, the number of edges for each, and the sum of their hashes by new IDs
-    owners: np.ndarray
-    out_counts: np.ndarray
-    out_sums: np.ndarray
-
-
-@dataclass(slots=True, eq=False)
-class _Totals:
-    sums: np.ndarray
-    out_counts: np.ndarray
-    out_sums: np.ndarray
-    num_cut: int = 0
+    out_sums: np.ndarray  # uint64 (parts,): hashes by new IDs of owned edges that begin in each other part
+    num_cut: int = 0  # owned edges that begin in HALO nodes
 
 
 def verify_edges(numbers: tuple[int, ...], run: Run) -> EdgeSums:
     """Check and sum up the edges of some parts."""
-    parts = opened(run)
-    totals = _Totals(
-        np.zeros(NUM_WINDOWS, np.uint64), np.zeros(parts.num_parts, np.int64), np.zeros(parts.num_parts, np.uint64)
-    )
-    findings = check_parts(numbers, run, lambda part: _check_edges(part, run, totals))
-    owners = np.flatnonzero(totals.out_counts)
-    return EdgeSums(
-        findings, totals.sums, totals.num_cut, owners, totals.out_counts[owners], totals.out_sums[owners]
-    )  # fmt: skip
+    totals = EdgeSums([], np.zeros(NUM_WINDOWS, np.uint64), np.zeros(opened(run).num_parts, np.uint64))
+    totals.findings = check_parts(numbers, run, lambda part: _check_edges(part, run, totals))
+    return totals
 
 
-def _check_edges(part: Part, run: Run, totals: _Totals) -> Iterator[Finding]:
-    for first, stop in pieces(0, part.graph.num_edges, run.piece_rows):
-        found = [*_check_arrays(part, first, stop)]
-        yield from found
-        if found:
-            return
-    found = [*_check_formats(part, run)]
-    yield from found
-    if found:
-        return
+def _check_edges(part: Part, run: Run, totals: EdgeSums) -> Iterator[Finding]:
+    yield from check_arrays(part, "edge", run.piece_rows)
+    yield from _check_formats(part, run)
     halo = empty_bitmap(part.num_halo_nodes)
-    for src, dst, eids in part.graph.edge_pieces(rows=run.piece_rows):
-        found = [*_check_ends(part, src, dst, eids, halo)]
-        yield from found
-        if found:
-            return
-        owned = eids < part.num_inner_edges
-        edges = (src, dst, eids) if owned.all() else (src[owned], dst[owned], eids[owned])
-        found = [*_add_owned(part, edges, run, totals)]
-        yield from found
-        if found:
-            return
+    for edges in part.graph.edge_pieces(rows=run.piece_rows):
+        yield from _check_ends(part, edges, halo)
+        owned = edges[2] < part.num_inner_edges
+        src, dst, eids = edges if owned.all() else (of[owned] for of in edges)
+        yield from _add_owned(part, (src, dst, eids), run, totals)
     yield from _check_halo_needed(part, halo)
-
-
-def _check_arrays(part: Part, first: int, stop: int) -> Iterator[Finding]:
-    """Compare IDs, flags and types of local edges ``[first, stop)``."""
-    book, arrays, number = part.book, part.graph.edge_arrays, part.part_id
-    low, high = int(book.edge_ranges[number, 0, 0]), int(book.edge_ranges[number, -1, 1])
-    ids, local = arrays["_ID"].read(first, stop), np.arange(first, stop)
-    inner = local < high - low
-    wrong = np.where(inner, ids != low + local, (ids < 0) | (ids >= book.edge_ranges[-1, -1, 1]))
-    wrong |= ~inner & (ids >= low) & (ids < high)
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        yield Finding(
-            "edge arrays", f"part{number}/graph.dgl", f"ID of local edge {first + i:,}", number, row=first + i,
-            expected=f"{low + first + i:,}" if inner[i] else "an edge of another part", found=f"{ids[i]:,}",
-            count=int(wrong.sum()),
-        )  # fmt: skip
-        return
-    columns: dict[str, np.ndarray] = {"inner_edge": inner.astype(np.int64)}
-    if "_TYPE" in arrays:
-        columns["_TYPE"] = book.map_to_per_etype(ids)[0]
-    yield from column_findings("edge arrays", "edge", number, (first, stop), columns, arrays)
 
 
 def _check_formats(part: Part, run: Run) -> Iterator[Finding]:
     """Compare sums of hashes of the edges of all formats, and the order of those that are declared sorted."""
-    graph, number = part.graph, part.part_id
-    window, sums = window_size(graph.num_edges), {}
-    if len(graph.formats) == 1 and not any(graph.claims[graph.main_format]):
+    graph, main = part.graph, part.graph.main_format
+    if len(graph.formats) == 1 and not any(graph.claims[main]):
         return
-    for name in graph.formats:
-        sums[name] = np.zeros(NUM_WINDOWS, np.uint64)
+    window, sums = window_size(graph.num_edges), np.zeros((len(graph.formats), NUM_WINDOWS), np.uint64)
+    for name, of_format in zip(graph.formats, sums, strict=True):
         done, last = 0, (-1, -1)
         for src, dst, eids in graph.edge_pieces(name=name, rows=run.piece_rows):
-            add_edge_hashes(src, dst, eids, eids // window, sums[name])
-            place = _first_unsorted(graph, name, (src, dst), last)
-            if place >= 0:
-                what = f"{name}: declared sorted, but edge {done + place:,} is smaller than the one before"
-                yield Finding("formats", f"part{number}/graph.dgl", what, number, row=done + place)
-                return
+            add_edge_hashes(src, dst, eids, eids // window, of_format)
+            unsorted = _unsorted(graph, name, (src, dst), last)
+            what, says = f"{name}: place of edge", "not before the edge in front of it, as the file is declared sorted"
+            yield from wrong_rows("formats", "graph.dgl", what, unsorted, done, says, "one that is smaller")
             done, last = done + eids.size, (int(src[-1]), int(dst[-1]))
-    for name, found in sums.items():
-        differ = differing_windows(sums[graph.main_format], found, window, graph.num_edges)
-        if differ:
-            what = f"{name} and {graph.main_format} hold different edges with local IDs from {differ[0][0]:,} on"
-            yield Finding("formats", f"part{number}/graph.dgl", what, number)
+    for name, differ in zip(graph.formats, sums != sums[[*graph.formats].index(main)], strict=True):
+        if differ.any():
+            what = f"{name} and {main} hold different edges with local IDs from {window * int(differ.argmax()):,} on"
+            yield Finding("formats", "graph.dgl", what)
 
 
-def _first_unsorted(graph: GraphFile, name: str, ends: tuple[np.ndarray, np.ndarray], last: tuple[int, int]) -> int:
-    """Place of the first edge that breaks what the file declares of its order, or -1; DGL crashes on such files."""
+def _unsorted(graph: GraphFile, name: str, ends: tuple[np.ndarray, np.ndarray], last: tuple[int, int]) -> np.ndarray:
+    """Edges that break what the file declares of its order, bool (edges,); DGL crashes on such files."""
     claims = graph.claims[name]
-    if not any(claims):
-        return -1
-    src_steps, dst_steps = (np.diff(end, prepend=before) for end, before in zip(ends, last, strict=True))
-    row_steps, column_steps = (dst_steps, src_steps) if name == "csc" else (src_steps, dst_steps)
-    # COO declares its rows, and its columns inside a row; CSR and CSC their columns inside a row
-    wrong = np.zeros(row_steps.size, bool)
-    if name == "coo" and claims[0]:
-        wrong |= row_steps < 0
-    if claims[-1]:
-        wrong |= (row_steps == 0) & (column_steps < 0)
-    return int(np.argmax(wrong)) if wrong.any() else -1
+    wrong = np.zeros(ends[0].size, bool)
+    if any(claims):
+        src_steps, dst_steps = (np.diff(end, prepend=before) for end, before in zip(ends, last, strict=True))
+        row_steps, column_steps = (dst_steps, src_steps) if name == "csc" else (src_steps, dst_steps)
+        # COO declares its rows, and its columns inside a row; CSR and CSC their columns inside a row
+        if name == "coo" and claims[0]:
+            wrong |= row_steps < 0
+        if claims[-1]:
+            wrong |= (row_steps == 0) & (column_steps < 0)
+    return wrong
 
 
-def _check_ends(part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray, halo: np.ndarray) -> Iterator[Finding]:
+def _check_ends(part: Part, edges: LocalEdges, halo: np.ndarray) -> Iterator[Finding]:
     """Check that both ends are nodes of the part, and that it owns the edge if it owns the destination."""
-    file = f"part{part.part_id}/graph.dgl"
+    src, dst, eids = edges
     bad = int(mark_ends(src, dst, part.graph.num_nodes, part.num_inner_nodes, halo))
     if bad >= 0:
-        yield Finding(
-            "edges", file, f"ends of local edge {eids[bad]:,}", part.part_id, row=int(eids[bad]),
-            expected=f"local nodes below {part.graph.num_nodes:,}", found=f"{src[bad]:,} to {dst[bad]:,}",
-        )  # fmt: skip
-        return
+        edge, says = int(eids[bad]), f"local nodes below {part.graph.num_nodes:,}"
+        found = f"{src[bad]:,} to {dst[bad]:,}"
+        yield Finding("edges", "graph.dgl", f"ends of local edge {edge:,}", None, edge, says, found)
     owned = eids < part.num_inner_edges
-    wrong = owned != (dst < part.num_inner_nodes)
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        yield Finding(
-            "owners", file, f"local edge {eids[i]:,} from local node {src[i]:,} to {dst[i]:,}",
-            part.part_id, row=int(eids[i]), expected="owned by the part of its destination",
-            found="inner" if owned[i] else "not inner", count=int(wrong.sum()),
-        )  # fmt: skip
+    wrong, says = owned != (dst < part.num_inner_nodes), "owned by the part of its destination, and by no other"
+    yield from wrong_rows("owners", "graph.dgl", "local destination of local edge", wrong, eids, says, dst)
 
 
-def _add_owned(
-    part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray], run: Run, totals: _Totals
-) -> Iterator[Finding]:
+def _add_owned(part: Part, edges: LocalEdges, run: Run, totals: EdgeSums) -> Iterator[Finding]:
     """Add owned edges to the sums by original IDs, by owner of the source and by destination."""
     src, dst, eids = edges
-    ranges = part.book.edge_ranges[part.part_id]
+    book, number = part.book, part.part_id
     new_src = part.graph.node_arrays["_ID"].take(src)
-    new_dst, new_eids = dst + part.book.node_ranges[part.part_id, 0, 0], eids + ranges[0, 0]
+    new_dst, new_eids = dst + book.node_ranges[number, 0, 0], eids + book.edge_ranges[number, 0, 0]
     cut = np.flatnonzero(src >= part.num_inner_nodes)
     totals.num_cut += cut.size
     if run.has_extra:
-        owners = np.searchsorted(part.book.node_ranges[:, -1, 1], new_src[cut], side="right")
-        totals.out_counts += np.bincount(owners, minlength=totals.out_counts.size)
+        owners = np.searchsorted(book.node_ranges[:, -1, 1], new_src[cut], side="right")
         add_edge_hashes(new_src[cut], new_dst[cut], new_eids[cut], owners, totals.out_sums)
-    if run.has_extra and run.num_hops > 1:
-        in_sums = map_npy(run.in_sums_path)
-        add_edge_hashes(new_src, new_dst, new_eids, new_dst, in_sums)
-    if not run.has_originals:
-        yield from _check_types_of_ends(part, (new_src, new_dst, eids))
-        return
-    orig_eids, fault = original_eids(part, eids, run)
-    if fault is not None:
-        yield fault
-        return
-    originals = open_npy(run.original_nids_path)
-    add_edge_hashes(
-        originals.take(new_src), originals.take(new_dst), orig_eids, orig_eids // run.edge_window, totals.sums
-    )  # fmt: skip
+        if run.num_hops > 1:
+            add_edge_hashes(new_src, new_dst, new_eids, new_dst, map_npy(run.temporary(IN_SUMS)))
+    if run.has_originals:
+        orig_eids = yield from _original_eids(part, eids, run)
+        ends = map(open_npy(run.temporary(ORIGINAL_NIDS)).take, (new_src, new_dst))
+        add_edge_hashes(*ends, orig_eids, orig_eids // run.edge_window, totals.sums)
+    elif len(book.ntypes) > 1:  # nothing else tells whether the types of the ends are those that the edge type joins
+        types = book.map_to_per_etype(new_eids)[0]
+        for end, ids in ((0, new_src), (2, new_dst)):
+            wanted = np.array([book.ntypes.index(etype.split(":")[end]) for etype in book.etypes])[types]
+            found = book.map_to_per_ntype(ids)[0]
+            what = "number of the node type at an end of local edge"
+            yield from wrong_rows("edges", "graph.dgl", what, found != wanted, eids, wanted, found)
 
 
-def original_eids(part: Part, eids: np.ndarray, run: Run) -> tuple[np.ndarray, Finding | None]:
-    """Original homogeneous IDs of owned local edges; a finding if one is no edge of the input."""
-    ranges = part.book.edge_ranges[part.part_id]
-    ends = ranges[:, 1] - ranges[0, 0]
-    types = np.searchsorted(ends, eids, side="right")
+def _original_eids(part: Part, eids: np.ndarray, run: Run) -> Generator[Finding, None, np.ndarray]:
+    """Return the original homogeneous IDs of owned local edges; yield a finding if one is no edge of the input."""
+    ranges = part.book.edge_ranges[part.part_id] - part.book.edge_ranges[part.part_id, 0, 0]
+    types = np.searchsorted(ranges[:, 1], eids, side="right")
     found = np.empty(eids.size, np.int64)
     for type_id in np.unique(types).tolist():
         mine = np.flatnonzero(types == type_id)
-        etype, rows = part.book.etypes[type_id], eids[mine] - (ranges[type_id, 0] - ranges[0, 0])
+        etype, rows = part.book.etypes[type_id], eids[mine] - ranges[type_id, 0]
         ids = part.orig_eid_regions[etype].take(rows).astype(np.int64, copy=False)
-        bad = np.flatnonzero((ids < 0) | (ids >= run.num_edges[type_id]))
-        if bad.size:
-            row = int(rows[bad[0]])
-            return found, Finding(
-                "original IDs", f"part{part.part_id}/orig_eids.dgl", f"{etype}: row {row:,}", part.part_id, etype, row,
-                f"an edge below {run.num_edges[type_id]:,}", f"{ids[bad[0]]:,}", bad.size,
-            )  # fmt: skip
+        num_edges = run.schema.edge_types[type_id].num_edges
+        wrong, says = (ids < 0) | (ids >= num_edges), f"an edge below {num_edges:,}"
+        yield from wrong_rows("original IDs", "orig_eids.dgl", f"{etype}: row", wrong, rows, says, ids, etype)
         found[mine] = ids + run.first_edges[type_id]
-    return found, None
-
-
-def _check_types_of_ends(part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Iterator[Finding]:
-    """Compare the types of new ends with those that the edge type joins, where nothing else tells them apart."""
-    book = part.book
-    if len(book.ntypes) == 1:
-        return
-    types = book.map_to_per_etype(edges[2] + book.edge_ranges[part.part_id, 0, 0])[0]
-    for end, ids in ((0, edges[0]), (2, edges[1])):
-        wanted = np.array([book.ntypes.index(etype.split(":")[end]) for etype in book.etypes])[types]
-        found = book.map_to_per_ntype(ids)[0]
-        wrong = np.flatnonzero(found != wanted)
-        if wrong.size:
-            i = int(wrong[0])
-            yield Finding(
-                "edges", f"part{part.part_id}/graph.dgl", f"type of an end of local edge {edges[2][i]:,}",
-                part.part_id, book.etypes[types[i]], int(edges[2][i]),
-                book.ntypes[wanted[i]], book.ntypes[found[i]], wrong.size,
-            )  # fmt: skip
+    return found
 
 
 def _check_halo_needed(part: Part, words: np.ndarray) -> Iterator[Finding]:
     """Find HALO nodes that no edge of the part ends in; that none is missing follows from the ends of edges."""
     missing = part.num_halo_nodes - int(rank_words(words, np.empty(words.size, np.int64)))
-    if not missing:
-        return
-    bits = np.unpackbits(words[words != ~np.uint64(0)][:1].view(np.uint8), bitorder="little")
-    row = part.num_inner_nodes + 64 * int(np.argmax(words != ~np.uint64(0))) + int(np.argmin(bits))
-    new = int(part.graph.node_arrays["_ID"].read(row, row + 1)[0])
-    yield Finding(
-        "HALO nodes", f"part{part.part_id}/graph.dgl", f"HALO node {row:,}, new ID {new:,}", part.part_id, row=row,
-        expected="an end of an edge of the part", found="no such edge", count=missing,
-    )  # fmt: skip
+    if missing:
+        word = int(np.argmax(words != ~np.uint64(0)))
+        bits = np.unpackbits(words[word : word + 1].view(np.uint8), bitorder="little")
+        row = part.num_inner_nodes + 64 * word + int(np.argmin(bits))
+        new = int(part.graph.node_arrays["_ID"].read(row, row + 1)[0])
+        what, says = f"HALO node {row:,}, new ID {new:,}", "an end of an edge of the part"
+        yield Finding("HALO nodes", "graph.dgl", what, None, row, says, "no such edge", missing)
 
 
 def sum_edges(edges: Edges, rows: RowRange, run: Run) -> np.ndarray:
     """Task of the pass `sum-edges`: sums of hashes of a partition of the input, by original IDs."""
     sums = np.zeros(NUM_WINDOWS, np.uint64)
-    src, dst, first = input_edges(edges, rows, run)
-    eids = first + np.arange(rows.num_rows)
+    src, dst, first = _original_ends(edges, rows, run)
+    eids = np.arange(first, first + rows.num_rows)
     add_edge_hashes(src, dst, eids, eids // run.edge_window, sums)
     return sums
 
 
-def input_edges(edges: Edges, rows: RowRange, run: Run) -> tuple[np.ndarray, np.ndarray, int]:
+def _original_ends(edges: Edges, rows: RowRange, run: Run) -> tuple[np.ndarray, np.ndarray, int]:
     """Original homogeneous ends of a partition of the input, and the ID of its first edge."""
     rows.check(len(edges[0]))
     type_id = run.schema.etypes.index(rows.name)
@@ -279,3 +188,42 @@ def input_edges(edges: Edges, rows: RowRange, run: Run) -> tuple[np.ndarray, np.
         for ids, ntype in zip(edges, (edge_type.src, edge_type.dst), strict=True)
     )
     return src, dst, int(run.first_edges[type_id]) + rows.first_row
+
+
+def explain_edges(edges: Edges, rows: RowRange, run: Run) -> list[Finding]:
+    """Compare the edges of a partition of the input one by one, by original ID, with what all parts own of them."""
+    src, dst, first = _original_ends(edges, rows, run)
+    expected, times = np.stack([src, dst]), np.zeros(rows.num_rows, np.int64)
+    numbers = range(opened(run).num_parts)
+    findings = check_parts(numbers, run, lambda part: _differences(part, expected, first, times, run))
+    wrong = np.flatnonzero(times != 1)
+    if wrong.size:
+        row, found = rows.first_row + int(wrong[0]), f"{times[wrong[0]]} times"
+        what, count = f"{rows.name}: edge {row:,} of the input", wrong.size
+        findings.append(Finding("every edge once", "orig_eids.dgl", what, rows.name, row, "owned once", found, count))
+    return findings
+
+
+def _differences(part: Part, expected: np.ndarray, first: int, times: np.ndarray, run: Run) -> Iterator[Finding]:
+    """Count the edges that a part owns of a range of the input; compare their ends, int64 (2, edges)."""
+    example, count = None, 0
+    new_nids, originals = part.graph.node_arrays["_ID"], open_npy(run.temporary(ORIGINAL_NIDS))
+    for src, dst, eids in part.graph.edge_pieces(0, part.num_inner_edges, rows=run.piece_rows):
+        ids = yield from _original_eids(part, eids, run)
+        mine = np.flatnonzero((ids >= first) & (ids < first + times.size))
+        rows = ids[mine] - first
+        np.add.at(times, rows, 1)
+        ends = np.stack([originals.take(new_nids.take(end[mine])) for end in (src, dst)])
+        wrong = np.flatnonzero((ends != expected[:, rows]).any(axis=0))
+        count += wrong.size
+        if wrong.size and example is None:
+            row = int(rows[wrong[0]])
+            example = first + row, (expected[:, row], ends[:, wrong[0]])
+    if example is not None:
+        etype, edge = typed_id(example[0], run.first_edges, run.schema.etypes)
+        says = [
+            " to ".join("{} {:,}".format(*typed_id(int(end), run.first_nodes, run.schema.ntypes)) for end in ends)
+            for ends in example[1]
+        ]
+        what = f"{etype}: edge {edge:,} of the input"
+        yield Finding("edges", "graph.dgl", what, etype, edge, says[0], says[1], count)

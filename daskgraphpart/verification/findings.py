@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
 VALUES_SHOWN = 4
 
@@ -18,12 +21,12 @@ class Finding:
     check: str  # name of the check
     file: str  # file it was found in, relative to the partition config
     what: str  # what is wrong, with an example row or ID
-    part: int | None = None  # part it was found in
     kind: str | None = None  # node or edge type
     row: int | None = None  # row or ID of the example: local in the part's arrays, or original where no part is given
     expected: str | None = None  # what should be there, and what is
     found: str | None = None
     count: int = 1  # how many rows are wrong like the example, as far as they were counted
+    part: int | None = None  # part it was found in
 
     def __str__(self) -> str:
         text = f"{self.check}: {self.file}: {self.what}"
@@ -39,9 +42,9 @@ class Report:
     """Result of `verify`."""
 
     findings: tuple[Finding, ...]  # everything that is wrong
-    num_nodes: int  # nodes, edges and rows of features that were compared with the input
-    num_edges: int
-    num_rows: int
+    num_nodes: int = 0  # nodes, edges and rows of features that were compared with the input
+    num_edges: int = 0
+    num_rows: int = 0
     notes: tuple[str, ...] = ()  # what could not be checked, and why
     num_files: int = 0  # files whose checksums were compared
 
@@ -53,6 +56,43 @@ class Report:
     def __repr__(self) -> str:
         state = "ok" if self.ok else f"{len(self.findings)} findings, the first: {self.findings[0]}"
         return f"<Report of verify: {state}>"
+
+
+def wrong_rows(
+    check: str,
+    file: str,
+    what: str,
+    wrong: np.ndarray,
+    rows: int | np.ndarray,
+    expected: str | np.ndarray,
+    found: str | np.ndarray,
+    kind: str | None = None,
+) -> Iterator[Finding]:
+    """Yield one finding if any row is wrong, the first of them its example; `rows` are their IDs, or the first one."""
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        row = int(rows[i]) if isinstance(rows, np.ndarray) else rows + i
+        values = [of if isinstance(of, str) else f"{of[i]:,}" for of in (expected, found)]
+        yield Finding(check, file, f"{what} {row:,}", kind, row, values[0], values[1], int(np.count_nonzero(wrong)))
+
+
+def differences(check: str, file: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Finding]:
+    """Compare values by key; one that is missing is nothing."""
+    for key in {**expected, **found}:
+        one, other = expected.get(key), found.get(key)
+        if repr(one) == repr(other):
+            continue
+        if isinstance(one, list) and isinstance(other, list):
+            says = show_difference(one, other)
+        else:
+            says = _shown(one), _shown(other)
+        yield Finding(check, file, key, expected=says[0], found=says[1])
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    return f"{value:,}" if type(value) is int else str(value)[:200]
 
 
 def show_difference(expected: Sequence[object], found: Sequence[object]) -> tuple[str, str]:

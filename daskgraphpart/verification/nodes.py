@@ -11,8 +11,8 @@ import numpy as np
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
 from daskgraphpart.storage.region import map_npy, open_npy
-from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.opened import Run, check_parts, column_findings, opened, pieces, type_pieces, typed_id
+from daskgraphpart.verification.findings import Finding, wrong_rows
+from daskgraphpart.verification.run import ORIGINAL_NIDS, SEEN, Run, check_parts, pieces, typed_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,41 +26,40 @@ def verify_nodes(numbers: tuple[int, ...], run: Run) -> list[Finding]:
 
 
 def _check_nodes(part: Part, run: Run) -> Iterator[Finding]:
-    inner, total = part.num_inner_nodes, part.graph.num_nodes
-    for first, stop in (*pieces(0, inner, run.piece_rows), *pieces(inner, total, run.piece_rows)):
-        found = [*_check_arrays(part, first, stop)]
-        yield from found
-        if found:
-            return
+    yield from check_arrays(part, "node", run.piece_rows)
     yield from _check_halo_once(part, run)
     if run.has_originals:
         yield from _write_originals(part, run)
+    for key, ids in part.split_nids.items():
+        yield from _check_split(part, key, ids, run)
 
 
-def _check_arrays(part: Part, first: int, stop: int) -> Iterator[Finding]:
-    """Compare IDs, flags, types and owners of local nodes ``[first, stop)``, all of them inner or all HALO nodes."""
-    book, number, arrays = part.book, part.part_id, part.graph.node_arrays
-    low, total = int(book.node_ranges[number, 0, 0]), int(book.node_ranges[-1, -1, 1])
-    is_inner = first < part.num_inner_nodes
-    ids = arrays["_ID"].read(first, stop)
-    if is_inner:
-        wrong = ids != low + np.arange(first, stop)
-    else:
-        wrong = (ids < 0) | (ids >= total) | ((ids >= low) & (ids < low + part.num_inner_nodes))
-    columns = {"inner_node": np.full(ids.size, int(is_inner))}
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        expected = f"{low + first + row:,}" if is_inner else f"a node of another part, below {total:,}"
-        yield Finding(
-            "nodes", f"part{number}/graph.dgl", f"ID of {'inner' if is_inner else 'HALO'} node {first + row:,}", number,
-            row=first + row, expected=expected, found=f"{ids[row]:,}", count=int(wrong.sum()),
-        )  # fmt: skip
+def check_arrays(part: Part, kind: str, piece_rows: int) -> Iterator[Finding]:
+    """Compare IDs, flags, types and owners of all local nodes or edges of a part; owned ones come first."""
+    book, number, file = part.book, part.part_id, "graph.dgl"
+    ranges = book.node_ranges if kind == "node" else book.edge_ranges
+    arrays = part.graph.node_arrays if kind == "node" else part.graph.edge_arrays
+    num_rows = part.graph.num_nodes if kind == "node" else part.graph.num_edges
+    if not num_rows:
         return
-    if "_TYPE" in arrays:
-        columns["_TYPE"] = book.map_to_per_ntype(ids)[0]
-    if "part_id" in arrays:
-        columns["part_id"] = book.nid2partid(ids)
-    yield from column_findings("nodes", "node", number, (first, stop), columns, arrays)
+    low, high, total = int(ranges[number, 0, 0]), int(ranges[number, -1, 1]), int(ranges[-1, -1, 1])
+    for first, stop in (*pieces(0, high - low, piece_rows), *pieces(high - low, num_rows, piece_rows)):
+        is_inner = first < high - low
+        ids = arrays["_ID"].read(first, stop)
+        if is_inner:
+            expected = np.arange(low + first, low + stop)
+            yield from wrong_rows("IDs", file, f"ID of local {kind}", ids != expected, first, expected, ids)
+        else:
+            wrong = (ids < 0) | (ids >= total) | ((ids >= low) & (ids < high))
+            yield from wrong_rows("IDs", file, f"ID of local {kind}", wrong, first, f"a {kind} of another part", ids)
+        columns = {f"inner_{kind}": np.full(ids.size, int(is_inner))}
+        if "_TYPE" in arrays:
+            columns["_TYPE"] = (book.map_to_per_ntype if kind == "node" else book.map_to_per_etype)(ids)[0]
+        if kind == "node" and "part_id" in arrays:
+            columns["part_id"] = book.nid2partid(ids)
+        for name, values in columns.items():
+            given = arrays[name].read(first, stop)
+            yield from wrong_rows("arrays", file, f"{name} of local {kind}", given != values, first, values, given)
 
 
 def _check_halo_once(part: Part, run: Run) -> Iterator[Finding]:
@@ -69,39 +68,57 @@ def _check_halo_once(part: Part, run: Run) -> Iterator[Finding]:
     halo = [*pieces(part.num_inner_nodes, part.graph.num_nodes, run.piece_rows)]
     for first, stop in halo:
         piece = ids.read(first, stop)
-        ascending &= bool(piece[0] > last) and bool((np.diff(piece) > 0).all())
+        ascending &= bool((np.diff(piece, prepend=last) > 0).all())
         last = int(piece[-1])
     if ascending:
         return
-    words = empty_bitmap(sum(run.num_nodes))
+    words = empty_bitmap(run.schema.num_nodes)
     for first, stop in halo:
         add_foreign(ids.read(first, stop), 0, 0, words)
     different = int(rank_words(words, np.empty(words.size, np.int64)))
     if different != part.num_halo_nodes:
         yield Finding(
-            "HALO nodes", f"part{part.part_id}/graph.dgl", "HALO nodes are there twice", part.part_id,
+            "HALO nodes", "graph.dgl", "HALO nodes are there twice",
             expected=f"{part.num_halo_nodes:,} different", found=f"{different:,}",
         )  # fmt: skip
 
 
 def _write_originals(part: Part, run: Run) -> Iterator[Finding]:
     """Write original homogeneous IDs by new ID, and mark them as seen."""
-    ranges, originals = part.book.node_ranges[part.part_id], open_npy(run.original_nids_path)
-    for type_id, first, stop in type_pieces(ranges, run.piece_rows):
-        ntype, low = part.book.ntypes[type_id], int(ranges[type_id, 0])
-        ids = part.orig_nid_regions[ntype].read(first, stop).astype(np.int64, copy=False)
-        bad = np.flatnonzero((ids < 0) | (ids >= run.num_nodes[type_id]))
-        if bad.size:
-            row = low + first + int(bad[0])
-            what = f"{ntype}: original ID of new node {row:,}"
-            yield Finding(
-                "original IDs", f"part{part.part_id}/orig_nids.dgl", what, part.part_id, ntype, row,
-                f"below {run.num_nodes[type_id]:,}", f"{ids[bad[0]]:,}", bad.size,
-            )  # fmt: skip
-            return
-        ids = ids + run.first_nodes[type_id]
-        originals.write(ids, low + first)
-        map_npy(run.seen_path)[ids] = 1
+    originals = open_npy(run.temporary(ORIGINAL_NIDS))
+    for type_id, (low, high) in enumerate(part.book.node_ranges[part.part_id].tolist()):
+        ntype, num_nodes = part.book.ntypes[type_id], run.schema.node_types[type_id].num_nodes
+        for first, stop in pieces(0, high - low, run.piece_rows):
+            ids = part.orig_nid_regions[ntype].read(first, stop).astype(np.int64, copy=False)
+            wrong, what, says = (
+                (ids < 0) | (ids >= num_nodes),
+                f"{ntype}: original ID of new node",
+                f"below {num_nodes:,}",
+            )
+            yield from wrong_rows("original IDs", "orig_nids.dgl", what, wrong, low + first, says, ids, ntype)
+            ids = ids + run.first_nodes[type_id]
+            originals.write(ids, low + first)
+            map_npy(run.temporary(SEEN))[ids] = 1
+
+
+def _check_split(part: Part, key: str, ids: np.ndarray, run: Run) -> Iterator[Finding]:
+    """Compare a list of training, validation or test nodes with the mask of the part."""
+    ntype, _, mask = key.rpartition("/")
+    marks, done, wrong = part.node_regions[ntype][mask], 0, None
+    low = part.book.part_range(part.part_id, ntype)[0]
+    for first, stop in pieces(0, marks.num_rows, run.piece_rows):
+        expected = low + first + np.flatnonzero(marks.read(first, stop).reshape(stop - first, -1).any(axis=1))
+        found = ids[done : done + expected.size]
+        differ = np.flatnonzero(found != expected[: found.size])
+        if differ.size or found.size < expected.size:
+            wrong = done + int(differ[0] if differ.size else found.size)
+            break
+        done += expected.size
+    if wrong is None and done != ids.size:
+        wrong = done
+    if wrong is not None:
+        what = f"{key}: entry {wrong:,} is not the next node that the mask marks"
+        yield Finding("split", "split_nids.dgl", what, ntype, wrong)
 
 
 def verify_once(unit: tuple[int, int], run: Run) -> list[Finding]:
@@ -110,9 +127,9 @@ def verify_once(unit: tuple[int, int], run: Run) -> list[Finding]:
     There are as many nodes in the parts as in the input, so if none is missing, none is there twice.
     """
     for first, stop in pieces(*unit, run.piece_rows):
-        missing = np.flatnonzero(open_npy(run.seen_path).read(first, stop) == 0)
+        missing = np.flatnonzero(open_npy(run.temporary(SEEN)).read(first, stop) == 0)
         if missing.size:
-            ntype, row = typed_id(first + int(missing[0]), run.first_nodes, opened(run).ntypes)
+            ntype, row = typed_id(first + int(missing[0]), run.first_nodes, run.schema.ntypes)
             what = f"{ntype}: node {row:,} of the input is in no part, and another in two"
             return [Finding("every node once", "orig_nids.dgl", what, kind=ntype, row=row, count=missing.size)]
     return []

@@ -6,9 +6,11 @@ order of nodes and edges inside a (part, type) does not matter: ours ascends by 
 
 from __future__ import annotations
 
+import os
+import tempfile
 import uuid
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,31 +24,31 @@ from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, dete
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config import find_config
-from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import resolve_path, to_key
-from daskgraphpart.verification.align import aligned, type_findings
-from daskgraphpart.verification.checksums import checksum_findings, require_checksums, size_findings
-from daskgraphpart.verification.contents import compare_contents
+from daskgraphpart.verification.contents import Contents
+from daskgraphpart.verification.files import checksum_findings, size_findings, unlisted_findings
 from daskgraphpart.verification.findings import Finding, Report
-from daskgraphpart.verification.headers import config_findings, verify_headers
+from daskgraphpart.verification.headers import align_types, config_findings, type_findings, verify_headers
 from daskgraphpart.verification.manifest import (
-    count_findings,
     entry_findings,
-    is_our_config,
+    format_findings,
     manifest_of,
     missing_manifest,
-    unlisted_findings,
+    stated_findings,
 )
-from daskgraphpart.verification.opened import Run, group_parts
+from daskgraphpart.verification.run import Run, group_parts
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.manifest import Manifest
+    from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.storage.paths import Location
 
 PIECE_NBYTES = 192
@@ -115,13 +117,33 @@ def verify(
     graph = graph if isinstance(graph, ChunkedGraph) else read_chunked(graph, storage_options=storage_options)
     # two bitmaps over the nodes, as where hops are followed
     smallest = smallest_task_memory(graph.schema, DispatchOptions(num_hops=2))
-    with _runner(resources, progress, smallest) as runner:
+    with open_runner((resources or detect_resources()).limited(smallest), progress) as runner:
+        findings: list[Finding] = []
+        notes: tuple[str, ...] = (NO_CHECKSUMS,)
+        num_files = 0
         try:
-            parts = open_partitions(config)
             manifest = manifest_of(config)
+            if manifest is not None and manifest.files is not None:
+                notes, (findings, sound) = (), size_findings(manifest)
+                if checksums:
+                    wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
+                    findings += wrong
+            parts = open_partitions(config)
         except LayoutError as error:
-            return Report((_layout_finding(error, config), *_missing_files(config)), 0, 0, 0)
-        return _Verification(graph, parts, manifest, runner).run(quick=quick, sample=sample, checksums=checksums)
+            return Report((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
+        findings += unlisted_findings(parts.path, parts.num_parts, manifest)
+        if manifest is None:
+            findings += missing_manifest(parts.path, parts.name)
+        run, wrong = _check_headers(graph, parts, manifest, runner)
+        findings += wrong
+        if run is None or quick:
+            return Report(tuple(findings), notes=notes, num_files=num_files)
+        with _scratch(parts, runner) as scratch:
+            contents = Contents(graph, parts, manifest, replace(run, scratch=str(scratch)), runner)
+            wrong, num_rows = contents.compare(sample)
+        notes += () if run.has_originals else (NO_ORIGINALS,)
+        schema = graph.schema
+        return Report((*findings, *wrong), schema.num_nodes, schema.num_edges, num_rows, notes, num_files)
 
 
 def verify_checksums(
@@ -151,71 +173,18 @@ def verify_checksums(
         If there are no partitions at that path, or they have no checksums: DGL's own tools write none.
     """
     config = _existing(out_dir, storage_options)
-    manifest = require_checksums(manifest_of(config), str(out_dir))
+    manifest = manifest_of(config)
+    if manifest is None or manifest.files is None:
+        raise LayoutError(
+            "these partitions have no checksums",
+            file=str(out_dir),
+            expected="<graph>.manifest.json of version 2, which daskgraphpart writes",
+            hint="compare them with their graph: daskgraphpart verify IN_DIR OUT_DIR",
+        )
     findings, sound = size_findings(manifest)
-    with _runner(resources, progress) as runner:
+    with open_runner((resources or detect_resources()).limited(SMALLEST_TASK_MEMORY), progress) as runner:
         wrong, num_files = checksum_findings(manifest, sound, runner)
-    return Report((*findings, *wrong), 0, 0, 0, num_files=num_files)
-
-
-@dataclass(frozen=True, slots=True)
-class _Verification:
-    """One run: from what is known quickly to what takes long; later checks rely on what earlier ones have found."""
-
-    graph: ChunkedGraph
-    parts: PartitionedGraph
-    manifest: Manifest | None
-    runner: Runner
-
-    def run(self, *, quick: bool, sample: float, checksums: bool) -> Report:
-        findings, notes, num_files = [], [], 0
-        if self.manifest is None and is_our_config(self.parts.path):
-            findings.append(missing_manifest(self.parts.path, self.parts.name))
-        findings += unlisted_findings(self.parts.path, self.parts.num_parts, self.manifest)
-        if self.manifest is not None and self.manifest.files is not None:
-            wrong, sound = size_findings(self.manifest)
-            findings += wrong
-            if checksums:
-                wrong, num_files = checksum_findings(self.manifest, sound, self.runner, quick=quick)
-                findings += wrong
-        else:
-            notes.append(NO_CHECKSUMS)
-        compared, wrong = self._headers()
-        findings += wrong
-        if compared is None or quick:
-            return Report(tuple(findings), 0, 0, 0, tuple(notes), num_files)
-        graph, run = compared
-        if not run.has_originals:
-            notes.append(NO_ORIGINALS)
-        wrong, num_rows = compare_contents(graph, self.parts, self.manifest, run, self.runner, sample)
-        schema = graph.schema
-        return Report((*findings, *wrong), schema.num_nodes, schema.num_edges, num_rows, tuple(notes), num_files)
-
-    def _headers(self) -> tuple[tuple[ChunkedGraph, Run] | None, list[Finding]]:
-        """Compare everything but data; contents can be compared if the partitions are not wrong."""
-        findings, parts, manifest = [*type_findings(self.graph, self.parts)], self.parts, self.manifest
-        if findings:
-            return None, findings
-        graph = aligned(self.graph, parts)
-        findings += config_findings(graph.schema, parts)
-        rows = min(MAX_PIECE_ROWS, max(1024, self.runner.resources.task_memory // PIECE_NBYTES))
-        run = Run(to_key(parts.path), uuid.uuid4().hex, graph.schema, rows, parts.config.halo_hops)
-        groups = group_parts(parts.num_parts)
-        found = self.runner.run(Pass("verify-headers", verify_headers, groups, run, [len(group) for group in groups]))
-        headers = [of_part for of_group in found for of_part in of_group]
-        has_originals = manifest is not None or any(of_part.has_originals for of_part in headers)
-        for of_part in headers:
-            findings += [*of_part.findings, *(of_part.originals if has_originals else ())]
-        of_manifest = [] if manifest is None else [*entry_findings(manifest, parts.config, self.graph.schema)]
-        if findings:
-            return None, findings + of_manifest
-        if manifest is not None:
-            num_halo = np.array([of_part.num_nodes for of_part in headers]) - parts.book.node_counts.sum(axis=1)
-            of_manifest += count_findings(manifest, num_halo.tolist(), [of_part.formats for of_part in headers])
-        extra = sum(of_part.num_edges for of_part in headers) > parts.config.num_edges
-        wanted = manifest is not None and manifest.content.get("out_edges") is True
-        has_extra = extra or wanted or run.num_hops > 1
-        return (graph, replace(run, has_originals=has_originals, has_extra=has_extra)), of_manifest
+    return Report((*findings, *wrong), num_files=num_files)
 
 
 def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None) -> Location:
@@ -230,27 +199,41 @@ def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None
 
 
 def _layout_finding(error: LayoutError, config: Location) -> Finding:
-    place = f"{error.place}: " if error.place else ""
-    return Finding(
-        "layout", Path(error.file or str(config)).name, place + error.what,
-        expected=None if error.expected is None else str(error.expected),
-        found=None if error.found is None else str(error.found),
-    )  # fmt: skip
+    file, place = Path(error.file or str(config)).name, f"{error.place}: " if error.place else ""
+    expected, found = (None if value is None else str(value) for value in (error.expected, error.found))
+    return Finding("layout", file, place + error.what, expected=expected, found=found)
 
 
-def _missing_files(config: Location) -> list[Finding]:
-    """Files that the manifest lists and that are not as they were, where the config cannot be used."""
-    try:
-        manifest = manifest_of(config)
-    except LayoutError:
-        return []
-    return size_findings(manifest)[0] if manifest else []
+def _check_headers(
+    graph: ChunkedGraph, parts: PartitionedGraph, manifest: Manifest | None, runner: Runner
+) -> tuple[Run | None, list[Finding]]:
+    """Compare everything but data; return the run that compares these, if the partitions are not wrong."""
+    schema = align_types(graph.schema, parts)
+    if schema is None:
+        return None, [*type_findings(graph.schema, parts)]
+    rows = min(MAX_PIECE_ROWS, max(1024, runner.resources.task_memory // PIECE_NBYTES))
+    run = Run(to_key(parts.path), uuid.uuid4().hex, schema, rows, parts.config.halo_hops)
+    groups = group_parts(parts.num_parts)
+    found = runner.run(Pass("verify-headers", verify_headers, groups, run, [len(group) for group in groups]))
+    headers = [*chain(*found)]
+    has_originals = manifest is not None or any(of_part.has_originals for of_part in headers)
+    findings = [*config_findings(schema, parts)]
+    for of_part in headers:
+        findings += [*of_part.findings, *(of_part.originals if has_originals else ())]
+    of_manifest = [] if manifest is None else [*entry_findings(manifest, parts.config, graph.schema)]
+    if findings:
+        return None, findings + of_manifest
+    if manifest is not None:
+        num_halo = np.array([of_part.num_nodes for of_part in headers]) - parts.book.node_counts.sum(axis=1)
+        of_manifest += stated_findings(manifest, {"num_halo_nodes": num_halo.tolist()})
+        of_manifest += format_findings(manifest, [of_part.formats for of_part in headers])
+    extra = sum(of_part.num_edges for of_part in headers) > parts.config.num_edges
+    wanted = manifest is not None and manifest.content.get("out_edges") is True
+    return replace(run, has_originals=has_originals, has_extra=extra or wanted or run.num_hops > 1), of_manifest
 
 
-@contextmanager
-def _runner(
-    resources: Resources | None, progress: Progress | None, smallest: int = SMALLEST_TASK_MEMORY
-) -> Iterator[Runner]:
-    resources = (resources or detect_resources()).limited(smallest)
-    with open_runner(resources, progress) as runner:
-        yield runner
+def _scratch(parts: PartitionedGraph, runner: Runner) -> AbstractContextManager[Path]:
+    """Make a directory for temporary files: the system's if the partitions are read-only, or in a store."""
+    out = parts.path.parent
+    beside = out if isinstance(out, Path) and os.access(out, os.W_OK) else tempfile.gettempdir()
+    return scratch_directory(runner.resources.workspace or beside)

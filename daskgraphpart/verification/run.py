@@ -1,0 +1,127 @@
+"""Describe one run of `verify` to its tasks, which open the partitions once in each process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import GraphPartError
+from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+from daskgraphpart.verification.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.paths import FilePath
+
+MAX_GROUPS = 256
+"""Units that the parts are grouped into: what the client holds does not grow with their square."""
+
+NUM_WINDOWS = 256
+MIN_WINDOW = 4096
+
+ORIGINAL_NIDS = "original-nids"
+"""Original homogeneous ID of every new node ID."""
+
+SEEN = "seen"
+"""A byte for every original homogeneous node ID: whether a part has it."""
+
+IN_SUMS = "in-sums"
+"""Sum of hashes of the in-edges of every node, by new ID; only for more than one hop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all tasks of one run share; `schema` has the types of the input in the order of those of the partitions.
+
+    The token tells runs apart, between which files may change. Parts have extra edges if they hold, or should hold,
+    edges that they do not own.
+    """
+
+    config_path: FilePath
+    token: str
+    schema: GraphSchema
+    piece_rows: int
+    num_hops: int
+    has_originals: bool = False
+    has_extra: bool = False
+    scratch: str = ""
+
+    @property
+    def first_nodes(self) -> np.ndarray:
+        """First original homogeneous ID of each node type, then their number."""
+        return np.cumsum([0, *(node_type.num_rows for node_type in self.schema.node_types)], dtype=np.int64)
+
+    @property
+    def first_edges(self) -> np.ndarray:
+        """First original homogeneous ID of each edge type, then their number."""
+        return np.cumsum([0, *(edge_type.num_rows for edge_type in self.schema.edge_types)], dtype=np.int64)
+
+    @property
+    def edge_window(self) -> int:
+        """Original homogeneous edge IDs of one window."""
+        return window_size(self.schema.num_edges)
+
+    def temporary(self, name: str) -> str:
+        """File of an array that passes leave for others: `ORIGINAL_NIDS`, `SEEN`, `IN_SUMS`."""
+        return f"{self.scratch}/{name}.npy"
+
+
+def opened(run: Run) -> PartitionedGraph:
+    """Open the partitions; the config, which may be long, is read once in each process, and no header is kept."""
+    parts = _opened(run.config_path, run.token)
+    return PartitionedGraph(parts.path, parts.config)
+
+
+@lru_cache(maxsize=1)
+def _opened(config_path: FilePath, _token: str) -> PartitionedGraph:
+    return open_partitions(config_path)
+
+
+def check_parts(
+    numbers: Iterable[int], run: Run, check: Callable[[Part], Iterable[Finding]], limit: int | None = 1
+) -> list[Finding]:
+    """Collect what a check finds in some parts; of each the first alone if what comes after it relies on it."""
+    parts = opened(run)
+    return [finding for number in numbers for finding in check_part(parts.part(number), check, limit)]
+
+
+def check_part(part: Part, check: Callable[[Part], Iterable[Finding]], limit: int | None = None) -> list[Finding]:
+    """Collect what a check finds in the files of a part, and say in which part; a damaged file is one finding."""
+    findings: list[Finding] = []
+    directory, number = f"part{part.part_id}", part.part_id
+    try:
+        for finding in islice(check(part), limit):
+            findings.append(replace(finding, part=number, file=f"{directory}/{finding.file}"))  # noqa: PERF401
+    except GraphPartError as error:
+        what = str(error).removeprefix(f"{error.file}, ")
+        findings.append(Finding("files", str(error.file or directory), what, part=number))
+    return findings
+
+
+def group_parts(num_parts: int) -> list[tuple[int, ...]]:
+    """Group consecutive parts into at most `MAX_GROUPS` units."""
+    return [tuple(group.tolist()) for group in np.array_split(np.arange(num_parts), min(num_parts, MAX_GROUPS))]
+
+
+def pieces(start: int, stop: int, rows: int) -> Iterator[tuple[int, int]]:
+    """Cut rows ``[start, stop)``."""
+    for first in range(start, stop, rows):
+        yield first, min(first + rows, stop)
+
+
+def window_size(num_ids: int) -> int:
+    """IDs that share one sum of hashes: where sums differ, the IDs of that window are compared one by one."""
+    return max(MIN_WINDOW, -(-num_ids // NUM_WINDOWS))
+
+
+def typed_id(homo_id: int, firsts: np.ndarray, names: tuple[str, ...]) -> tuple[str, int]:
+    """Type and type-wise ID of an original homogeneous ID."""
+    type_id = int(np.searchsorted(firsts, homo_id, side="right")) - 1
+    return names[type_id], homo_id - int(firsts[type_id])
