@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.from_collections import from_collections
     from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
     from daskgraphpart.chunked.write import write_chunked
+    from daskgraphpart.dispatching.bucket_edges import with_owners
     from daskgraphpart.dispatching.options import DispatchOptions
-    from daskgraphpart.dispatching.with_owners import with_owners
     from daskgraphpart.engine.resources import Resources, detect_resources
     from daskgraphpart.errors import GraphPartError
     from daskgraphpart.id_converter import IdConverter
@@ -68,7 +68,7 @@ _HOMES = {
     "read_parmetis": "api.parmetis",
     "verify": "verification.pipeline",
     "verify_checksums": "verification.pipeline",
-    "with_owners": "dispatching.with_owners",
+    "with_owners": "dispatching.bucket_edges",
     "write_chunked": "chunked.write",
     "write_parmetis": "api.parmetis",
 }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.chunked.graph import ChunkedGraph
 
-WORK_VERSION = 2
+WORK_VERSION = 3
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3

@@ -2,24 +2,30 @@
 
 Takes one partition of one edge type, looks up owner and new IDs of both ends, groups the edges stably by owner and
 writes one run. Original order is kept inside each owner, so new edge IDs follow from the counts alone
-(see edge_runs.py).
+(see edge_runs.py). `with_owners` shows the same join as frames.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.plan import ConfigT, Pass, ResultT
+from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_starts, look_up_owners, scatter_edges
+from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.storage.runs import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import pandas as pd
+
+    from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Edges, Partition, RowRange
+    from daskgraphpart.engine.plan import ConfigT, ResultT
     from daskgraphpart.schema import EdgeType
     from daskgraphpart.storage.region import Region
 
@@ -44,29 +50,22 @@ class BucketConfig:
     num_parts: int
 
 
-def bucket_edges_pass(
-    units: Sequence[EdgeUnit], partitions: Sequence[Partition], config: BucketConfig
-) -> Pass[EdgeUnit, BucketConfig, np.ndarray]:
-    """Plan the pass; a result holds how many edges each part owns, int64 (parts,)."""
-    return edge_pass("bucket-edges", bucket_edges, units, partitions, config, config.maps)
-
-
 def edge_pass(
     name: str,
     task: Callable[..., ResultT],
     units: Sequence[EdgeUnit],
     partitions: Sequence[Partition],
     config: ConfigT,
-    maps: Mapping[str, Region],
+    id_nbytes: int,
 ) -> Pass[EdgeUnit, ConfigT, ResultT]:
-    """Plan a pass over the partitions of edges; it reads them (as decoded) and writes ends as wide as the maps."""
-    sizes = [unit.rows.num_rows * (16 + 3 * maps[unit.edge_type.src].dtype.itemsize) for unit in units]
+    """Plan a pass over the partitions of edges; it reads them (as decoded) and writes ends of so many bytes."""
+    sizes = [unit.rows.num_rows * (16 + 3 * id_nbytes) for unit in units]
     values, types = [partition.value for partition in partitions], [unit.edge_type.name for unit in units]
     return Pass(name, task, units, config, sizes, partitions=values, unit_types=types)
 
 
 def bucket_edges(edges: Edges, unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
-    """Group the edges of one partition by owner."""
+    """Group the edges of one partition by owner; return how many each part owns, int64 (parts,)."""
     (src, dst), edge_type = edges, unit.edge_type
     unit.rows.check(src.size)
     new_src, new_dst = config.maps[edge_type.src].memmap(), config.maps[edge_type.dst].memmap()
@@ -93,3 +92,48 @@ def write_edge_owners(unit: EdgeUnit, config: BucketConfig, owners: np.ndarray) 
     """Keep the owners of edges whose type carries data."""
     if unit.edge_type.name in config.edge_owners:
         config.edge_owners[unit.edge_type.name].write(owners, unit.rows.first_row)
+
+
+def with_owners(graph: ChunkedGraph, assignment: Assignment) -> Mapping[str, Any]:
+    """Join the edges of a graph with the owner of their destination, lazily, as `dispatch` does.
+
+    Parameters
+    ----------
+    graph : ChunkedGraph
+        The graph.
+    assignment : Assignment
+        What `assign` gave; its files have to be there when a frame is computed.
+
+    Returns
+    -------
+    mapping of str to dask.dataframe.DataFrame
+        For each canonical edge type a frame with int64 columns `src` and `dst`, type-wise IDs, and the column `owner`,
+        uint8 or uint16: the part that owns the edge.
+
+    Raises
+    ------
+    AssignmentError
+        If there is not an owner for every node.
+
+    Examples
+    --------
+    >>> owned = with_owners(graph, assignment)["author:writes:paper"]  # doctest: +SKIP
+    >>> owned.owner.value_counts().compute()  # edges of each part  # doctest: +SKIP
+    """
+    assignment.check_fits(graph.schema)
+
+    def joined(etype: str) -> Any:
+        edge_type, frame = graph.schema.edge_type(etype), graph.edges[etype]
+        owners = assignment.owners[edge_type.dst]
+        num_src = graph.schema.node_type(edge_type.src).num_nodes
+        meta = {"src": np.int64, "dst": np.int64, "owner": owners.dtype}
+        return frame.map_partitions(join_owners, owners, num_src, assignment.num_parts, meta=meta)
+
+    return LazyMapping("edge type", graph.schema.etypes, joined)
+
+
+def join_owners(edges: pd.DataFrame, owners: Region, num_src: int, num_parts: int) -> pd.DataFrame:
+    """Add the owner of each edge of a partition, by the look-up of the pass `bucket-edges`."""
+    src, dst = edges["src"].to_numpy(), edges["dst"].to_numpy()
+    found, _ = owners_of_edges(src, dst, num_src, owners.memmap(), num_parts)
+    return edges.assign(owner=found)

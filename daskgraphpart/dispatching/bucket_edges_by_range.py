@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, edge_pass, write_edge_owners
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.kernels.owner_sort import count_owners, group_by_owner, group_starts, scatter_edges
+from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
 from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy
 from daskgraphpart.storage.runs import write_run
 
@@ -38,49 +38,40 @@ class RangeConfig:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolveUnit:
-    """One range of IDs of one node type, and the slices of ends that fall into it."""
+    """One range of original type-wise IDs of one node type, and the slices of ends that fall into it."""
 
-    ntype: str  # node type
-    start: int  # range of original type-wise IDs
+    ntype: str
+    start: int
     stop: int
-    slices: tuple[tuple[int, str, int, int], ...]  # where ends in the range lie
+    slices: tuple[tuple[int, str, int, int], ...]  # number of the run, "src" or "dst", first row, number of rows
 
 
 def bucket_edges_by_range(
     units: Sequence[EdgeUnit], partitions: Sequence[Partition], config: RangeConfig, runner: Runner
 ) -> list[np.ndarray]:
     """Run the three passes; the results are those of `bucket-edges`."""
-    first_pass = edge_pass("split-ends", split_ends, units, partitions, config, config.bucket.maps)
-    split = runner.run(first_pass)
-    new_ends = [
-        npy_region(
-            config.work.ends(unit.index, end, "new"),
-            config.bucket.maps[unit.edge_type.src].dtype,
-            (unit.rows.num_rows,),
-        )
-        for unit in units
-        for end in ("src", "dst")
-    ]
+    dtype = next(iter(config.bucket.maps.values())).dtype
+    split_pass = edge_pass("split-ends", split_ends, units, partitions, config, dtype.itemsize)
+    split = runner.run(split_pass)
+    files = [(config.work.ends(unit.index, end, "new"), unit.rows.num_rows) for unit in units for end in ("src", "dst")]
+    new_ends = [npy_region(path, dtype, (num_rows,)) for path, num_rows in files]
     runner.step("create-ends", lambda: create_files(new_ends))
     ranges = resolve_units(units, split, config)
     range_sizes = [sum(rows for *_, rows in unit.slices) * 16 for unit in ranges]
     runner.run(Pass("resolve-ends", resolve_ends, ranges, config, range_sizes))
-    return runner.run(Pass("merge-ends", merge_ends, units, config, first_pass.unit_nbytes))
+    return runner.run(Pass("merge-ends", merge_ends, units, config, split_pass.unit_nbytes))
 
 
 def split_ends(edges: Edges, unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
     """Group both ends of a partition by range of IDs; return how many of each fall into each range."""
     src, dst = edges
     unit.rows.check(src.size)
-    maps = config.bucket.maps
-    num_src, num_dst = maps[unit.edge_type.src].num_rows, maps[unit.edge_type.dst].num_rows
     counts = []
-    for end, ids, num_ids in (("src", src, num_src), ("dst", dst, num_dst)):
-        num_ranges = -(-num_ids // config.range_nodes)
-        ranges = (ids // config.range_nodes).astype(np.uint16)
-        rows, in_range = group_by_owner(ranges, num_ranges)
-        for what, column in (("ids", ids[rows]), ("rows", rows.astype(np.int32))):
-            save_npy(config.work.ends(unit.index, end, what), column)
+    for end, ids, ntype in (("src", src, unit.edge_type.src), ("dst", dst, unit.edge_type.dst)):
+        num_ranges = -(-config.bucket.maps[ntype].num_rows // config.range_nodes)
+        rows, in_range = group_by_owner((ids // config.range_nodes).astype(np.uint16), num_ranges)
+        save_npy(config.work.ends(unit.index, end, "ids"), ids[rows])
+        save_npy(config.work.ends(unit.index, end, "rows"), rows.astype(np.int32))
         counts.append(in_range)
     return counts[0], counts[1]
 
@@ -94,9 +85,9 @@ def resolve_units(
         ends = (("src", unit.edge_type.src), ("dst", unit.edge_type.dst))
         for (end, ntype), counts in zip(ends, both, strict=True):
             starts = group_starts(counts)
-            for number in np.flatnonzero(counts):
+            for number in np.flatnonzero(counts).tolist():
                 entry = (unit.index, end, int(starts[number]), int(counts[number]))
-                slices.setdefault((ntype, int(number)), []).append(entry)
+                slices.setdefault((ntype, number), []).append(entry)
     width = config.range_nodes
     return [
         ResolveUnit(ntype, number * width, min((number + 1) * width, config.bucket.maps[ntype].num_rows), tuple(found))
@@ -123,11 +114,7 @@ def merge_ends(unit: EdgeUnit, config: RangeConfig) -> np.ndarray:
         ends.append(in_order)
     owner_dtype = config.bucket.owners[unit.edge_type.dst].dtype
     owners = np.searchsorted(config.part_ends, ends[1], side="right").astype(owner_dtype)
-    counts = np.zeros(config.bucket.num_parts, np.int64)
-    count_owners(owners, config.bucket.num_parts, counts)
-    itself = np.arange(owners.size)
-    run = np.empty((3, owners.size), ends[0].dtype)
-    scatter_edges((itself, itself), (ends[0], ends[1]), owners, group_starts(counts)[:-1], run)
-    write_run(unit.run, run)
+    order, counts = group_by_owner(owners, config.bucket.num_parts)
+    write_run(unit.run, np.array([ends[0][order], ends[1][order], order], ends[0].dtype))
     write_edge_owners(unit, config.bucket, owners)
     return counts

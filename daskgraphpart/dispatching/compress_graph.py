@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.targets import write_rows
-from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.compress import count_keys, scatter_window
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.runs import run_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from daskgraphpart.dispatching.local_graph import PartGraph
+    from daskgraphpart.dispatching.part_graph import PartGraph
     from daskgraphpart.dispatching.workspace import Workspace
 
 LOCAL_DTYPE = np.dtype(np.int64)
@@ -31,10 +30,7 @@ MAX_BUCKETS = 1024
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowRange:
-    """Consecutive rows of one part's ``"csr"`` or ``"csc"``, and the place of their first edge in the sorted order.
-
-    `segments`, int64 (segments, 4): number of the segment, its edges, first edge of the slice, edges of the slice.
-    """
+    """Consecutive rows of one part's ``"csr"`` or ``"csc"``, and the place of their first edge in the sorted order."""
 
     graph: PartGraph
     name: str
@@ -42,7 +38,7 @@ class RowRange:
     stop_row: int
     first_edge: int
     num_edges: int
-    segments: np.ndarray
+    segments: np.ndarray  # int64 (segments, 4): number and edges of the segment, first edge and edges of the slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,43 +46,29 @@ class CompressConfig:
     """Files, and how many edges fit into memory."""
 
     work: Workspace
-    most_edges: int
+    max_edges: int
 
 
-def bucket_rows(graph: PartGraph, most_edges: int) -> int:
+def bucket_rows(graph: PartGraph, max_edges: int) -> int:
     """Rows per bucket: enough buckets to cut a part into ranges that fit, no more than needed for small parts."""
-    wanted = 4 * -(-max(graph.num_edges, graph.num_nodes) // most_edges)
+    wanted = 4 * -(-max(graph.num_edges, graph.num_nodes) // max_edges)
     return max(1, -(-graph.num_nodes // min(MAX_BUCKETS, wanted))) if wanted > 4 else max(1, graph.num_nodes)
 
 
-def compress_graph_pass(ranges: Sequence[RowRange], config: CompressConfig) -> Pass[RowRange, CompressConfig, None]:
-    """Plan the pass."""
-    sizes = [40 * unit.num_edges + 8 * (unit.stop_row - unit.first_row) for unit in ranges]
-    return Pass("compress-graph", compress_graph, ranges, config, sizes)
-
-
-def row_ranges(graph: PartGraph, name: str, width: int, counts: np.ndarray, most_edges: int) -> list[RowRange]:
-    """Cut one part's rows into ranges of at most `most_edges` edges or rows; `counts` is int64 (segments, buckets)."""
-    per_bucket = counts.sum(axis=0, dtype=np.int64)
+def row_ranges(graph: PartGraph, name: str, counts: np.ndarray, max_edges: int) -> list[RowRange]:
+    """Cut one part's rows into ranges of at most `max_edges` edges or rows; `counts` is int64 (segments, buckets)."""
+    width, per_bucket = bucket_rows(graph, max_edges), counts.sum(axis=0, dtype=np.int64)
     starts = np.cumsum(counts, axis=1) - counts
     edges_before = group_starts(per_bucket)
     ranges, first = [], 0
     while first < per_bucket.size:
-        fits = np.searchsorted(edges_before, edges_before[first] + most_edges, side="right") - 1
-        stop = int(max(first + 1, min(fits, first + max(1, most_edges // width))))
+        fits = np.searchsorted(edges_before, edges_before[first] + max_edges, side="right") - 1
+        stop = int(max(first + 1, min(fits, first + max(1, max_edges // width))))
         inside = counts[:, first:stop].sum(axis=1, dtype=np.int64)
         segments = np.stack([np.arange(len(counts)), counts.sum(axis=1), starts[:, first], inside], axis=1)
-        ranges.append(
-            RowRange(
-                graph,
-                name,
-                first * width,
-                min(stop * width, graph.num_nodes),
-                int(edges_before[first]),
-                int(inside.sum()),
-                segments[inside > 0],
-            )
-        )
+        rows = first * width, min(stop * width, graph.num_nodes)
+        edges = int(edges_before[first]), int(inside.sum())
+        ranges.append(RowRange(graph, name, *rows, *edges, segments[inside > 0]))
         first = stop
     return ranges
 
@@ -102,8 +84,8 @@ def compress_graph(unit: RowRange, config: CompressConfig) -> None:
     indptr = unit.first_edge + (starts if last else starts[:-1])
     write_rows(arrays[f"{unit.name}/indptr"], indptr, unit.first_row)
     # one window, unless a single bucket holds more edges than fit: the hub of a power-law graph
-    for first in range(0, unit.num_edges, config.most_edges):
-        stop = min(first + config.most_edges, unit.num_edges)
+    for first in range(0, unit.num_edges, config.max_edges):
+        stop = min(first + config.max_edges, unit.num_edges)
         columns, eids = np.empty(stop - first, np.int64), np.empty(stop - first, np.int64)
         cursors = starts[:-1].copy()
         for keys, others, edge_ids in _edges(unit, config):

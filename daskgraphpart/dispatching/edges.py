@@ -1,15 +1,14 @@
-"""Step of the dispatch: edges are brought to their owners, as runs."""
+"""Bring edges to their owners, as runs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.assignment.assignment import owner_dtype
 from daskgraphpart.chunked.partitions import edge_partitions
-from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges_pass
+from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass
 from daskgraphpart.dispatching.bucket_edges_by_range import RangeConfig, bucket_edges_by_range
 from daskgraphpart.dispatching.edge_runs import RunTable
 from daskgraphpart.dispatching.lay_out import wanted_arrays
@@ -23,18 +22,12 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BucketedEdges:
-    """Edges grouped by owner."""
+def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[str, Region]]:
+    """Write a run for every partition of edges, in one pass or, if the node maps exceed the memory, in three.
 
-    runs: RunTable  # the runs
-    owners: Mapping[str, Region]  # owner of every edge of the edge types that carry data, or of all if IDs are kept
-
-
-def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
-    """Write a run for every partition of edges, in one pass or, if the node maps exceed the memory, in three."""
-    schema = job.graph.schema
-    sizes = job.sizes
+    Also returns the owners of edges, of the types that carry data, or of all if IDs are kept.
+    """
+    schema, sizes = job.graph.schema, job.sizes
     found = edge_partitions(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
     partitions = [partition for _, partition in found]
     units = [EdgeUnit(i, p.rows, edge_type, job.work.run(i)) for i, (edge_type, p) in enumerate(found)]
@@ -46,19 +39,20 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> BucketedEdges:
     }
     job.runner.step("create-edge-owners", lambda: create_files(edge_owners.values()))
     config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts)
+    dtype = next(iter(nodes.maps.values())).dtype
     # what one pass over all edges looks up at random
     looked_up = sum(region.nbytes for files in (nodes.maps, job.assignment.owners) for region in files.values())
     if looked_up <= sizes.map_bytes:
-        counts = job.runner.run(bucket_edges_pass(units, partitions, config))
+        counts = job.runner.run(edge_pass("bucket-edges", bucket_edges, units, partitions, config, dtype.itemsize))
     else:
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
-        ranges = RangeConfig(config, job.work, job.sizes.range_nodes, part_ends)
+        ranges = RangeConfig(config, job.work, sizes.range_nodes, part_ends)
         counts = bucket_edges_by_range(units, partitions, ranges, job.runner)
     runs = RunTable(
         etype_ids=np.array([schema.etypes.index(unit.edge_type.name) for unit in units], np.int64),
         first_rows=np.array([unit.rows.first_row for unit in units], np.int64),
         num_rows=np.array([unit.rows.num_rows for unit in units], np.int64),
         counts=np.array(counts, np.int64).reshape(len(units), job.num_parts),
-        dtype=next(iter(nodes.maps.values())).dtype,
+        dtype=dtype,
     )
-    return BucketedEdges(runs, edge_owners)
+    return runs, edge_owners

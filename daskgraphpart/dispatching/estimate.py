@@ -100,14 +100,13 @@ def workspace_files(
         "extra": 24 * expected.num_extra,
         "local": 24 * compressed * (schema.num_edges + expected.num_extra),
         "staged": rows if resources.staging == "zarr" else 0,
-        "kept": 0 if options.reshuffle else 8 * (schema.num_nodes + expected.num_halo + schema.num_edges),
     }
 
 
 def workspace_nbytes(files: Mapping[str, int]) -> int:
     """Bytes of temporary files at their peak: what leads from edges to graphs is deleted before features travel."""
     lasting = sum(files[name] for name in ("owners", "node-maps", "edge-owners"))
-    return lasting + max(sum(files[name] for name in EDGE_FILES), files["staged"] + files["kept"])
+    return lasting + max(sum(files[name] for name in EDGE_FILES), files["staged"])
 
 
 def _distinct(num_nodes: float, num_draws: float) -> float:

@@ -1,21 +1,27 @@
-"""Finish the output: bring files to where they belong, take their checksums, let each layout describe its own."""
+"""Finish the output: bring files to where they belong, take their checksums, let each layout describe its own.
+
+In a local directory files were made in place under temporary names, and are renamed. Stores and the disks of other
+machines take files from front to back (pass `export-files`), as does every output if features were staged: these come
+out of their zarr arrays, all other files were made in the workspace and are copied. Files appear whole or not at all.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from upath import UPath
 
-from daskgraphpart.dispatching.export import check_sent, export_files
 from daskgraphpart.dispatching.lay_out import OutputFile, files_of
 from daskgraphpart.dispatching.machines import (
     Destination,
     Machines,
     SentFiles,
+    attach_host_to_error,
     check_files,
     claim_machine,
     describe_parts,
@@ -23,13 +29,18 @@ from daskgraphpart.dispatching.machines import (
 )
 from daskgraphpart.dispatching.output import discard_output
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import ResumeError
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
-from daskgraphpart.storage.atomic import publish_once
-from daskgraphpart.storage.checksums import FileChecksum, hash_file
-from daskgraphpart.storage.upload import upload_file
+from daskgraphpart.storage.atomic import publish_once, temporary_path, whole_file
+from daskgraphpart.storage.checksums import FileChecksum, hash_file, read_pieces
+from daskgraphpart.storage.files import file_sizes_in, is_file
+from daskgraphpart.storage.paths import to_key
+from daskgraphpart.storage.upload import open_for_upload, upload_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from _typeshed import ReadableBuffer as Buffer
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
@@ -46,7 +57,7 @@ class Outcome:
     book: PartitionBook  # ranges of new IDs
     quality: Quality  # edge cut, balance, replication
     hosts: tuple[str, ...] | None = None  # machine of each part, if they went to the disks of several
-    part_nbytes: tuple[int, ...] | None = None  # bytes of the files of each part, likewise
+    part_nbytes: tuple[int, ...] | None = None  # bytes of the files of each part
 
     def __repr__(self) -> str:
         return f"<Outcome {self.config_path}: {self.book.num_parts} parts, {self.quality.cut_share:.1%} of edges cut>"
@@ -55,15 +66,12 @@ class Outcome:
 def finish(
     job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, staged: Mapping[str, StagedArray]
 ) -> Outcome:
-    """Bring the files of all layouts to where they belong, and describe them; users are told of the first's config."""
-
-    def complete() -> tuple[str, tuple[int, ...]]:
-        return _complete(job, sizes, staged, book, quality)
-
-    target = None if job.destination is None else job.destination.target
+    """Bring the files of all layouts to where they belong, and describe them; the first config is named."""
+    complete = partial(_complete, job, sizes, book, quality, staged)
+    target = Path(job.out) if job.destination is None else job.destination.target
     if not isinstance(target, Machines):
         name, part_nbytes = complete()
-        return Outcome((Path(job.out) if target is None else target) / name, book, quality, None, part_nbytes)
+        return Outcome(target / name, book, quality, None, tuple(part_nbytes))
     # as a whole, because a machine that was lost may come back with another disk
     name, part_nbytes = job.runner.step("deliver", complete)
     hosts = tuple(target.host_of(part) for part in range(job.num_parts))
@@ -71,61 +79,58 @@ def finish(
 
 
 def _complete(
-    job: Job, sizes: GraphSizes, staged: Mapping[str, StagedArray], book: PartitionBook, quality: Quality
-) -> tuple[str, tuple[int, ...]]:
+    job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, staged: Mapping[str, StagedArray]
+) -> tuple[str, list[int]]:
     """Write and describe all files; return the name of the first config, and the bytes of each part."""
-    files = [(layout, list(files_of(job, layout, sizes))) for layout in job.layouts]
-    in_order = [file for _, of_layout in files for file in of_layout]
-    checksums = _write_here(job, in_order, staged) if job.destination is None else _send(job, in_order, staged)
-    configs = [
-        layout.finish(
-            DispatchedGraph(
-                out=Path(job.out),
-                schema=job.graph.schema,
-                book=book,
-                quality=quality,
-                method=job.assignment.method,
-                num_hops=job.options.num_hops,
-                out_edges=job.options.out_edges,
-                reshuffle=job.options.reshuffle,
-                checksums={file.name: checksums[file.name] for file in of_layout},
-            )
-        ).name
-        for layout, of_layout in files
-    ]
+    files = {layout: list(files_of(job, layout, sizes)) for layout in job.layouts}
+    flat = [file for of_layout in files.values() for file in of_layout]
+    checksums = _write_here(job, flat, staged) if job.destination is None else _send(job, job.destination, flat, staged)
+    configs = []
+    for layout, of_layout in files.items():
+        dispatched = DispatchedGraph(
+            out=Path(job.out),
+            schema=job.graph.schema,
+            book=book,
+            quality=quality,
+            method=job.assignment.method,
+            num_hops=job.options.num_hops,
+            out_edges=job.options.out_edges,
+            reshuffle=job.options.reshuffle,
+            checksums={file.path: checksums[file.path] for file in of_layout},
+        )
+        configs.append(layout.finish(dispatched).name)
     if job.destination is not None:
         names = [*(name for name in job.destination.own_names if name not in configs), *configs]
-        _describe(job, job.destination, names, {file: checksums[file.name] for file in in_order})
+        _describe(job, job.destination, names, {file: checksums[file.path] for file in flat})
     part_nbytes = np.zeros(job.num_parts, np.int64)
-    for file in in_order:
-        part_nbytes[max(0, file.part)] += checksums[file.name].nbytes
-    return configs[0], tuple(part_nbytes.tolist())
+    for file in flat:
+        part_nbytes[max(0, file.part)] += file.layout.nbytes
+    return configs[0], part_nbytes.tolist()
 
 
 def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
     """Replace what was there by the files that are complete now under temporary names."""
-    checksums = export_files(job, [file for file in files if file.is_streamed], staged)
-    job.runner.step("discard-old", lambda: discard_output(Path(job.out)))
+    checksums = _export(job, [file for file in files if file.is_streamed], staged)
+    job.runner.step("discard-old", partial(discard_output, Path(job.out)))
     for file in files:
-        publish_once(f"{job.out}/{file.name}")
-    names = [file.name for file in files if not file.is_streamed]
-    paths = [f"{job.out}/{name}" for name in names]
-    nbytes = [file.layout.nbytes for file in files if not file.is_streamed]
+        publish_once(f"{job.out}/{file.path}")
+    made = [file for file in files if not file.is_streamed]
+    paths, nbytes = [f"{job.out}/{file.path}" for file in made], [file.layout.nbytes for file in made]
     # they are mostly in the page cache still
     found = job.runner.run(Pass("hash-files", hash_file, paths, None, nbytes, (FileChecksum,)))
-    return {**checksums, **dict(zip(names, found, strict=True))}
+    return {**checksums, **{file.path: checksum for file, checksum in zip(made, found, strict=True)}}
 
 
-def _send(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
+def _send(
+    job: Job, destination: Destination, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]
+) -> dict[str, FileChecksum]:
     """Replace what a store or machines have by the files of all parts."""
-    destination = job.destination
-    assert destination is not None, "files that belong here are not sent"
     if isinstance(destination.target, UPath):
         job.runner.step("discard-old", partial(discard_output, destination.target))
-        return export_files(job, files, staged)
+        return _export(job, files, staged)
     run_on_each("claim-machines", claim_machine, destination.target, destination, job.runner)
     # machines take turns
-    return export_files(job, sorted(files, key=lambda file: (PurePath(file.name).name, file.part)), staged)
+    return _export(job, sorted(files, key=lambda file: (PurePath(file.name).name, file.part)), staged)
 
 
 def _describe(
@@ -134,13 +139,97 @@ def _describe(
     """Compare what was sent with what is there, and send what describes it, the config last."""
     target = destination.target
     if isinstance(target, UPath):
-        check_sent(target, {file.name: checksum for file, checksum in sent.items()})
+        _check_sent(target, {file.path: checksum for file, checksum in sent.items()})
         for name in names:
             upload_file(f"{job.out}/{name}", target / name)
         return
     checksums: dict[str, dict[str, FileChecksum]] = {host: {} for host in target.distinct}
     for file, checksum in sent.items():
-        checksums[target.host_of(file.part)][file.name] = checksum
+        checksums[target.host_of(file.part)][file.path] = checksum
     sent_files = SentFiles(destination, checksums, names)
     run_on_each("check-files", check_files, target, sent_files, job.runner)
     run_on_each("describe-parts", describe_parts, target, sent_files, job.runner)
+
+
+def _check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:
+    """Compare what a store lists with what it was sent, in this run or in an earlier one."""
+    for directory in sorted({name.rpartition("/")[0] for name in checksums}):
+        found = file_sizes_in(target / directory if directory else target)
+        for name, expected in checksums.items():
+            parent, _, file = name.rpartition("/")
+            if parent == directory and found.get(file) != expected.nbytes:
+                raise ResumeError(
+                    "a file that was uploaded is not in the store any more",
+                    file=target / name,
+                    expected=f"{expected.nbytes:,} bytes",
+                    found=f"{found[file]:,}" if file in found else "no such file",
+                    hint="somebody has changed it; add --restart to start over",
+                )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExportConfig:
+    """Directory in which files were made, where they go, and the arrays of features, by name."""
+
+    source: str
+    target: Location | Machines
+    staged: Mapping[str, StagedArray]
+    keeps_source: bool
+
+
+def _export(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
+    """Write files to the destination of a job, or under their temporary names where they belong; return checksums."""
+    target = Path(job.out) if job.destination is None else job.destination.target
+    hosts = [target.host_of(file.part) for file in files] if isinstance(target, Machines) else None
+    # what machines lost is sent again
+    config = ExportConfig(job.out, target, staged, keeps_source=hosts is not None or job.work.is_kept)
+    sizes = [file.layout.nbytes for file in files]
+    found = job.runner.run(Pass("export-files", export_file, files, config, sizes, (FileChecksum,), unit_hosts=hosts))
+    return {file.path: checksum for file, checksum in zip(files, found, strict=True)}
+
+
+def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
+    """Write one file, and return its size and checksum."""
+    import xxhash
+
+    host, directory = "", config.target
+    if isinstance(directory, Machines):
+        host, directory = directory.host_of(file.part), directory.path
+    source = Path(temporary_path(f"{config.source}/{file.path}"))
+    target = source if str(directory) == config.source else directory / file.path
+    with attach_host_to_error(host):
+        if not file.is_streamed and not source.exists() and is_file(target):
+            return hash_file(to_key(target))  # a run that was killed has sent it, and deleted it here
+        state = xxhash.xxh3_128()
+        with _open_whole(target, file.layout.nbytes) as opened:
+            for content in _stream(file, config.staged) if file.is_streamed else read_pieces(str(source)):
+                opened.write(content)
+                state.update(content)
+    if not file.is_streamed and not config.keeps_source:
+        source.unlink()
+    return FileChecksum(file.layout.nbytes, state.hexdigest())
+
+
+@contextmanager
+def _open_whole(path: Location, nbytes: int) -> Iterator[Any]:
+    """Open a file for writing that appears when it is whole."""
+    if isinstance(path, UPath):
+        with open_for_upload(path, nbytes) as file:
+            yield file
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        yield file
+
+
+def _stream(file: OutputFile, staged: Mapping[str, StagedArray]) -> Iterator[Buffer]:
+    """Content of a file from front to back: what a layout says, and the rows of staged arrays."""
+    places: list[tuple[int, bytes | str]] = [*file.layout.pieces]
+    places += [(offset, name) for name, (offset, _, _) in file.layout.regions.items()]
+    for _, content in sorted(places, key=lambda place: place[0]):
+        if isinstance(content, bytes):
+            yield content
+        elif content in staged:  # not rows of width 0
+            dtype = file.layout.regions[content][1]
+            for rows in staged[content].blocks(file.part):
+                yield np.ascontiguousarray(rows, dtype).reshape(-1).view(np.uint8).data

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.build_graph import BuildConfig, OrigWrite, Segment, build_graph_pass
+from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, BuildConfig, Segment, build_graph
 from daskgraphpart.dispatching.collect_extra import (
+    EXTRA_DTYPE,
     ExtraConfig,
-    ExtraTable,
+    ExtraUnit,
     OrderConfig,
-    collect_extra_pass,
-    order_extra_pass,
+    collect_extra,
+    order_extra,
 )
-from daskgraphpart.dispatching.compress_graph import CompressConfig, bucket_rows, compress_graph_pass, row_ranges
-from daskgraphpart.dispatching.local_graph import PartGraph
-from daskgraphpart.dispatching.mark_halo import (
-    HaloConfig,
-    HaloUnit,
-    HopConfig,
-    follow_hop,
-    hop_units,
-    mark_halo_pass,
-)
-from daskgraphpart.dispatching.write_nodes import NodeConfig, write_nodes_pass
+from daskgraphpart.dispatching.compress_graph import CompressConfig, compress_graph, row_ranges
+from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, cut_slices
+from daskgraphpart.dispatching.mark_halo import HaloConfig, HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
+from daskgraphpart.dispatching.part_graph import NODE_NBYTES, NewIds, NodeConfig, PartGraph, write_nodes
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.quality import Quality
 
@@ -34,178 +28,156 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.dispatching.edge_runs import RunTable
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.mark_halo import HaloResult
-    from daskgraphpart.dispatching.targets import Targets
+    from daskgraphpart.dispatching.targets import Target, Targets
 
-GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc")
+GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc", "orig_eids")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldGraphs:
-    """What every part holds: its ranges and edges, edges it does not own, and what was found of HALO nodes."""
+    """What every part holds: its ranges and edges, those it does not own as well, HALO nodes and cut edges."""
 
     runs: RunTable
     book: PartitionBook
     units: Sequence[HaloUnit]
-    extra: ExtraTable | None
-    halo: Sequence[HaloResult]
-
-    @property
-    def num_halo_nodes(self) -> np.ndarray:
-        """HALO nodes, int64 (parts,)."""
-        return np.array([found.num_halo_nodes for found in self.halo], np.int64)
+    halo: np.ndarray  # int64 (parts, 2): HALO nodes of each part, and the cut edges it owns
 
     @property
     def num_extra_edges(self) -> np.ndarray:
         """Edges that parts hold without owning them, int64 (parts,)."""
-        return np.zeros(len(self.units), np.int64) if self.extra is None else self.extra.of_parts
+        return np.array([unit.extra["count"].sum() for unit in self.units], np.int64)
 
     def quality(self) -> Quality:
         """Say how good the partition is."""
         return Quality(
-            num_cut_edges=sum(found.num_cut_edges for found in self.halo),
+            num_cut_edges=int(self.halo[:, 1].sum()),
             num_edges=int(self.runs.num_rows.sum()),
             num_inner_nodes=tuple(unit.high - unit.low for unit in self.units),
-            num_halo_nodes=tuple(self.num_halo_nodes.tolist()),
+            num_halo_nodes=tuple(self.halo[:, 0].tolist()),
             num_owned_edges=tuple(self.runs.edges_of_parts.tolist()),
         )
 
 
 def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     """Find the edges and nodes that each part holds beside its own."""
-    owned = zip(_part_ranges(book).tolist(), runs.slices_of_parts(), strict=True)
-    units = [HaloUnit(part, low, high, slices) for part, ((low, high), slices) in enumerate(owned)]
-    extra = _collect_extra(job, runs, book, units) if job.options.has_extra_edges else None
-    if extra is not None:
-        units = [replace(unit, extra=extra.slices_of(unit.part)) for unit in units]
-    halo = job.runner.run(mark_halo_pass(units, HaloConfig(job.work, job.graph.schema.num_nodes, runs.dtype)))
-    return HeldGraphs(runs, book, units, extra, halo)
+    ranges = np.stack([book.node_ranges[:, 0, 0], book.node_ranges[:, -1, 1]], axis=1)
+    extra = [np.empty(0, SLICE)] * job.num_parts
+    if job.options.has_extra_edges:
+        extra = _collect_extra(job, runs, book, ranges).slices_of_parts()
+    held = zip(ranges.tolist(), runs.slices_of_parts(), extra, strict=True)
+    units = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
+    config = HaloConfig(job.work, job.graph.schema.num_nodes, runs.dtype)
+    sizes = [int(unit.owned["count"].sum()) * runs.dtype.itemsize for unit in units]
+    halo = job.runner.run(Pass("mark-halo", mark_halo, units, config, sizes))
+    return HeldGraphs(runs, book, units, np.array(halo, np.int64))
+
+
+def _collect_extra(job: Job, runs: RunTable, book: PartitionBook, ranges: np.ndarray) -> RunTable:
+    """Write the edges that parts hold without owning them as extra runs."""
+    num_nodes, hops = job.graph.schema.num_nodes, job.options.num_hops
+    run_nbytes = [int(rows) * 2 * runs.dtype.itemsize for rows in runs.num_rows]
+    groups = group_parts(ranges, num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers)
+    for hop in range(1, hops):
+        config = HopConfig(job.work, num_nodes, runs.num_rows, runs.dtype, hop)
+        job.runner.run(Pass("follow-hop", follow_hop, groups, config, [sum(run_nbytes)] * len(groups)))
+        job.work.remove_members(job.num_parts, hop - 1)
+    first = runs.first_new_eids(book)
+    units = [ExtraUnit(run, counts, first[run]) for run, counts in enumerate(runs.counts)]
+    extra = ExtraConfig(job.work, ranges, job.options.out_edges, hops - 1)
+    found = job.runner.run(Pass("collect-extra", collect_extra, units, extra, run_nbytes))
+    counts = np.array(found, np.int64).reshape(len(found), job.num_parts)
+    return RunTable(runs.etype_ids, runs.first_rows, counts.sum(axis=1), counts, EXTRA_DTYPE)
 
 
 def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
     """Write nodes, edges and adjacency of every part, and the original IDs of its edges."""
-    if not any(name.partition("/")[0] in (*GRAPH_ARRAYS, "orig_eids") for name in targets):
-        return
-    book = held.book
-    parts = _part_graphs(held, targets)
-    job.runner.run(write_nodes_pass(parts, NodeConfig(job.work, _flat_ends(book.node_ranges), len(book.ntypes))))
-    segments = _owned_segments(job, parts, held, targets)
-    if held.extra is not None:
-        segments += _extra_segments(job, parts, held.extra, Counter(segment.graph.part for segment in segments))
-    config = BuildConfig(job.work, held.runs.dtype, _flat_ends(book.edge_ranges), len(book.etypes))
-    counts = job.runner.run(build_graph_pass(segments, config))
-    _compress(job, segments, counts)
-
-
-def _collect_extra(job: Job, runs: RunTable, book: PartitionBook, units: Sequence[HaloUnit]) -> ExtraTable:
-    """Find the edges that parts hold without owning them; how many of each run each part gets."""
-    num_nodes, hops = job.graph.schema.num_nodes, job.options.num_hops
-    groups = hop_units(
-        [(unit.low, unit.high) for unit in units], num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers
-    )
-    for hop in range(1, hops):
-        sizes = [int(runs.num_rows.sum()) * 2 * runs.dtype.itemsize] * len(groups)
-        job.runner.run(Pass("follow-hop", follow_hop, groups, HopConfig(job.work, num_nodes, runs, hop), sizes))
-        job.work.remove_members(job.num_parts, hop - 1)
-    config = ExtraConfig(job.work, _part_ranges(book), job.options.out_edges, hops - 1)
-    counts = job.runner.run(collect_extra_pass(runs, book, config))
-    return ExtraTable.from_counts(np.array(counts, np.int64).reshape(len(counts), job.num_parts))
-
-
-def _part_graphs(held: HeldGraphs, targets: Targets) -> list[PartGraph]:
     arrays = {name: of for name, of in targets.items() if name.partition("/")[0] in GRAPH_ARRAYS}
-    num_halo, num_extra = held.num_halo_nodes.tolist(), held.num_extra_edges.tolist()
-    owned = held.runs.edges_of_parts.tolist()
-    first_eids = held.book.edge_ranges[:, 0, 0].tolist() if held.book.etypes else [0] * len(owned)
+    if not arrays:
+        return
+    book, originals = held.book, (None, None) if job.options.reshuffle else _originals(held.book, targets)
+    parts = _part_graphs(held, arrays)
+    nodes = NodeConfig(job.work, NewIds(book.node_ranges[:, :, 1], originals[0]))
+    sizes = [graph.num_nodes * NODE_NBYTES for graph in parts]
+    job.runner.run(Pass("write-nodes", write_nodes, parts, nodes, sizes))
+
+    new_eids = NewIds(book.edge_ranges[:, :, 1], originals[1])
+    config = BuildConfig(job.work, held.runs.dtype, book.etypes, new_eids, job.sizes.segment_edges)
+    owned = _owned_segments(job, parts, held)
+    extra = _extra_segments(job, parts, held, Counter(segment.graph.part for segment in owned))
+    found: list[tuple[Segment, Mapping[str, np.ndarray]]] = []
+    for segments in (owned, extra):  # original IDs of extra edges are those of edges that other parts own
+        sizes = [segment.num_edges * EDGE_NBYTES for segment in segments]
+        counts = job.runner.run(Pass("build-graph", build_graph, segments, config, sizes))
+        found += zip(segments, counts, strict=True)
+    _compress(job, found)
+
+
+def _originals(book: PartitionBook, targets: Targets) -> tuple[Target, Target]:
+    """Where the original IDs of nodes and edges are, of the only type of each."""
+    return targets[f"orig_nids/{book.ntypes[0]}"][0], targets[f"orig_eids/{book.etypes[0]}"][0]
+
+
+def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
+    counts = zip(
+        held.halo[:, 0].tolist(), held.runs.edges_of_parts.tolist(), held.num_extra_edges.tolist(), strict=True
+    )
+    first_eids = held.book.edge_ranges[:, 0, 0].tolist() if held.book.etypes else [0] * len(held.units)
     return [
         PartGraph(
             unit.part,
             unit.low,
             unit.high,
-            num_halo[unit.part],
-            owned[unit.part],
-            num_extra[unit.part],
-            first_eids[unit.part],
+            *of_part,
+            first_eid,
             {name: tuple(target.region(unit.part) for target in of) for name, of in arrays.items()},
         )
-        for unit in held.units
+        for unit, of_part, first_eid in zip(held.units, counts, first_eids, strict=True)
     ]
 
 
-def _owned_segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs, targets: Targets) -> list[Segment]:
+def _owned_segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> list[Segment]:
     segments = []
     for graph, unit in zip(parts, held.units, strict=True):
-        first, buckets = 0, _buckets(job, graph)
-        for number, slices in enumerate(unit.owned.cut(job.sizes.segment_edges)):
-            writes = _orig_writes(slices.etype_ids, slices.counts, graph, first, held.book, targets)
-            segments.append(Segment(graph, number, first, slices.num_edges, slices, None, buckets, writes))
-            first += slices.num_edges
+        first = 0
+        for number, slices in enumerate(cut_slices(unit.owned, job.sizes.segment_edges)):
+            num_edges = int(slices["count"].sum())
+            segments.append(Segment(graph, number, first, num_edges, slices))
+            first += num_edges
     return segments
 
 
-def _orig_writes(
-    etype_ids: np.ndarray,
-    counts: np.ndarray,
-    graph: PartGraph,
-    first_local_eid: int,
-    book: PartitionBook,
-    targets: Targets,
-) -> tuple[OrigWrite, ...]:
-    """Where the original IDs of the edges of a segment go, for each edge type in it."""
-    writes, start = [], 0
-    for type_id in np.unique(etype_ids).tolist():
-        stop = start + int(counts[etype_ids == type_id].sum())
-        first_of_type = int(book.edge_ranges[graph.part, type_id, 0]) - graph.first_new_eid
-        regions = tuple(target.region(graph.part) for target in targets.get(f"orig_eids/{book.etypes[type_id]}", ()))
-        writes.append(OrigWrite(start, stop, first_local_eid + start - first_of_type, regions))
-        start = stop
-    return tuple(writes)
-
-
 def _extra_segments(
-    job: Job, parts: Sequence[PartGraph], extra: ExtraTable, owned_segments: Mapping[int, int]
+    job: Job, parts: Sequence[PartGraph], held: HeldGraphs, num_owned: Mapping[int, int]
 ) -> list[Segment]:
+    """Segments of the edges that parts do not own, numbered behind those of the edges that they do."""
+    if not job.options.has_extra_edges:
+        return []
     config = OrderConfig(job.work, job.graph.schema.num_edges, job.sizes.segment_edges)
+    units = [unit.extra for unit in held.units]
+    windows = job.runner.run(Pass("order-extra", order_extra, units, config, (8 * held.num_extra_edges).tolist()))
     segments = []
-    windows = job.runner.run(order_extra_pass(extra, config))
-    for graph, of_part in zip(parts, windows, strict=True):
-        first, slices, buckets = graph.num_owned_edges, extra.slices_of(graph.part), _buckets(job, graph)
-        for number, (low, high, count) in enumerate(of_part, owned_segments.get(graph.part, 0)):
-            segments.append(Segment(graph, number, first, count, slices, (low, high), buckets, ()))
+    for graph, slices, of_part in zip(parts, units, windows, strict=True):
+        first = graph.num_owned_edges
+        for number, (low, high, count) in enumerate(of_part, num_owned[graph.part]):
+            segments.append(Segment(graph, number, first, count, slices, (low, high)))
             first += count
     return segments
 
 
-def _buckets(job: Job, graph: PartGraph) -> dict[str, int]:
-    """Rows per bucket of the matrices that are wanted."""
-    width = bucket_rows(graph, job.sizes.segment_edges)
-    return {name: width for name in ("csr", "csc") if f"{name}/indptr" in graph.arrays}
-
-
-def _compress(job: Job, segments: Sequence[Segment], counts: Sequence[Mapping[str, np.ndarray]]) -> None:
+def _compress(job: Job, found: Sequence[tuple[Segment, Mapping[str, np.ndarray]]]) -> None:
     """Write the matrices, given how many edges of each segment lie in each bucket of rows."""
     by_part: dict[tuple[int, str], list[np.ndarray]] = {}
-    graphs = {segment.graph.part: segment.graph for segment in segments}
-    for segment, of_formats in zip(segments, counts, strict=True):
-        for name, in_buckets in of_formats.items():
+    for segment, counts in found:
+        for name, in_buckets in counts.items():
             by_part.setdefault((segment.graph.part, name), []).append(in_buckets)
-    most_edges = job.sizes.segment_edges
+    graphs = {segment.graph.part: segment.graph for segment, _ in found}
     ranges = [
         unit
-        for (part, name), found in by_part.items()
-        for unit in row_ranges(graphs[part], name, bucket_rows(graphs[part], most_edges), np.array(found), most_edges)
+        for (part, name), counts in by_part.items()
+        for unit in row_ranges(graphs[part], name, np.array(counts), job.sizes.segment_edges)
     ]
-    job.runner.run(compress_graph_pass(ranges, CompressConfig(job.work, most_edges)))
-
-
-def _part_ranges(book: PartitionBook) -> np.ndarray:
-    """Range of new node IDs of each part, int64 (parts, 2)."""
-    return np.stack([book.node_ranges[:, 0, 0], book.node_ranges[:, -1, 1]], axis=1)
-
-
-def _flat_ends(ranges: np.ndarray) -> np.ndarray:
-    """Ends of all ranges in the order of new IDs."""
-    ends: np.ndarray = ranges[:, :, 1].reshape(-1)
-    return ends
+    sizes = [40 * unit.num_edges + 8 * (unit.stop_row - unit.first_row) for unit in ranges]
+    job.runner.run(
+        Pass("compress-graph", compress_graph, ranges, CompressConfig(job.work, job.sizes.segment_edges), sizes)
+    )

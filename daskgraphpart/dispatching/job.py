@@ -1,4 +1,4 @@
-"""What all steps of one dispatch share."""
+"""What all passes of one dispatch share."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Input, directory where files are made, options, how to run, layouts, and where files go if not there."""
+    """One dispatch."""
 
     graph: ChunkedGraph
     assignment: Assignment
-    out: str
+    out: str  # directory in which files are made
     options: DispatchOptions
     sizes: Sizes
     work: Workspace
     runner: Runner
     layouts: tuple[Layout, ...]
-    destination: Destination | None = None
+    destination: Destination | None = None  # where files go if they do not stay in `out`
 
     @property
     def num_parts(self) -> int:

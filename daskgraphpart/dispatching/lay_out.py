@@ -1,4 +1,4 @@
-"""Create the files of all parts under temporary names, once their sizes are known, and tell where each array goes."""
+"""Create the files of all parts under temporary names, once their sizes are known, and say where each array goes."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.targets import Target, file_of_part, unfinished
+from daskgraphpart.dispatching.targets import Target, file_of_part
 from daskgraphpart.layouts.file_layout import create_file
 from daskgraphpart.layouts.layout import GraphSizes
+from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.staged_array import StagedArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.targets import RowTarget
     from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import Layout
     from daskgraphpart.schema import GraphSchema
-
 
 _FEATURES = ("node_data/", "edge_data/")
 _MASK = re.compile(r"(train|val|valid|validation|test)_?mask")
@@ -39,93 +40,98 @@ def mask_keys(schema: GraphSchema) -> list[str]:
 
 def wanted_arrays(layouts: Sequence[Layout], schema: GraphSchema) -> frozenset[str]:
     """Names of the arrays that some layout has room for."""
+    no_nodes, no_edges = (np.zeros((1, len(types)), np.int64) for types in (schema.ntypes, schema.etypes))
     nothing = np.zeros(1, np.int64)
-    sizes = GraphSizes(
-        schema,
-        np.zeros((1, len(schema.ntypes)), np.int64),
-        np.zeros((1, len(schema.etypes)), np.int64),
-        nothing,
-        nothing,
-        dict.fromkeys(mask_keys(schema), nothing),
-    )
-    files = [
-        file
+    sizes = GraphSizes(schema, no_nodes, no_edges, nothing, nothing, dict.fromkeys(mask_keys(schema), nothing))
+    return frozenset(
+        name
         for layout in layouts
         for of in (layout.part_files(sizes, 0), layout.graph_files(schema))
         for file in of.values()
-    ]
-    return frozenset(name for file in files for name in file.regions)
+        for name in file.regions
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutputFile:
-    """A file: path below the output, part (-1: of the whole graph), layout, whether it is written front to back."""
+    """A file of one layout: `name` below the output, with ``{part}``; part -1 is for a file of the whole graph."""
 
     name: str
     part: int
     layout: FileLayout
-    is_streamed: bool
+    is_streamed: bool  # whether it is written from front to back, out of staged arrays
+
+    @property
+    def path(self) -> str:
+        """Path below the output."""
+        return file_of_part(self.name, self.part)
 
 
-def lay_out(job: Job, sizes: GraphSizes) -> tuple[dict[str, tuple[Target, ...]], dict[str, StagedArray]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Where arrays go, by name."""
+
+    targets: dict[str, tuple[Target, ...]]  # in the files of every part
+    whole: dict[str, tuple[Region, ...]]  # in the files of the whole graph
+    staged: dict[str, StagedArray]  # in the workspace, for files that are streamed
+
+    @property
+    def rows(self) -> Mapping[str, tuple[RowTarget, ...]]:
+        """Where rows go that may be staged."""
+        names = {**self.targets, **self.staged}
+        return {
+            name: (*self.targets.get(name, ()), *([self.staged[name]] if name in self.staged else ())) for name in names
+        }
+
+
+def lay_out(job: Job, sizes: GraphSizes) -> Places:
     """Create all files once, and the arrays of what is streamed; what tasks have written stays in a continued job."""
-    targets: dict[str, tuple[Target, ...]] = {}
-    staged: dict[str, StagedArray] = {}
-    for layout in job.layouts:
-        for target, array, is_streamed in _targets(job, layout, sizes):
-            if not is_streamed:
-                targets[array] = (*targets.get(array, ()), target)
-            elif array not in staged and target.row_nbytes:
-                path, limit = job.work.staged(len(staged)), job.sizes.row_block_bytes
-                staged[array] = StagedArray.of(path, target.dtype, target.row_shape, target.num_rows, limit)
+    places, files = Places({}, {}, {}), [file for layout in job.layouts for file in files_of(job, layout, sizes)]
+    for file in files:
+        for array, where in file.layout.regions.items() if file.part < 0 else ():
+            region = Region(temporary_path(f"{job.out}/{file.name}"), *where)
+            places.whole[array] = (*places.whole.get(array, ()), region)
+    for (array, is_streamed), target in _targets(job, files):
+        if not is_streamed:
+            places.targets[array] = (*places.targets.get(array, ()), target)
+        elif array not in places.staged and 0 not in target.row_shape:
+            path, limit = job.work.staged(len(places.staged)), job.sizes.row_block_bytes
+            places.staged[array] = StagedArray.of(path, target.dtype, target.row_shape, target.num_rows, limit)
 
     def create() -> None:
-        for layout in job.layouts:
-            for file in files_of(job, layout, sizes):
-                if not file.is_streamed:
-                    create_file(f"{job.out}/{file.name}", file.layout)
-        for name, array in staged.items():
+        for file in files:
+            if not file.is_streamed:
+                create_file(f"{job.out}/{file.path}", file.layout)
+        for name, array in places.staged.items():
             array.create(name)
 
     job.runner.step("lay-out", create)
-    return targets, staged
+    return places
+
+
+def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, bool], Target]]:
+    """Gather where arrays go in the files of all parts: with each its name, and whether it is streamed."""
+    found: dict[tuple[str, str, bool], Target] = {}
+    for file in files:
+        for array, (offset, dtype, shape) in file.layout.regions.items() if file.part >= 0 else ():
+            key = (file.name, array, file.is_streamed)
+            if key not in found:
+                offsets, num_rows = np.zeros((2, job.num_parts), np.int64)
+                found[key] = Target(job.out, file.name, offsets, num_rows, dtype, shape[1:])
+            found[key].offsets[file.part], found[key].num_rows[file.part] = offset, shape[0]
+    return [(key[1:], target) for key, target in found.items()]
 
 
 def files_of(job: Job, layout: Layout, sizes: GraphSizes) -> Iterator[OutputFile]:
     """All files of a layout, part by part."""
     for part in range(sizes.num_parts):
         for name, file in layout.part_files(sizes, part).items():
-            yield OutputFile(file_of_part(name, part), part, file, _is_streamed(job, file))
+            # features and nothing else need not be made before they are exported
+            is_streamed = job.is_staged and bool(file.regions) and all(map(_is_feature, file.regions))
+            yield OutputFile(name, part, file, is_streamed)
     for name, file in layout.graph_files(sizes.schema).items():
         yield OutputFile(name, -1, file, is_streamed=False)
 
 
-def _is_streamed(job: Job, file: FileLayout) -> bool:
-    """Whether a file holds staged features and nothing else, so that it need not be made before it is exported."""
-    return job.is_staged and bool(file.regions) and all(name.startswith(_FEATURES) for name in file.regions)
-
-
-def graph_regions(job: Job) -> dict[str, tuple[Region, ...]]:
-    """Where the arrays of the whole graph go, by name."""
-    regions: dict[str, tuple[Region, ...]] = {}
-    for layout in job.layouts:
-        for name, file in layout.graph_files(job.graph.schema).items():
-            for array, where in file.regions.items():
-                regions[array] = (*regions.get(array, ()), Region(unfinished(job.out, name), *where))
-    return regions
-
-
-def _targets(job: Job, layout: Layout, sizes: GraphSizes) -> Iterator[tuple[Target, str, bool]]:
-    found: dict[tuple[str, str], Target] = {}
-    streamed: dict[str, bool] = {}
-    for part in range(sizes.num_parts):
-        for name, file in layout.part_files(sizes, part).items():
-            streamed[name] = _is_streamed(job, file)
-            for array, (offset, dtype, shape) in file.regions.items():
-                if (name, array) not in found:
-                    offsets, num_rows = np.zeros((2, sizes.num_parts), np.int64)
-                    found[name, array] = Target(job.out, name, offsets, num_rows, dtype, shape[1:])
-                target = found[name, array]
-                target.offsets[part], target.num_rows[part] = offset, shape[0]
-    for (name, array), target in found.items():
-        yield target, array, streamed[name]
+def _is_feature(name: str) -> bool:
+    return name.startswith(_FEATURES)

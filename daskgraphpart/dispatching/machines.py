@@ -1,14 +1,14 @@
-"""Partitions on the disks of the machines that will serve them: part p goes to line p, modulo lines, as in DGL.
+"""Bring partitions to the disks of the machines that will serve them: part p goes to line p, modulo lines, as in DGL.
 
-Tasks of this file run on the machine that they are about, each by a worker there. From the first file to the config a
-mark in the directory tells which job writes there.
+A task runs on the machine that it is about, by a worker there. From the first file to the config a mark in the
+directory holds the name of the job that writes there.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -82,15 +82,18 @@ class Machines:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A store or machines, which take whole files: what is written beside the parts there, what may be replaced.
-
-    Files that are not streamed are made in the local directory `staging` before, which all workers see.
-    """
+    """A store or machines, which take whole files."""
 
     target: UPath | Machines
-    staging: str
-    own_names: tuple[str, ...]
-    overwrite: bool
+    staging: str  # local directory that all workers see, in which files that are not streamed are made before
+    own_names: tuple[str, ...]  # names of what is written beside the parts; the manifest first
+    overwrite: bool  # whether partitions there may be replaced
+
+    @property
+    def directory(self) -> Path:
+        """Directory on the disk of every machine."""
+        assert isinstance(self.target, Machines), "a store has no machines"
+        return self.target.path
 
 
 def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
@@ -135,77 +138,74 @@ def run_on_each(
     name: str, task: Callable[[str, ConfigT], None], machines: Machines, config: ConfigT, runner: Runner
 ) -> None:
     """Run a task of this file once on every machine."""
-    runner.scheduler.check_hosts(machines.distinct, machines.file)
-    runner.run(Pass(name, task, machines.distinct, config, [0] * len(machines.distinct), unit_hosts=machines.distinct))
+    hosts = machines.distinct
+    runner.scheduler.check_hosts(hosts, machines.file)
+    runner.run(Pass(name, _run_on, hosts, (task, config), [0] * len(hosts), unit_hosts=hosts))
 
 
-def check_machine(host: str, destination: Destination) -> None:
+def _run_on(host: str, call: tuple[Callable[[str, ConfigT], None], ConfigT]) -> None:
+    task, config = call
+    with attach_host_to_error(host):
+        task(host, config)
+
+
+def check_machine(_: str, destination: Destination) -> None:
     """Look before work starts whether the directory on a machine can be the output, and touch nothing."""
-    out = _machines(destination).path
-    with attach_host_to_error(host):
-        there = next(path for path in (out, *out.parents) if path.exists())
-        if not there.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
-        if not os.access(there, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))
-        check_claimable(out, destination.own_names, destination.overwrite or _is_ours(out, destination))
+    out = destination.directory
+    there = next(path for path in (out, *out.parents) if path.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))
+    check_claimable(out, destination.own_names, destination.overwrite or _is_ours(destination))
 
 
-def claim_machine(host: str, destination: Destination) -> None:
+def claim_machine(_: str, destination: Destination) -> None:
     """Delete the partitions that may be replaced, and leave the mark; a fault here is one that the work survives."""
-    out = _machines(destination).path
-    with attach_host_to_error(host):
-        out.mkdir(parents=True, exist_ok=True)
-        try:
-            check_claimable(out, destination.own_names, destination.overwrite or _is_ours(out, destination))
-        except OutputExistsError as fault:
-            raise EnvironmentFaultError(
-                fault.what, file=fault.file, found=fault.found, hint="empty it, and run again"
-            ) from fault
-        discard_output(out)
-        discard_unfinished(out)
-        write_bytes(out / MARK, destination.staging.encode())
+    out = destination.directory
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        check_claimable(out, destination.own_names, destination.overwrite or _is_ours(destination))
+    except OutputExistsError as fault:
+        hint = "empty it, and run again"
+        raise EnvironmentFaultError(fault.what, file=fault.file, found=fault.found, hint=hint) from fault
+    discard_output(out)
+    discard_unfinished(out)
+    write_bytes(out / MARK, destination.staging.encode())
 
 
 def check_files(host: str, sent: SentFiles) -> None:
     """Compare the files that a machine was sent with their checksums."""
-    out = _machines(sent.destination).path
-    with attach_host_to_error(host):
-        for name, expected in sent.checksums[host].items():
-            found = hash_file(str(out / name)) if (out / name).is_file() else None
-            if found != expected:
-                raise EnvironmentFaultError(
-                    "a file that was sent is gone, or another",
-                    file=out / name,
-                    expected=f"{expected.nbytes:,} bytes, checksum {expected.digest}",
-                    found="no such file" if found is None else f"{found.nbytes:,} bytes, checksum {found.digest}",
-                    hint="see what happens to that directory, and run again",
-                )
+    for name, expected in sent.checksums[host].items():
+        path = sent.destination.directory / name
+        found = hash_file(str(path)) if path.is_file() else None
+        if found != expected:
+            raise EnvironmentFaultError(
+                "a file that was sent is gone, or another",
+                file=path,
+                expected=f"{expected.nbytes:,} bytes, checksum {expected.digest}",
+                found="no such file" if found is None else f"{found.nbytes:,} bytes, checksum {found.digest}",
+                hint="see what happens to that directory, and run again",
+            )
 
 
-def describe_parts(host: str, sent: SentFiles) -> None:
+def describe_parts(_: str, sent: SentFiles) -> None:
     """Copy what describes the parts to a machine, the config last, and remove the mark."""
-    out = _machines(sent.destination).path
-    with attach_host_to_error(host):
-        for name in sent.names:
-            write_bytes(out / name, Path(sent.destination.staging, name).read_bytes())
-        (out / MARK).unlink(missing_ok=True)
+    out = sent.destination.directory
+    for name in sent.names:
+        write_bytes(out / name, Path(sent.destination.staging, name).read_bytes())
+    (out / MARK).unlink(missing_ok=True)
 
 
-def _machines(destination: Destination) -> Machines:
-    assert isinstance(destination.target, Machines), "a store has no machines"
-    return destination.target
-
-
-def _is_ours(out: Path, destination: Destination) -> bool:
+def _is_ours(destination: Destination) -> bool:
     """Whether the mark of this job is there, or its manifest, where that machine was complete already."""
-    manifest = destination.own_names[0]
-    for path, expected in ((out / MARK, destination.staging.encode()), (out / manifest, None)):
-        with suppress(FileNotFoundError, NotADirectoryError), attach_path_to_error(path):
-            content = Path(destination.staging, manifest).read_bytes() if expected is None else expected
-            if path.read_bytes() == content:
-                return True
-    return False
+    out, staging, manifest = destination.directory, Path(destination.staging), destination.own_names[0]
+    pairs = ((out / MARK, destination.staging.encode()), (out / manifest, _content(staging / manifest)))
+    return any(content is not None and _content(path) == content for path, content in pairs)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Passes `mark-halo` and `follow-hops`: which foreign nodes each part holds.
+"""Passes `mark-halo` and `follow-hop`: which foreign nodes each part holds.
 
 A bitmap over the new ID space, N / 8 bytes, with the number of members before each word: membership and local IDs
-without sorting or hashing. Local IDs are inner nodes in new-ID order, then HALO nodes in ascending new-ID order.
+without sorting or hashing.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.dispatching.collect_extra import EXTRA_DTYPE
+from daskgraphpart.dispatching.edge_runs import places_of
 from daskgraphpart.kernels.bitmap import add_foreign, add_sources_of_members, empty_bitmap, rank_words
 from daskgraphpart.storage.region import open_npy, save_npy
 from daskgraphpart.storage.runs import DESTINATION, SOURCE, id_dtype, run_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from daskgraphpart.dispatching.edge_runs import RunTable, Slices
+    from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.workspace import Workspace
-    from daskgraphpart.storage.region import Region
 
 ROWS_PER_READ = 1 << 18
 
@@ -34,7 +34,7 @@ class HaloUnit:
     low: int
     high: int
     owned: Slices
-    extra: Slices | None = None
+    extra: Slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,88 +46,68 @@ class HaloConfig:
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True)
-class HaloResult:
-    """HALO nodes of one part, and the edges it owns whose source is foreign."""
-
-    num_halo_nodes: int
-    num_cut_edges: int
-
-
-def mark_halo_pass(units: Sequence[HaloUnit], config: HaloConfig) -> Pass[HaloUnit, HaloConfig, HaloResult]:
-    """Plan the pass."""
-    sizes = [unit.owned.num_edges * config.dtype.itemsize for unit in units]
-    return Pass("mark-halo", mark_halo, units, config, sizes, (HaloResult,))
-
-
-def mark_halo(unit: HaloUnit, config: HaloConfig) -> HaloResult:
-    """Write bitmap and ranks of one part's HALO nodes."""
+def mark_halo(unit: HaloUnit, config: HaloConfig) -> tuple[int, int]:
+    """Write bitmap and ranks of one part's HALO nodes; return how many there are, and the cut edges the part owns."""
     words = empty_bitmap(config.num_nodes)
-    cut = 0
-    for index, rows, start, count in unit.owned.entries():
-        for ids in _pieces(run_column(config.work.run(index), config.dtype, rows, SOURCE), start, count):
-            cut += add_foreign(ids, unit.low, unit.high, words)
-    if unit.extra is not None:
-        for index, rows, start, count in unit.extra.entries():
-            for column in (SOURCE, DESTINATION):
-                region = run_column(config.work.extra(index), np.dtype(np.int64), rows, column)
-                for ids in _pieces(region, start, count):
-                    add_foreign(ids, unit.low, unit.high, words)
+    num_cut_edges = 0
+    for run, run_rows, start, count in places_of(unit.owned):
+        for (src,) in _read(config.work.run(run), config.dtype, run_rows, (SOURCE,), start, count):
+            num_cut_edges += add_foreign(src, unit.low, unit.high, words)
+    for run, run_rows, start, count in places_of(unit.extra):
+        for ends in _read(config.work.extra(run), EXTRA_DTYPE, run_rows, (SOURCE, DESTINATION), start, count):
+            for ids in ends:
+                add_foreign(ids, unit.low, unit.high, words)
     # counts of HALO nodes stay below the number of nodes
     ranks = np.empty(words.size, id_dtype(config.num_nodes))
-    num_halo = rank_words(words, ranks)
+    num_halo_nodes = rank_words(words, ranks)
     save_npy(config.work.halo_words(unit.part), words)
     save_npy(config.work.halo_ranks(unit.part), ranks)
-    return HaloResult(int(num_halo), int(cut))
+    return int(num_halo_nodes), int(num_cut_edges)
 
 
-@dataclass(frozen=True, slots=True)
-class HopUnit:
-    """Some parts whose bitmaps fit into memory together: (part, low, high) of each."""
-
-    parts: tuple[tuple[int, int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HopConfig:
-    """Files, the size of the ID space, all runs, and how many hops out the nodes are that are added."""
+    """Files, the size of the ID space, rows and dtype of all runs, and how many hops out the nodes to add are."""
 
     work: Workspace
     num_nodes: int
-    runs: RunTable
+    run_rows: np.ndarray
+    dtype: np.dtype
     hop: int
 
 
-def follow_hop(unit: HopUnit, config: HopConfig) -> None:
-    """Add the foreign sources of all edges that end in a part or in a member: one more hop, for some parts.
+def follow_hop(parts: list[tuple[int, int, int]], config: HopConfig) -> None:
+    """Add the foreign sources of all edges that end in a part or in a member, for parts (part, low, high).
 
     The bitmaps of the hop before are left as they are, so that the task can run again.
     """
     members = [
         open_npy(config.work.members(part, config.hop - 1)).read() if config.hop > 1 else empty_bitmap(config.num_nodes)
-        for part, _, _ in unit.parts
+        for part, _, _ in parts
     ]
     grown = [words.copy() for words in members]
-    for index, rows in enumerate(config.runs.num_rows):
-        source, destination = (
-            run_column(config.work.run(index), config.runs.dtype, int(rows), column) for column in (SOURCE, DESTINATION)
-        )
-        ends = zip(_pieces(source, 0, int(rows)), _pieces(destination, 0, int(rows)), strict=True)
-        for src, dst in ends:
-            for (_, low, high), old, new in zip(unit.parts, members, grown, strict=True):
+    for run, num_rows in enumerate(config.run_rows.tolist()):
+        for src, dst in _read(config.work.run(run), config.dtype, num_rows, (SOURCE, DESTINATION), 0, num_rows):
+            for (_, low, high), old, new in zip(parts, members, grown, strict=True):
                 add_sources_of_members(src, dst, low, high, old, new)
-    for (part, _, _), words in zip(unit.parts, grown, strict=True):
+    for (part, _, _), words in zip(parts, grown, strict=True):
         save_npy(config.work.members(part, config.hop), words)
 
 
-def hop_units(ranges: Sequence[tuple[int, int]], num_nodes: int, bitmap_bytes: int, workers: int) -> list[HopUnit]:
-    """Group the parts so that the bitmaps of a group fit into memory and all workers have something to do."""
+def group_parts(
+    ranges: np.ndarray, num_nodes: int, bitmap_bytes: int, workers: int
+) -> list[list[tuple[int, int, int]]]:
+    """Group parts so that the bitmaps of a group fit into memory and all workers have something to do."""
     fit = max(1, bitmap_bytes // max(1, 2 * (num_nodes // 8 + 8)))
-    group = max(1, min(fit, -(-len(ranges) // workers)))
-    parts = [(part, low, high) for part, (low, high) in enumerate(ranges)]
-    return [HopUnit(tuple(parts[first : first + group])) for first in range(0, len(parts), group)]
+    size = max(1, min(fit, -(-len(ranges) // workers)))
+    parts = [(part, low, high) for part, (low, high) in enumerate(ranges.tolist())]
+    return [parts[first : first + size] for first in range(0, len(parts), size)]
 
 
-def _pieces(region: Region, start: int, count: int) -> Iterator[np.ndarray]:
+def _read(
+    path: str, dtype: np.dtype, run_rows: int, columns: tuple[int, ...], start: int, count: int
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Read columns of a slice of a run, piece by piece."""
+    regions = [run_column(path, dtype, run_rows, column) for column in columns]
     for first in range(start, start + count, ROWS_PER_READ):
-        yield region.read(first, min(first + ROWS_PER_READ, start + count))
+        yield tuple(region.read(first, min(first + ROWS_PER_READ, start + count)) for region in regions)

@@ -1,7 +1,8 @@
-"""Counts to positions, by prefix sums. Pure: everything after this is data movement.
+"""Pass `count-owners`, and positions from its counts by prefix sums: everything after this is data movement.
 
-The original ID is the last key of every order, so the rows of one interval that go to one part are contiguous in that
-part's output, and where they begin follows from how many rows of earlier intervals the part owns.
+Nodes and edges alike: once they have owners, both are rows with an owner file. The original ID is the last key of every
+order, so the rows of one interval that go to one part are contiguous in that part's output, and where they begin
+follows from how many rows of earlier intervals the part owns.
 """
 
 from __future__ import annotations
@@ -12,21 +13,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import AssignmentError
+from daskgraphpart.kernels.owner_sort import count_owners as count_kernel
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowOffsets:
-    """How many rows of a type each part owns before certain rows; int64 arrays.
+    """How many rows of a type each part owns before certain rows; int64 arrays."""
 
-    `bounds` (intervals,) are the first rows of intervals, `before` (intervals, parts) the rows that each part owns
-    before them, `totals` (parts,) those that it owns in all.
-    """
-
-    bounds: np.ndarray
-    before: np.ndarray
-    totals: np.ndarray
+    bounds: np.ndarray  # (intervals,): first rows of intervals
+    before: np.ndarray  # (intervals, parts): rows that each part owns before them
+    totals: np.ndarray  # (parts,): rows that each part owns in all
 
     def intervals(self) -> Iterator[tuple[int, int, np.ndarray]]:
         """First row, end, and rows of each part before it, of every interval."""
@@ -39,6 +43,47 @@ class RowOffsets:
         assert self.bounds[index] == row, f"row {row} begins no interval"
         counts: np.ndarray = self.before[index]
         return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Consecutive rows of one type, whose owners are in a file."""
+
+    owners: Region
+    start: int
+    stop: int
+
+
+def count_intervals(
+    owners: Mapping[str, Region], marks: Mapping[str, Sequence[int]], num_parts: int, max_rows: int, runner: Runner
+) -> dict[str, RowOffsets]:
+    """Count the owners of whole types, by intervals of at most `max_rows` that begin at every mark."""
+    units = {
+        name: [Interval(region, *bounds) for bounds in cut_intervals(region.num_rows, marks.get(name, ()), max_rows)]
+        for name, region in owners.items()
+    }
+    flat = [unit for of_type in units.values() for unit in of_type]
+    sizes = [(unit.stop - unit.start) * unit.owners.dtype.itemsize for unit in flat]
+    results = iter(runner.run(Pass("count-owners", count_owners, flat, num_parts, sizes)))
+    return {
+        name: row_offsets([unit.start for unit in of_type], [next(results) for _ in of_type], num_parts)
+        for name, of_type in units.items()
+    }
+
+
+def count_owners(unit: Interval, num_parts: int) -> np.ndarray:
+    """Count the owners of one interval, int64 (parts,)."""
+    owners, counts = unit.owners.read(unit.start, unit.stop), np.zeros(num_parts, np.int64)
+    bad = count_kernel(owners, num_parts, counts)
+    if bad >= 0:
+        raise AssignmentError(
+            "owner out of range",
+            file=unit.owners.path,
+            place=f"row {unit.start + bad:,}",
+            expected=f"a part in [0, {num_parts})",
+            found=owners[bad],
+        )
+    return counts
 
 
 def row_offsets(bounds: Sequence[int], counts: Sequence[np.ndarray], num_parts: int) -> RowOffsets:

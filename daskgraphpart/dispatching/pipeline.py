@@ -6,24 +6,19 @@ import logging
 from typing import TYPE_CHECKING
 
 from daskgraphpart.book import PartitionBook
-from daskgraphpart.dispatching.count_owners import count_intervals
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import cut_features, move_features, partition_marks
 from daskgraphpart.dispatching.finish import finish
 from daskgraphpart.dispatching.graphs import find_held, write_graphs
-from daskgraphpart.dispatching.keep_ids import keep_ids
 from daskgraphpart.dispatching.lay_out import lay_out, mask_keys
-from daskgraphpart.dispatching.list_nodes import ListConfig, list_nodes_pass
-from daskgraphpart.dispatching.nodes import number_nodes
-from daskgraphpart.dispatching.split_nids import count_marked, split_nids
+from daskgraphpart.dispatching.nodes import copy_owners, list_all_nodes, number_nodes
+from daskgraphpart.dispatching.offsets import count_intervals
+from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
 from daskgraphpart.layouts.layout import GraphSizes
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.targets import RowTarget
 
 logger = logging.getLogger(__name__)
 
@@ -35,37 +30,33 @@ def dispatch_graph(job: Job) -> Outcome:
     edge_features = cut_features(job.graph, "edge", job.sizes.row_block_bytes)
 
     nodes = number_nodes(job, partition_marks(node_features))
-    edges = bucket_all_edges(job, nodes)
-    edge_counts = edges.runs.counts_by_type(len(schema.etypes))
+    runs, edge_owners = bucket_all_edges(job, nodes)
+    edge_counts = runs.counts_by_type(len(schema.etypes))
     book = PartitionBook.from_counts(schema.ntypes, schema.etypes, nodes.counts, edge_counts)
-    held = find_held(job, edges.runs, book)
-    marked = count_marked(job, node_features, nodes)
-    num_marked = {key: marked.of(key).sum(axis=0) for key in mask_keys(schema)}
-    sizes = GraphSizes(schema, nodes.counts, edge_counts, held.num_halo_nodes, held.num_extra_edges, num_marked)
+    held = find_held(job, runs, book)
+    masks = wanted_masks(job, node_features)
+    marked = count_marked(job, masks, nodes)
+    num_marked = {key: marked[key].sum(axis=0) for key in mask_keys(schema)}
+    sizes = GraphSizes(schema, nodes.counts, edge_counts, held.halo[:, 0], held.num_extra_edges, num_marked)
 
-    targets, staged = lay_out(job, sizes)
-    row_targets: dict[str, tuple[RowTarget, ...]] = {**targets}
-    row_targets.update({name: (*targets.get(name, ()), array) for name, array in staged.items()})
-    job.runner.run(list_nodes_pass(ListConfig(owners, targets), nodes.offsets))
-    write_graphs(job, held, targets)
+    places = lay_out(job, sizes)
+    list_all_nodes(job, nodes, places.targets)
+    write_graphs(job, held, places.targets)
     job.work.remove_edges()
-    move_features(job, node_features, owners, nodes.offsets, row_targets)
-    edge_offsets = count_intervals(
-        edges.owners, partition_marks(edge_features), job.num_parts, job.sizes.interval_rows, job.runner
-    )
-    move_features(job, edge_features, edges.owners, edge_offsets, row_targets)
-    split_nids(job, marked, targets)
-    if not job.options.reshuffle:
-        keep_ids(job, book, targets, edges.owners)
-    _warn_of_empty_parts(job, sizes.num_nodes, sizes.num_edges)
-    return finish(job, sizes, book, held.quality(), staged)
+    move_features(job, node_features, owners, nodes.offsets, places.rows)
+    edge_marks = partition_marks(edge_features)
+    edge_offsets = count_intervals(edge_owners, edge_marks, job.num_parts, job.sizes.interval_rows, job.runner)
+    move_features(job, edge_features, edge_owners, edge_offsets, places.rows)
+    split_nids(job, masks, nodes, marked, places.targets)
+    copy_owners(job, edge_owners, places.whole)
+    _warn_of_empty_parts(job, sizes)
+    return finish(job, sizes, book, held.quality(), places.staged)
 
 
-def _warn_of_empty_parts(job: Job, node_counts: np.ndarray, edge_counts: np.ndarray) -> None:
+def _warn_of_empty_parts(job: Job, sizes: GraphSizes) -> None:
     """Warn of parts that DGL's servers cannot start on; its loaders read them all the same."""
-    schema = job.graph.schema
-    for type_id, node_type in enumerate(schema.node_types):
-        empty = int((node_counts[:, type_id] == 0).sum())
+    for node_type, owned in zip(job.graph.schema.node_types, sizes.num_nodes.T, strict=True):
+        empty = int((owned == 0).sum())
         if empty and node_type.data:
             logger.warning(
                 "%d of %d parts own no node of type %r, which has features: DGL's distributed servers cannot start on "
@@ -74,7 +65,7 @@ def _warn_of_empty_parts(job: Job, node_counts: np.ndarray, edge_counts: np.ndar
                 job.num_parts,
                 node_type.name,
             )
-    empty = int((edge_counts.sum(axis=1) == 0).sum())
+    empty = int((sizes.num_edges.sum(axis=1) == 0).sum())
     if empty:
         logger.warning(
             "%d of %d parts own no edge: DGL's distributed servers cannot start on them", empty, job.num_parts

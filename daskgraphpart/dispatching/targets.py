@@ -1,4 +1,4 @@
-"""Where named arrays go: one place in the files of every part for each layout that wants them."""
+"""Where named arrays go: one place in the files of every part, for each layout that wants them."""
 
 from __future__ import annotations
 
@@ -9,37 +9,26 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
+from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Where one array goes in one file of every part: `offsets` (bytes) and `num_rows` are int64 (parts,).
+    """Where one array goes in one file of every part: `offsets` (bytes) and `num_rows` are int64 (parts,)."""
 
-    `name` is the path of the file below the output `out`, with ``{part}``.
-    """
-
-    out: str
-    name: str
+    out: str  # output
+    name: str  # path of the file below it, with ``{part}``
     offsets: np.ndarray
     num_rows: np.ndarray
     dtype: np.dtype
     row_shape: tuple[int, ...]
 
-    def path(self, part: int) -> str:
-        """Unfinished file of a part."""
-        return unfinished(self.out, file_of_part(self.name, part))
-
     def region(self, part: int) -> Region:
-        """Region of a part."""
+        """Region of a part, in its unfinished file."""
         shape = (int(self.num_rows[part]), *self.row_shape)
-        return Region(self.path(part), int(self.offsets[part]), self.dtype, shape)
-
-    @property
-    def row_nbytes(self) -> int:
-        """Bytes of a row."""
-        return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
+        path = temporary_path(f"{self.out}/{file_of_part(self.name, part)}")
+        return Region(path, int(self.offsets[part]), self.dtype, shape)
 
     def write(self, part: int, start: int, rows: np.ndarray) -> None:
         """Write rows of a part from its row `start` on."""
@@ -62,13 +51,8 @@ class RowTarget(Protocol):
 
 
 def file_of_part(name: str, part: int) -> str:
-    """Path of a part's file below the output."""
+    """Path of a part's file, of one with ``{part}``."""
     return name.replace("{part}", str(part))
-
-
-def unfinished(out: str, name: str) -> str:
-    """Path of a file until the job is done."""
-    return f"{out}/{name}{TEMPORARY_SUFFIX}"
 
 
 def write_rows(regions: tuple[Region, ...], rows: np.ndarray, start: int) -> None:

@@ -148,10 +148,6 @@ class Workspace:
         """Edges of one segment by local ID, grouped for CSR or CSC."""
         return f"{self.root}/local/{part}-{segment}-{kind}.npy"
 
-    def kept(self, part: int, kind: int) -> str:
-        """Original IDs of the nodes (0) or edges (1) of a part, for its graph."""
-        return f"{self.root}/kept/{part}-{kind}.npy"
-
     def staged(self, number: int) -> str:
         """Rows of one feature in owner order; see `storage.staged_array`."""
         return f"{self.root}/staged/{number}.zarr"

@@ -1,0 +1,122 @@
+"""Describe the graph of one part to the tasks that write it, and write its nodes: pass `write-nodes`.
+
+Local node IDs are those of inner nodes in new-ID order, then those of HALO nodes in ascending new ID.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.book import places_by_part
+from daskgraphpart.dispatching.targets import write_rows
+from daskgraphpart.kernels.bitmap import list_members, local_ids
+from daskgraphpart.storage.region import open_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.dispatching.targets import Target
+    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.storage.region import Region
+
+NODES_PER_WRITE = 1 << 18
+NODE_NBYTES = 13
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartGraph:
+    """One part, once its sizes are known."""
+
+    part: int
+    low: int  # range of the new IDs of its inner nodes
+    high: int
+    num_halo_nodes: int
+    num_owned_edges: int
+    num_extra_edges: int
+    first_new_eid: int  # new ID of its first edge
+    arrays: Mapping[str, tuple[Region, ...]]  # where its arrays go, by name
+
+    @property
+    def num_nodes(self) -> int:
+        """Inner and HALO nodes."""
+        return self.high - self.low + self.num_halo_nodes
+
+    @property
+    def num_edges(self) -> int:
+        """Edges it holds."""
+        return self.num_owned_edges + self.num_extra_edges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewIds:
+    """New IDs of nodes or edges: the ends of their ranges, int64 (parts, types), and, if IDs are kept, the old ones."""
+
+    ends: np.ndarray
+    originals: Target | None  # original IDs of each part by new ID, of the only type
+
+    def start(self, part: int, type_id: int) -> int:
+        """First ID of a part and type."""
+        index = part * self.ends.shape[1] + type_id
+        return int(self.ends.flat[index - 1]) if index else 0
+
+    def types_of(self, new_ids: np.ndarray) -> np.ndarray:
+        """Look up the type of each."""
+        types: np.ndarray = np.searchsorted(self.ends.reshape(-1), new_ids, side="right") % self.ends.shape[1]
+        return types
+
+    def stored(self, new_ids: np.ndarray) -> np.ndarray:
+        """IDs that graphs hold in place of new ones: the same, or the original ones."""
+        if self.originals is None:
+            return new_ids
+        found = np.empty(new_ids.size, np.int64)
+        for part, places in places_by_part(np.searchsorted(self.ends[:, 0], new_ids, side="right")):
+            found[places] = self.originals.region(part).take(new_ids[places] - self.start(part, 0))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeConfig:
+    """Files of the workspace, and the new IDs of nodes."""
+
+    work: Workspace
+    new_nids: NewIds
+
+
+def write_nodes(graph: PartGraph, config: NodeConfig) -> None:
+    """Write the IDs of one part's nodes, whether they are inner, and their types."""
+    arrays, local = graph.arrays, 0
+    for new_nids, inner in _nodes(graph, config):
+        write_rows(arrays.get("nodes/id", ()), config.new_nids.stored(new_nids), local)
+        if "nodes/inner" in arrays:
+            write_rows(arrays["nodes/inner"], np.full(new_nids.size, inner, np.uint8), local)
+        if "nodes/type" in arrays:
+            write_rows(arrays["nodes/type"], config.new_nids.types_of(new_nids), local)
+        local += new_nids.size
+    assert local == graph.num_nodes, f"part {graph.part}: {local} nodes written, {graph.num_nodes} counted"
+
+
+def _nodes(graph: PartGraph, config: NodeConfig) -> Iterator[tuple[np.ndarray, bool]]:
+    for first in range(graph.low, graph.high, NODES_PER_WRITE):
+        yield np.arange(first, min(first + NODES_PER_WRITE, graph.high)), True
+    if not graph.num_halo_nodes:
+        return
+    words = open_npy(config.work.halo_words(graph.part))
+    per_read = NODES_PER_WRITE // 64
+    members = np.empty(NODES_PER_WRITE, np.int64)
+    for first in range(0, words.num_rows, per_read):
+        count = list_members(words.read(first, min(first + per_read, words.num_rows)), first, members)
+        yield members[:count], False
+
+
+def local_ids_of(graph: PartGraph, work: Workspace, *columns: np.ndarray) -> list[np.ndarray]:
+    """Turn arrays of new node IDs into local IDs of one part, int64; holds the part's bitmap and ranks."""
+    words, ranks = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+    if graph.num_halo_nodes:
+        words, ranks = (open_npy(path(graph.part)).read() for path in (work.halo_words, work.halo_ranks))
+    found = [np.empty(new_nids.size, np.int64) for new_nids in columns]
+    for new_nids, out in zip(columns, found, strict=True):
+        local_ids(new_nids, graph.low, graph.high, words, ranks, out)
+    return found
