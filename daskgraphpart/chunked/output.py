@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import write_json
+from daskgraphpart.storage.confine import check_apart
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 
 if TYPE_CHECKING:
@@ -47,21 +48,16 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
 
 
 def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
-    """Refuse a directory that holds something else, or part of the input; raises as `claimed_directory`."""
+    """Refuse a directory that holds something else, or part of the input."""
     found = sorted(path.name for path in out.iterdir() if path.name != LOCK_NAME)
     ours = METADATA_FILE in found or not set(found) - set(DIRECTORIES)
     if found and not (overwrite and ours):
+        hint = "give another directory, or --overwrite to replace a chunked graph in it"
         raise OutputExistsError(
-            "the output directory is not empty",
-            file=str(out),
-            found=", ".join(found[:5]),
-            hint="give another directory, or --overwrite to replace a chunked graph in it",
+            "the output directory is not empty", file=str(out), found=", ".join(found[:5]), hint=hint
         )
-    among = [path for path in inputs if found and out.resolve() in Path(path).resolve().parents]
-    if among:
-        raise OutputExistsError(
-            "the output directory holds the input", file=str(out), found=among[0], hint="give another directory"
-        )
+    if found:
+        check_apart(out, map(Path, inputs))
 
 
 def _discard(out: Path) -> None:
@@ -75,8 +71,7 @@ def write_metadata(
     directory: str | Path,
     schema: GraphSchema,
     edge_files: Mapping[str, Sequence[str | Path]],
-    node_files: Mapping[str, Mapping[str, Sequence[str | Path]]],
-    edge_data_files: Mapping[str, Mapping[str, Sequence[str | Path]]],
+    data_files: Mapping[str, Mapping[str, Sequence[str | Path]]],
     *,
     edge_format: str,
     data_format: str,
@@ -85,16 +80,19 @@ def write_metadata(
     """Write `metadata.json` in both dialects, last of all files; paths inside the directory are relative to it."""
     directory = Path(directory).absolute()
     directory.mkdir(parents=True, exist_ok=True)
-    edge_entry: dict[str, str] = {"name": edge_format}
-    if edge_format == "csv":
-        edge_entry["delimiter"] = delimiter
+    of_edges = {"name": edge_format} | ({"delimiter": delimiter} if edge_format == "csv" else {})
 
     def entry(form: dict[str, str], paths: Sequence[str | Path]) -> dict[str, Any]:
-        return {"format": form, "data": [_relative(path, directory) for path in paths]}
+        absolute = [Path(path).absolute() for path in paths]
+        inside = [path.relative_to(directory) if path.is_relative_to(directory) else path for path in absolute]
+        return {"format": form, "data": [os.fspath(path) for path in inside]}
 
-    def data(files: Mapping[str, Mapping[str, Sequence[str | Path]]]) -> dict[str, Any]:
-        form = {"name": data_format}
-        return {kind: {name: entry(form, paths) for name, paths in of.items()} for kind, of in files.items() if of}
+    def data(types: Sequence[str]) -> dict[str, Any]:
+        return {
+            of_type: {name: entry({"name": data_format}, paths) for name, paths in data_files[of_type].items()}
+            for of_type in types
+            if data_files.get(of_type)
+        }
 
     content = {
         "graph_name": schema.name,
@@ -104,15 +102,10 @@ def write_metadata(
         "edge_type": list(schema.etypes),
         "num_edges_per_type": [t.num_edges for t in schema.edge_types],
         "num_edges_per_chunk": [[t.num_edges] for t in schema.edge_types],
-        "edges": {etype: entry(edge_entry, edge_files.get(etype, ())) for etype in schema.etypes},
-        "node_data": data(node_files),
-        "edge_data": data(edge_data_files),
+        "edges": {etype: entry(of_edges, edge_files.get(etype, ())) for etype in schema.etypes},
+        "node_data": data(schema.ntypes),
+        "edge_data": data(schema.etypes),
     }
-    path = directory / "metadata.json"
+    path = directory / METADATA_FILE
     write_json(path, content)
     return path
-
-
-def _relative(path: str | Path, directory: Path) -> str:
-    absolute = Path(path).absolute()
-    return os.fspath(absolute.relative_to(directory) if absolute.is_relative_to(directory) else absolute)

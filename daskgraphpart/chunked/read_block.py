@@ -12,6 +12,7 @@ from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.errors import GraphPartError
     from daskgraphpart.schema import DataSpec, EdgeType
 
 MAX_GAP_NBYTES = 32 << 10  # to read so much takes about as long as to begin another read
@@ -52,7 +53,15 @@ def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
 
 
 def check_ends(
-    src: np.ndarray, dst: np.ndarray, edge_type: EdgeType, num_src: int, num_dst: int, *, file: Any, first_row: int
+    src: np.ndarray,
+    dst: np.ndarray,
+    edge_type: EdgeType,
+    num_src: int,
+    num_dst: int,
+    *,
+    file: Any,
+    first_row: int,
+    error: type[GraphPartError] = InputFileError,
 ) -> None:
     """Refuse edges that end outside their node type; rows are counted from the first row on in messages."""
     ends = ((src, num_src), (dst, num_dst))
@@ -62,13 +71,13 @@ def check_ends(
     row, end = min((int(rows[0]), end) for end, rows in enumerate(bad) if rows.size)
     ids, count = ends[end]
     ntype = (edge_type.src, edge_type.dst)[end]
-    raise InputFileError(
+    raise error(
         f"ID of a {ntype!r} node out of range, in edges of type {edge_type.name!r}",
         file=file,
         place=f"row {first_row + row:,}",
         expected=f"an ID in [0, {count:,})" if count else "no edge, since there is no such node",
         found=f"{int(ids[row]):,}",
-        hint="check num_nodes_per_type (or per_chunk) in metadata.json; IDs are type-wise and begin at 0",
+        hint="check the number of nodes (num_nodes_per_type in metadata.json); IDs are type-wise and begin at 0",
     )
 
 

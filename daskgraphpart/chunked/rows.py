@@ -11,8 +11,6 @@ from daskgraphpart.chunked.blocks import Block
 from daskgraphpart.chunked.read_block import read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.schema import DataSpec
 
@@ -83,18 +81,15 @@ class FileRows:
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
-        pieces = [read_rows(block, self.spec) for block in self.blocks(start, stop)]
-        return np.concatenate(pieces) if pieces else np.empty((0, *self.spec.row_shape), self.dtype)
-
-    def blocks(self, start: int, stop: int) -> Iterator[Block]:
-        """Yield the rows ``[start, stop)`` as blocks of the files."""
-        first = 0
+        pieces, first = [np.empty((0, *self.spec.row_shape), self.dtype)], 0
         for file in self.files:
-            assert file.num_rows is not None
+            assert file.num_rows is not None, "features are not in CSV files"
             low, high = max(start - first, 0), min(stop - first, file.num_rows)
             if low < high:
-                yield Block(file.path, file.format, file.delimiter, low, high, first + low, high - low, low)
+                block = Block(file.path, file.format, file.delimiter, low, high, first + low, high - low, low)
+                pieces.append(read_rows(block, self.spec))
             first += file.num_rows
+        return np.concatenate(pieces)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -60,11 +60,11 @@ def write_chunked(
     OptionError
         If an ID is out of range, or a format is unknown.
     """
-    edge_chunks, data_chunks = (num_chunks, num_chunks) if isinstance(num_chunks, int) else num_chunks
     for t in schema.edge_types:
         if {len(end) for end in edges[t.name]} != {t.num_edges}:
             what = f"wrong number of edges of type {t.name!r}"
             raise InputFileError(what, expected=t.num_edges, found=len(edges[t.name][0]))
+    edge_chunks, data_chunks = (num_chunks, num_chunks) if isinstance(num_chunks, int) else num_chunks
 
     def rows(data: Mapping[str, Mapping[str, np.ndarray]] | None) -> dict[str, dict[str, ArrayRows]]:
         return {kind: {name: ArrayRows(of) for name, of in arrays.items()} for kind, arrays in (data or {}).items()}
@@ -73,8 +73,7 @@ def write_chunked(
         schema.name,
         {t.name: t.num_nodes for t in schema.node_types},
         {etype: EdgeRows(*map(ArrayRows, edges[etype])) for etype in schema.etypes},
-        rows(node_data),
-        rows(edge_data),
+        {**rows(node_data), **rows(edge_data)},
     )
     form = ChunkFormat(edge_format, data_format, delimiter, edge_chunks, data_chunks)
     return write_graph(graph, Path(directory), form)

@@ -5,27 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from daskgraphpart.chunked.metadata import DATA_FORMATS
+from daskgraphpart.chunked.metadata import DATA_FORMATS, MAX_ROWS, data_key, is_delimiter
 from daskgraphpart.chunked.output import write_metadata
+from daskgraphpart.chunked.read_block import check_ends
 from daskgraphpart.chunked.write_pieces import (
     BYTES_PER_FILE,
     BYTES_PER_PIECE,
     EDGES_PER_FILE,
     EDGES_PER_PIECE,
     SUFFIXES,
-    chunk_writer,
     cut_chunks,
     rows_per_piece,
+    write_file,
 )
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
-from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType, parse_edge_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    import numpy as np
 
     from daskgraphpart.chunked.rows import Rows
     from daskgraphpart.engine.runner import Runner
@@ -56,7 +57,7 @@ class ChunkFormat:
         for found in (self.num_chunks, self.data_chunks):
             if found is not None and found < 1:
                 raise OptionError("impossible number of files", place="--num-chunks", expected="1 or more", found=found)
-        if len(self.delimiter) != 1 or self.delimiter.isalnum() or self.delimiter in "+-.\r\n\0\"'":
+        if not is_delimiter(self.delimiter):
             expected = "one character between numbers"
             raise OptionError("bad delimiter", place="delimiter", expected=expected, found=repr(self.delimiter))
 
@@ -66,14 +67,13 @@ class GraphRows:
     """A graph as rows that can be read: what is written.
 
     `num_nodes` and `edges` are in the order of type IDs; a number of nodes that is None follows from the rows of a
-    feature, or else from the largest ID. Rows of edges are int64 (edges, 2).
+    feature, or else from the largest ID. Rows of edges are int64 (edges, 2); `data` are features by any type and name.
     """
 
     name: str
     num_nodes: Mapping[str, int | None]
     edges: Mapping[str, Rows]
-    node_data: Mapping[str, Mapping[str, Rows]] = field(default_factory=dict)
-    edge_data: Mapping[str, Mapping[str, Rows]] = field(default_factory=dict)
+    data: Mapping[str, Mapping[str, Rows]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,17 +81,17 @@ class ChunkUnit:
     """Rows ``[start, stop)`` of an edge type or a feature, which become one file; `spec` is None for edges."""
 
     path: str
-    of_type: str
+    of_type: RowType
     rows: Rows
     spec: DataSpec | None
     start: int
     stop: int
-    num_nodes: tuple[int | None, ...] = ()
+    num_nodes: tuple[int, int] = (MAX_ROWS, MAX_ROWS)
 
     @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return self.stop - self.start
+    def nbytes(self) -> int:
+        """Bytes of the rows in memory."""
+        return (self.stop - self.start) * (16 if self.spec is None else self.spec.row_nbytes)
 
 
 def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Runner | None = None) -> Path:
@@ -101,60 +101,42 @@ def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Ru
     if runner is None:
         largest = [write_chunk(unit, form) for unit in units]
     else:
-        sizes = [unit.num_rows * (16 if unit.spec is None else unit.spec.row_nbytes) for unit in units]
-        largest = runner.run(Pass("write-chunks", write_chunk, units, form, sizes))
+        largest = runner.run(Pass("write-chunks", write_chunk, units, form, [unit.nbytes for unit in units]))
     edges: dict[str, list[str]] = {}
     data: dict[str, dict[str, list[str]]] = {}
-    counts: dict[str, int] = {}
+    counts = {t.name: t.num_nodes if _is_known(graph, t) else 0 for t in schema.node_types}
     for unit, ids in zip(units, largest, strict=True):
-        if unit.spec is None:
-            edges.setdefault(unit.of_type, []).append(unit.path)
-            for ntype, most in zip(unit.of_type.split(":")[::2], ids, strict=True):
-                counts[ntype] = max(counts.get(ntype, 0), most + 1)
-        else:
-            data.setdefault(unit.of_type, {}).setdefault(unit.spec.name, []).append(unit.path)
-    node_types = tuple(
-        t if _is_known(graph, t) else replace(t, num_nodes=counts.get(t.name, 0)) for t in schema.node_types
-    )
+        if unit.spec is not None:
+            data.setdefault(unit.of_type.name, {}).setdefault(unit.spec.name, []).append(unit.path)
+            continue
+        edges.setdefault(unit.of_type.name, []).append(unit.path)
+        for ntype, most in zip(unit.of_type.name.split(":")[::2], ids, strict=True):
+            counts[ntype] = max(counts[ntype], most + 1)
+    node_types = tuple(replace(t, num_nodes=counts[t.name]) for t in schema.node_types)
+    schema = replace(schema, node_types=node_types)
     return write_metadata(
-        directory,
-        replace(schema, node_types=node_types),
-        edges,
-        {kind: files for kind, files in data.items() if kind in schema.ntypes},
-        {kind: files for kind, files in data.items() if kind in schema.etypes},
-        edge_format=form.edge_format,
-        data_format=form.data_format,
-        delimiter=form.delimiter,
-    )
+        directory, schema, edges, data,
+        edge_format=form.edge_format, data_format=form.data_format, delimiter=form.delimiter,
+    )  # fmt: skip
 
 
 def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> tuple[int, ...]:
     """Write one file; return the largest ID of either end if they are edges (-1 if there are none)."""
-    largest = [-1, -1] if unit.spec is None else []
-    file_format, rows_at_once = form.edge_format if unit.spec is None else form.data_format, rows_per_piece(unit.spec)
-    with chunk_writer(unit.path, file_format, unit.spec, unit.num_rows, form.delimiter) as write:
+    largest = [-1, -1]
+    rows_at_once = rows_per_piece(unit.spec)
+
+    def read() -> Iterator[np.ndarray]:
         for start in range(unit.start, unit.stop, rows_at_once):
             piece = unit.rows.read(start, min(start + rows_at_once, unit.stop))
-            for end in range(len(largest)):
-                largest[end] = max(largest[end], _check_ids(piece[:, end], unit, end, start))
-            write(piece)
+            if isinstance(unit.of_type, EdgeType) and unit.spec is None:
+                src, dst = piece[:, 0], piece[:, 1]
+                check_ends(src, dst, unit.of_type, *unit.num_nodes, file=None, first_row=start, error=OptionError)
+                largest[:] = max(largest[0], int(src.max())), max(largest[1], int(dst.max()))
+            yield piece
+
+    file_format = form.edge_format if unit.spec is None else form.data_format
+    write_file(unit.path, file_format, unit.spec, unit.stop - unit.start, read(), form.delimiter)
     return tuple(largest)
-
-
-def _check_ids(ids: np.ndarray, unit: ChunkUnit, end: int, first: int) -> int:
-    """Return the largest ID of a piece; refuse it if a node does not exist."""
-    count = unit.num_nodes[end]
-    bad = np.flatnonzero((ids < 0) | (ids >= (2**62 if count is None else count)))
-    if bad.size:
-        ntype = unit.of_type.split(":")[2 * end]
-        raise OptionError(
-            f"ID of a {ntype!r} node out of range, in edges of type {unit.of_type!r}",
-            place=f"{('source', 'destination')[end]} of edge {first + int(bad[0]):,}",
-            expected="an ID, 0 or more" if count is None else f"an ID in [0, {count:,})",
-            found=f"{int(ids[bad[0]]):,}",
-            hint="IDs are type-wise and begin at 0; check num_nodes, and the rows of node features",
-        )
-    return int(ids.max())
 
 
 # ------------------------------------------------------------------------------------------------------------ the plan
@@ -162,37 +144,34 @@ def _check_ids(ids: np.ndarray, unit: ChunkUnit, end: int, first: int) -> int:
 
 def _units(graph: GraphRows, schema: GraphSchema, out: Path, form: ChunkFormat) -> Iterator[ChunkUnit]:
     """Cut a graph into files."""
-    known = {t.name: t.num_nodes if _is_known(graph, t) else None for t in schema.node_types}
+    known = {t.name: t.num_nodes if _is_known(graph, t) else MAX_ROWS for t in schema.node_types}
     for number, edge_type in enumerate(schema.edge_types):
         counts = known[edge_type.src], known[edge_type.dst]
         for i, (start, stop) in enumerate(cut_chunks(edge_type.num_edges, EDGES_PER_FILE, form.num_chunks)):
             path = str(out / "edges" / f"{number}-{i}.{SUFFIXES[form.edge_format]}")
-            yield ChunkUnit(path, edge_type.name, graph.edges[edge_type.name], None, start, stop, counts)
-    kinds: list[tuple[str, Sequence[RowType], Mapping[str, Mapping[str, Rows]]]] = [
-        ("node_data", schema.node_types, graph.node_data),
-        ("edge_data", schema.edge_types, graph.edge_data),
-    ]
-    num_chunks = form.data_chunks or form.num_chunks
-    for folder, types, data in kinds:
+            yield ChunkUnit(path, edge_type, graph.edges[edge_type.name], None, start, stop, counts)
+    num_chunks, suffix = form.data_chunks or form.num_chunks, SUFFIXES[form.data_format]
+    kinds: tuple[Sequence[RowType], ...] = (schema.node_types, schema.edge_types)
+    for types in kinds:
         for number, of_type in enumerate(types):
             for j, spec in enumerate(of_type.data):
-                rows, per_file = data[of_type.name][spec.name], max(1, BYTES_PER_FILE // max(1, spec.row_nbytes))
+                rows, per_file = graph.data[of_type.name][spec.name], max(1, BYTES_PER_FILE // max(1, spec.row_nbytes))
                 for i, (start, stop) in enumerate(cut_chunks(of_type.num_rows, per_file, num_chunks)):
-                    name = f"{number}-{spec.name if form.named_files else j}-{i}.{SUFFIXES[form.data_format]}"
-                    yield ChunkUnit(str(out / folder / name), of_type.name, rows, spec, start, stop)
+                    name = f"{number}-{spec.name if form.named_files else j}-{i}.{suffix}"
+                    path = str(out / data_key(of_type.name) / name)
+                    yield ChunkUnit(path, of_type, rows, spec, start, stop)
 
 
 def _schema(graph: GraphRows) -> GraphSchema:
-    edge_types = []
-    for etype, rows in graph.edges.items():
-        src, rel, dst = etype.split(":")
-        data = _specs(etype, graph.edge_data.get(etype, {}), rows.shape[0])
-        edge_types.append(EdgeType(src, rel, dst, rows.shape[0], data))
     node_types = []
     for ntype, count in graph.num_nodes.items():
-        features = graph.node_data.get(ntype, {})
+        features = graph.data.get(ntype, {})
         num_nodes = count if count is not None else next((rows.shape[0] for rows in features.values()), 0)
         node_types.append(NodeType(ntype, num_nodes, _specs(ntype, features, num_nodes)))
+    edge_types = [
+        parse_edge_type(etype, rows.shape[0], _specs(etype, graph.data.get(etype, {}), rows.shape[0]))
+        for etype, rows in graph.edges.items()
+    ]
     return GraphSchema(graph.name, tuple(node_types), tuple(edge_types))
 
 

@@ -1,4 +1,4 @@
-"""Write chunks piece by piece: a chunk may be larger than memory, and pieces of one size always make the same bytes."""
+"""Write files piece by piece: a file may be larger than memory, and pieces of one size always make the same bytes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.storage.atomic import publish, temporary_path
+from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from daskgraphpart.schema import DataSpec
-
-    Write = Callable[[np.ndarray], None]
 
 # one file suffix per format
 SUFFIXES = {"csv": "csv", "numpy": "npy", "parquet": "parquet"}
@@ -41,27 +39,32 @@ def rows_per_piece(spec: DataSpec | None) -> int:
     return EDGES_PER_PIECE if spec is None else max(1, BYTES_PER_PIECE // max(1, spec.row_nbytes))
 
 
-@contextmanager
-def chunk_writer(
-    path: str | Path, form: str, spec: DataSpec | None, num_rows: int, delimiter: str = " "
-) -> Iterator[Write]:
-    """Open a chunk of a feature, or of edges, which have no spec; it appears under its name when all is written.
+def write_file(
+    path: str | Path,
+    form: str,
+    spec: DataSpec | None,
+    num_rows: int,
+    pieces: Iterable[np.ndarray],
+    delimiter: str = " ",
+) -> None:
+    """Write a file of a feature, or of edges, which have no spec; it appears under its name when all is written.
 
-    It takes arrays (rows, ...), of edges int64 (rows, 2). Parquet holds scalars as a column of numbers and vectors as a
-    column of lists, the only kind of list DGL's tools read; the shape of the rows is kept in the key ``shape``, which
+    Pieces are arrays (rows, ...), of edges int64 (rows, 2). Parquet holds scalars as a column of numbers and vectors as
+    a column of lists, the only kind of list DGL's tools read; the shape of the rows is kept in the key ``shape``, which
     they read as well.
     """
-    with _unfinished(path) as temporary:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as temporary:
         if form == "csv":
-            with open(temporary, "wb") as file:
-                yield lambda rows: _append_csv(file, rows, delimiter)
+            _write_csv(temporary, pieces, delimiter)
         elif form == "numpy":
             dtype, row_shape = (np.dtype(np.int64), (2,)) if spec is None else (spec.dtype, spec.row_shape)
-            with _npy_writer(temporary, dtype.newbyteorder("<"), (num_rows, *row_shape)) as write:
-                yield write
+            region, done = create_npy(temporary, dtype.newbyteorder("<"), (num_rows, *row_shape)), 0
+            for rows in pieces:
+                region.write(rows, done)
+                done += len(rows)
         else:
-            with _parquet_chunk_writer(temporary, spec, num_rows) as write:
-                yield write
+            _write_parquet(temporary, spec, num_rows, pieces)
 
 
 @contextmanager
@@ -80,35 +83,7 @@ def parquet_writer(path: str, schema: Any) -> Iterator[Any]:
         yield writer
 
 
-@contextmanager
-def _unfinished(path: str | Path) -> Iterator[str]:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary_path(path)
-    try:
-        with attach_path_to_error(path):
-            yield temporary
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    publish(path)
-
-
-@contextmanager
-def _npy_writer(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> Iterator[Write]:
-    region = create_npy(path, dtype, shape)
-    done = 0
-
-    def write(rows: np.ndarray) -> None:
-        nonlocal done
-        region.write(rows, done)
-        done += len(rows)
-
-    yield write
-    assert done == shape[0], f"{path}: {done} rows of {shape[0]}"
-
-
-@contextmanager
-def _parquet_chunk_writer(path: str, spec: DataSpec | None, num_rows: int) -> Iterator[Write]:
+def _write_parquet(path: str, spec: DataSpec | None, num_rows: int, pieces: Iterable[np.ndarray]) -> None:
     import pyarrow as pa
 
     if spec is None:
@@ -118,13 +93,10 @@ def _parquet_chunk_writer(path: str, spec: DataSpec | None, num_rows: int) -> It
         shape = str((num_rows, *spec.row_shape)).encode()
         schema = pa.schema([("data", pa.list_(values) if spec.row_shape else values)], metadata={b"shape": shape})
     with parquet_writer(path, schema) as writer:
-
-        def write(rows: np.ndarray) -> None:
+        for rows in pieces:
             columns = [rows[:, 0], rows[:, 1]] if spec is None else [rows]
             table = pa.table([_to_arrow(column) for column in columns], schema=schema)
             writer.write_table(table, row_group_size=rows_per_piece(spec))
-
-        yield write
 
 
 def _to_arrow(rows: np.ndarray) -> Any:
@@ -139,9 +111,12 @@ def _to_arrow(rows: np.ndarray) -> Any:
     return pa.ListArray.from_arrays(pa.array(np.arange(len(rows) + 1, dtype=np.int32) * np.int32(width)), values)
 
 
-def _append_csv(file: Any, rows: np.ndarray, delimiter: str) -> None:
+def _write_csv(path: str, pieces: Iterable[np.ndarray], delimiter: str) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
-    table = pa.table({"src": np.ascontiguousarray(rows[:, 0]), "dst": np.ascontiguousarray(rows[:, 1])})
-    csv.write_csv(table, file, csv.WriteOptions(include_header=False, delimiter=delimiter))
+    options = csv.WriteOptions(include_header=False, delimiter=delimiter)
+    with attach_path_to_error(path), open(path, "wb") as file:
+        for rows in pieces:
+            table = pa.table({"src": np.ascontiguousarray(rows[:, 0]), "dst": np.ascontiguousarray(rows[:, 1])})
+            csv.write_csv(table, file, options)

@@ -11,10 +11,9 @@ from upath import UPath
 from daskgraphpart.errors import LayoutError, OutputExistsError
 from daskgraphpart.layouts.written_files import GRAPH_FILES, PART_FILES, is_description
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
-from daskgraphpart.storage.confine import leads_outside
+from daskgraphpart.storage.confine import check_apart
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_names
 from daskgraphpart.storage.json_file import read_json_object
-from daskgraphpart.storage.paths import to_key
 from daskgraphpart.storage.stores import require_bucket
 from daskgraphpart.storage.upload import check_writable
 
@@ -36,16 +35,7 @@ def check_output(out: Location, inputs: Iterable[Location]) -> None:
     """Check that a directory can be the output, before anything is touched."""
     if isinstance(out, UPath):
         require_bucket(out)
-    for path in inputs:
-        if isinstance(path, UPath) == isinstance(out, UPath) and (
-            str(path) == str(out) or leads_outside(to_key(path), to_key(out)) is None
-        ):
-            raise OutputExistsError(
-                "the output directory holds the input",
-                file=out,
-                found=path,
-                hint="give a directory of its own for the output",
-            )
+    check_apart(out, inputs)
     if is_file(out) or (not isinstance(out, UPath) and out.exists() and not out.is_dir()):
         raise OutputExistsError("the output is a file", file=out, hint="give a directory")
     if isinstance(out, UPath):

@@ -59,7 +59,7 @@ class EdgeListJob:
                 check_rows(rows, feature, etype, edges[etype].shape[0], "one row for each edge, in their order")
                 edge_data[etype][feature] = rows
         node_data = {ntype: self._node_data(ntype, count) for ntype, count in num_nodes.items()}
-        return GraphRows(name, num_nodes, edges, node_data, edge_data)
+        return GraphRows(name, num_nodes, edges, {**node_data, **edge_data})
 
     # ------------------------------------------------------------------------------------------------------ dense IDs
 

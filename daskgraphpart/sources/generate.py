@@ -81,8 +81,7 @@ def generate(
         schema.name,
         {t.name: t.num_nodes for t in schema.node_types},
         {t.name: MadeRows(recipe, t, None) for t in schema.edge_types},
-        {t.name: {spec.name: MadeRows(recipe, t, spec) for spec in t.data} for t in schema.node_types},
-        {t.name: {spec.name: MadeRows(recipe, t, spec) for spec in t.data} for t in schema.edge_types},
+        {t.name: {spec.name: MadeRows(recipe, t, spec) for spec in t.data} for t in schema.row_types},
     )
     out = require_local(out_dir, "a graph that is written")
     with environment_faults(), claimed_directory(out, (), overwrite):

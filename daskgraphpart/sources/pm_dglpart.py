@@ -128,8 +128,11 @@ def convert_to_chunked(
         workspace / "graph",
         schema,
         {etype: [path] for etype, path in zip(schema.etypes, edges, strict=True)},
-        {ntype: {FEATURE: [path]} for ntype, path in zip(schema.ntypes, node_data, strict=False)},
-        {etype: {FEATURE: [path]} for etype, path in zip(schema.etypes, edge_data, strict=False)},
+        {
+            name: {FEATURE: [path]}
+            for names, paths in ((schema.ntypes, node_data), (schema.etypes, edge_data))
+            for name, path in zip(names, paths, strict=False)
+        },
         edge_format="numpy",
         data_format="numpy",
     )

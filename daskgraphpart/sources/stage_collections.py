@@ -110,7 +110,7 @@ def with_staged(source: GraphSource, name: str, staged: Mapping[str, list[Rows]]
             found = [src.shape[0], dst.shape[0]]
             raise OptionError(f"edges of type {etype!r}: not as many sources as destinations", found=found)
         edges[etype] = EdgeRows(src, dst)
-    return GraphRows(name, source.num_nodes, edges, data(source.node_data), edge_data)
+    return GraphRows(name, source.num_nodes, edges, {**data(source.node_data), **edge_data})
 
 
 def _write(path: str, values: Any, what: str) -> Region:

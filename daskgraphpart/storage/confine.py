@@ -1,4 +1,4 @@
-"""Keep paths that somebody else wrote inside one directory, links followed."""
+"""Keep paths that somebody else wrote inside one directory, and inputs outside the output, links followed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 from upath import UPath
 
+from daskgraphpart.errors import OutputExistsError
+
 if TYPE_CHECKING:
-    from daskgraphpart.storage.paths import AnyPath
+    from collections.abc import Iterable
+
+    from daskgraphpart.storage.paths import AnyPath, Location
 
 
 def leads_outside(path: AnyPath, directory: AnyPath) -> str | None:
@@ -20,3 +24,12 @@ def leads_outside(path: AnyPath, directory: AnyPath) -> str | None:
     except ValueError:  # a NUL in the name: there is no such file anywhere
         return None
     return None if os.path.commonpath([real, root]) == root else real
+
+
+def check_apart(out: Location, inputs: Iterable[Location]) -> None:
+    """Refuse an output directory that is, or holds, something of the input."""
+    for path in inputs:
+        is_same_kind = isinstance(path, UPath) == isinstance(out, UPath)
+        if is_same_kind and (str(path) == str(out) or leads_outside(path, out) is None):
+            hint = "give a directory of its own for the output"
+            raise OutputExistsError("the output directory holds the input", file=out, found=path, hint=hint)

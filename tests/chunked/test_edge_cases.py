@@ -17,7 +17,7 @@ from daskgraphpart.chunked.headers import feature_files
 from daskgraphpart.chunked.metadata import Files, read_metadata
 from daskgraphpart.chunked.read_block import check_ends, read_edges, read_rows
 from daskgraphpart.chunked.read_csv import count_rows, count_rows_before
-from daskgraphpart.chunked.write_pieces import chunk_writer
+from daskgraphpart.chunked.write_pieces import write_file
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import DataSpec, EdgeType
 
@@ -190,8 +190,7 @@ def test_integers_are_not_rounded_to_floats(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", [">f4", ">i8", "<f4", "bool"])
 def test_rows_of_any_byte_order_are_written(dtype: str, data_format: str, tmp_path: Path) -> None:
     rows = np.arange(12).reshape(4, 3).astype(dtype)
-    with chunk_writer(tmp_path / "x", data_format, DataSpec("x", rows.dtype, (3,)), 4) as write:
-        write(rows)
+    write_file(tmp_path / "x", data_format, DataSpec("x", rows.dtype, (3,)), 4, [rows[:1], rows[1:]])
     spec, files = feature_files("x", Files(data_format, " ", (str(tmp_path / "x"),)))
     np.testing.assert_array_equal(read_rows(cut_rows(files, 9)[0], spec), rows)
 
