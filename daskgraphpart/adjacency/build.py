@@ -1,44 +1,52 @@
-"""Build the adjacency of a chunked graph, out of core."""
+"""Build the adjacency of a chunked graph, out of core: edges become runs of arcs, and runs CSR blocks.
+
+Passes `cut-node-range` and `merge-arcs`. Blocks are cut by the number of their arcs before merging, which depends on
+the graph alone, so the blocks do not depend on how the input was read. A node range with more arcs than a block may
+have is counted by node and cut.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.merge_arcs import merge_runs
-from daskgraphpart.adjacency.split_edges import split_edges_of
-from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
+from daskgraphpart.adjacency.split_edges import range_shift, split_edges_of
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.arcs import count_nodes, merge_arcs
+from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from daskgraphpart.adjacency.csr_blocks import Adjacency
+    from daskgraphpart.adjacency.split_edges import ArcRuns, Slice
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.region import Region
+
+MIN_BLOCK_ARCS, MAX_BLOCK_ARCS = 1 << 16, 1 << 21
+BLOCKS = 64  # of a graph that is neither small nor large
 
 
 @dataclass(frozen=True, slots=True)
-class HomogeneousGraph:
-    """What partitioners see of a chunked graph."""
+class NodeRange:
+    """Consecutive nodes, their arcs before merging, and where these are."""
 
-    # symmetrised, merged, without self-loops; the weight of an edge is how many edges of the input it stands for
-    adjacency: Adjacency
-    # edges of the input that point at each node, self-loops and parallel edges included, int64 (nodes,)
+    start: int
+    stop: int
+    num_arcs: int
+    slices: tuple[Slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeConfig:
+    """Where blocks go, the dtype of neighbours, and the file of in-degrees, int64 (nodes,)."""
+
+    directory: str
+    dtype: np.dtype
     in_degrees: Region
-
-
-def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner) -> HomogeneousGraph:
-    """Read all edges once and write CSR blocks."""
-    directory.mkdir(parents=True, exist_ok=True)
-    in_degrees = npy_region(directory / "in_degrees.npy", np.int64, (graph.schema.num_nodes,))
-    runner.step("create-in-degrees", lambda: create_files([in_degrees]))
-    runs = split_edges_of(graph, directory, runner)
-    return HomogeneousGraph(merge_runs(runs, directory, in_degrees, runner), in_degrees)
 
 
 def adjacency_nbytes(schema: GraphSchema) -> int:
@@ -49,3 +57,100 @@ def adjacency_nbytes(schema: GraphSchema) -> int:
 def workspace_nbytes(schema: GraphSchema) -> int:
     """Bytes of temporary files at their peak: the CSR blocks beside the arcs they are merged from."""
     return adjacency_nbytes(schema) + 4 * id_dtype(schema.num_nodes).itemsize * schema.num_edges
+
+
+def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner) -> Adjacency:
+    """Read all edges once and write CSR blocks; the runs' files are removed."""
+    num_nodes = graph.schema.num_nodes
+    directory.mkdir(parents=True, exist_ok=True)
+    in_degrees = npy_region(directory / "in_degrees.npy", np.int64, (num_nodes,))
+    runner.step("create-in-degrees", lambda: create_files([in_degrees]))
+    runs = split_edges_of(graph, directory, runner)
+    config = MergeConfig(str(directory), id_dtype(num_nodes), in_degrees)
+    units = _ranges(runs, config, runner)
+    sizes = [4 * unit.num_arcs * config.dtype.itemsize for unit in units]
+    found = runner.run(Pass("merge-arcs", merge_block, units, config, sizes, (CsrBlock,)))
+    for run in runs.runs:
+        Path(run.path).unlink(missing_ok=True)
+    blocks = tuple(block for block, _, _ in found)
+    return Adjacency(num_nodes, sum(n for _, n, _ in found), sum(total for _, _, total in found), blocks, in_degrees)
+
+
+def max_arcs_of_block(num_arcs: int) -> int:
+    """Most arcs of a block in a graph of that many, unless they are of one node."""
+    return min(max(num_arcs // BLOCKS, MIN_BLOCK_ARCS), MAX_BLOCK_ARCS)
+
+
+def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[NodeRange]:
+    """Cut the nodes into the ranges of the blocks."""
+    totals, shift = runs.counts.sum(axis=0), range_shift(runs.num_nodes)
+    limit = max_arcs_of_block(int(totals.sum()))
+
+    def join(first: int, last: int) -> NodeRange:
+        nodes = first << shift, min(last << shift, runs.num_nodes)
+        return NodeRange(*nodes, int(totals[first:last].sum()), runs.slices(first, last))
+
+    hot = {number: join(number, number + 1) for number in np.flatnonzero(totals > limit).tolist()}
+    sizes = [2 * of_range.num_arcs * config.dtype.itemsize for of_range in hot.values()]
+    units = [(of_range, limit) for of_range in hot.values()]
+    cuts = dict(zip(hot, runner.run(Pass("cut-node-range", cut_node_range, units, config, sizes)), strict=True))
+    ranges, first = [], 0
+    while first < totals.size:
+        last, arcs = first + 1, int(totals[first])
+        if first in cuts:
+            ranges += [NodeRange(*of_block, hot[first].slices) for of_block in cuts[first]]
+            first = last
+            continue
+        while last < totals.size and last not in cuts and arcs + totals[last] <= limit:
+            if min((last + 1) << shift, runs.num_nodes) - (first << shift) > limit:
+                break
+            arcs += int(totals[last])
+            last += 1
+        ranges.append(join(first, last))
+        first = last
+    return ranges
+
+
+def cut_node_range(unit: tuple[NodeRange, int], config: MergeConfig) -> list[tuple[int, int, int]]:
+    """Cut a range into ranges with at most so many arcs, or of one node: start, stop, arcs of each."""
+    nodes, limit = unit
+    counts = np.zeros(nodes.stop - nodes.start, np.int64)
+    for run, start, stop in nodes.slices:
+        count_nodes(run.read(start, stop), nodes.start, counts)
+    ends = np.cumsum(counts)
+    cuts, first, done = [], 0, 0
+    while first < counts.size:
+        last = max(first + 1, int(np.searchsorted(ends, done + limit, side="right")))
+        cuts.append((nodes.start + first, nodes.start + last, int(ends[last - 1] - done)))
+        first, done = last, int(ends[last - 1])
+    return cuts
+
+
+def merge_block(unit: NodeRange, config: MergeConfig) -> tuple[CsrBlock, int, int]:
+    """Write one block; return it, how many of its nodes are isolated, and the sum of its weights."""
+    arcs, num_nodes = _read_arcs(unit, config.dtype), unit.stop - unit.start
+    rows, weights = np.empty(arcs.shape[0], config.dtype), np.empty(arcs.shape[0], np.int32)
+    indptr, in_degrees = np.empty(num_nodes + 1, np.int64), np.zeros(num_nodes, np.int64)
+    done = merge_arcs(arcs, unit.start, unit.stop, rows, indptr, weights, in_degrees)
+    config.in_degrees.write(in_degrees, unit.start)
+    weights = weights[:done]
+    total = int(weights.sum(dtype=np.int64))
+    path = f"{config.directory}/block-{unit.start}.csr"
+    block = write_block(path, unit.start, indptr, rows[:done], None if total == done else weights)
+    return block, int(np.count_nonzero(np.diff(indptr) == 0)), total
+
+
+def _read_arcs(unit: NodeRange, dtype: np.dtype) -> np.ndarray:
+    """Read the arcs of the unit's nodes; of a node range that was cut the slices hold others as well."""
+    arcs, done = np.empty((unit.num_arcs, 2), dtype), 0
+    is_whole = sum(stop - start for _, start, stop in unit.slices) == unit.num_arcs
+    for run, start, stop in unit.slices:
+        if is_whole:
+            run.read_into(arcs[done : done + stop - start], start)
+            done += stop - start
+        else:
+            piece = run.read(start, stop)
+            mine = piece[(piece[:, 0] >= unit.start) & (piece[:, 0] < unit.stop)]
+            arcs[done : done + len(mine)] = mine
+            done += len(mine)
+    return arcs

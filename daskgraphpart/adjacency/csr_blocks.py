@@ -1,4 +1,4 @@
-"""The noun `Adjacency`: a weighted undirected graph as CSR blocks on disk.
+"""The noun `Adjacency`: a weighted undirected graph as CSR blocks on disk; and blocks in memory, of smaller graphs.
 
 Nodes are homogeneous IDs at the first level and clusters at coarser ones. Every edge is there twice, once in the row of
 each end. Neighbours ascend inside a row, there are no self-loops and no parallel arcs.
@@ -7,20 +7,40 @@ each end. Neighbours ascend inside a row, there are no self-loops and no paralle
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import Region
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+
+class Rows(NamedTuple):
+    """Rows of the nodes ``start, start + 1, ...`` in memory: row starts, neighbours, weights, none if all are 1."""
+
+    start: int
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def stop(self) -> int:
+        """Node after the last."""
+        return self.start + self.indptr.size - 1
+
+    @property
+    def num_arcs(self) -> int:
+        """Neighbours in all rows."""
+        return self.indices.size
+
+    def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return row starts, neighbours and weights."""
+        return self.indptr, self.indices, self.weights
 
 
 @dataclass(frozen=True, slots=True)
 class CsrBlock:
-    """Rows of the nodes ``start, ..., stop - 1``, in one file: row starts, neighbours, weights unless all are 1."""
+    """Rows of the nodes ``start, ..., stop - 1`` in a file: row starts, neighbours, weights unless all are 1."""
 
     path: str
     start: int
@@ -30,51 +50,40 @@ class CsrBlock:
     weight_dtype: np.dtype | None
 
     @property
-    def num_nodes(self) -> int:
-        """Number of rows."""
-        return self.stop - self.start
-
-    @property
     def nbytes(self) -> int:
         """Size of the file."""
-        weight = self.weight_dtype.itemsize if self.weight_dtype else 0
-        return 8 * (self.num_nodes + 1) + self.num_arcs * (self.dtype.itemsize + weight)
-
-    @property
-    def indptr(self) -> Region:
-        """Where each row begins, int64 (nodes + 1,)."""
-        return Region(self.path, 0, np.dtype("<i8"), (self.num_nodes + 1,))
-
-    @property
-    def indices(self) -> Region:
-        """Neighbours, (arcs,)."""
-        return Region(self.path, 8 * (self.num_nodes + 1), self.dtype, (self.num_arcs,))
-
-    @property
-    def weights(self) -> Region:
-        """Weights, (arcs,), or (0,) if all are 1."""
-        offset = 8 * (self.num_nodes + 1) + self.num_arcs * self.dtype.itemsize
-        if self.weight_dtype is None:
-            return Region(self.path, offset, np.dtype(np.int32), (0,))
-        return Region(self.path, offset, self.weight_dtype, (self.num_arcs,))
+        return sum(column.nbytes for column in self._columns())
 
     def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Read row starts, neighbours and weights; the last is empty if all weights are 1."""
-        weights = self.weights
-        return self.indptr.read(), self.indices.read(), weights.read()
+        """Read row starts int64 (nodes + 1,), neighbours (arcs,) and weights (arcs,), or (0,) if all are 1."""
+        indptr, indices, weights = (column.read() for column in self._columns())
+        return indptr, indices, weights
+
+    def _columns(self) -> tuple[Region, Region, Region]:
+        indptr = Region(self.path, 0, np.dtype("<i8"), (self.stop - self.start + 1,))
+        indices = Region(self.path, indptr.nbytes, self.dtype, (self.num_arcs,))
+        num_weights = self.num_arcs if self.weight_dtype else 0
+        dtype = self.weight_dtype or np.dtype(np.int32)
+        return indptr, indices, Region(self.path, indptr.nbytes + indices.nbytes, dtype, (num_weights,))
+
+
+Block = CsrBlock | Rows
 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """A weighted undirected graph on disk: its blocks in the order of nodes, and how many nodes have no neighbours.
+    """What partitioners see of a chunked graph: symmetrised, merged, without self-loops; blocks in the order of nodes.
 
-    `total_weight` is the sum of the weights of all arcs, twice that of the edges.
+    The weight of an edge is how many edges of the input it stands for; `total_weight` is the sum over all arcs, twice
+    that of the edges.
     """
 
     num_nodes: int
-    num_isolated: int
+    num_isolated: int  # nodes without neighbours
     total_weight: int
     blocks: tuple[CsrBlock, ...]
+    # edges of the input that point at each node, self-loops and parallel edges included, int64 (nodes,)
+    in_degrees: Region
 
     @property
     def num_arcs(self) -> int:
@@ -83,28 +92,8 @@ class Adjacency:
 
     @property
     def nbytes(self) -> int:
-        """Size of all files."""
+        """Size of all blocks."""
         return sum(block.nbytes for block in self.blocks)
-
-    def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Read the whole graph into memory as one CSR: row starts int64, neighbours, weights int64."""
-        indptr = np.zeros(self.num_nodes + 1, np.int64)
-        dtype = self.blocks[0].dtype if self.blocks else np.dtype(np.int32)
-        indices, weights = np.empty(self.num_arcs, dtype), np.ones(self.num_arcs, np.int64)
-        for first, block in self.first_arcs():
-            last = first + block.num_arcs
-            indptr[block.start + 1 : block.stop + 1] = block.indptr.read(1) + first
-            block.indices.read_into(indices[first:last], 0)
-            if block.weight_dtype:
-                weights[first:last] = block.weights.read()
-        return indptr, indices, weights
-
-    def first_arcs(self) -> Iterator[tuple[int, CsrBlock]]:
-        """Go through the blocks, each with the number of arcs before it."""
-        first = 0
-        for block in self.blocks:
-            yield first, block
-            first += block.num_arcs
 
 
 def write_block(path: str, start: int, indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None) -> CsrBlock:

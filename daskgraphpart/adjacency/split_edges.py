@@ -1,17 +1,21 @@
-"""Pass `split-edges`: every edge becomes the arcs of its two ends, grouped by node ranges of homogeneous IDs."""
+"""Pass `split-edges`: every edge becomes the arcs of its two ends, in runs grouped by ranges of homogeneous IDs.
+
+A range has ``2 ** shift`` nodes. There are about a thousand whatever the graph's size, so the counts of all runs are a
+small table, and the arcs of consecutive ranges are one slice of each run.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import ArcRuns, num_node_ranges, range_shift, write_run
 from daskgraphpart.chunked.partitions import edge_partitions
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
+from daskgraphpart.storage.region import Region, npy_region, save_npy
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
@@ -20,61 +24,87 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Edges, RowRange
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.schema import EdgeType
 
 BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader
-MOST_ROWS, LEAST_ROWS = 1 << 20, 1 << 15
+MAX_ROWS, MIN_ROWS = 1 << 20, 1 << 15
+ARCS_PER_READ = 1 << 20
+LOG2_RANGES = 10
+
+
+def range_shift(num_nodes: int) -> int:
+    """Binary logarithm of the nodes of one node range."""
+    return max(0, (num_nodes - 1).bit_length() - LOG2_RANGES) if num_nodes else 0
+
+
+def num_node_ranges(num_nodes: int) -> int:
+    """Number of node ranges."""
+    return -(-num_nodes >> range_shift(num_nodes)) if num_nodes else 0
+
+
+class Slice(NamedTuple):
+    """Consecutive arcs of one run."""
+
+    run: Region
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArcRuns:
+    """All runs: files of arcs (arcs, 2), node and neighbour, and how many arcs each has in each node range."""
+
+    num_nodes: int
+    runs: tuple[Region, ...]
+    counts: np.ndarray  # int64 (runs, node ranges)
+
+    def slices(self, first_range: int, last_range: int) -> tuple[Slice, ...]:
+        """Slices of all runs in node ranges ``[first, last)``, in pieces of bounded size."""
+        starts = self.counts[:, :first_range].sum(axis=1)
+        stops = starts + self.counts[:, first_range:last_range].sum(axis=1)
+        return tuple(
+            Slice(self.runs[i], first, min(int(stops[i]), first + ARCS_PER_READ))
+            for i in np.flatnonzero(stops > starts)
+            for first in range(int(starts[i]), int(stops[i]), ARCS_PER_READ)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class SplitUnit:
-    """One partition of edges of one type, and the number of its run."""
+    """One partition of edges, the first homogeneous IDs of its node types, and the file of its run."""
 
-    index: int
     rows: RowRange
-    edge_type: EdgeType
-
-
-@dataclass(frozen=True, slots=True)
-class SplitConfig:
-    """Where runs go."""
-
-    directory: str  # of the runs
-    first_ids: dict[str, int]  # homogeneous ID of the first node of each type
-    num_nodes: int  # nodes of all types
+    first_ids: tuple[int, int]
+    path: str
 
 
 def split_edges_of(graph: ChunkedGraph, directory: Path, runner: Runner) -> ArcRuns:
     """Run the pass over all edges of a graph."""
-    rows = min(MOST_ROWS, max(LEAST_ROWS, runner.resources.task_memory // (2 * BYTES_PER_EDGE)))
+    schema, dtype = graph.schema, id_dtype(graph.schema.num_nodes)
+    rows = min(MAX_ROWS, max(MIN_ROWS, runner.resources.task_memory // (2 * BYTES_PER_EDGE)))
     partitions = edge_partitions(graph, rows, rows * 8, runner)
-    units = [SplitUnit(i, partition.rows, edge_type) for i, (edge_type, partition) in enumerate(partitions)]
-    node_types = graph.schema.node_types
-    ends = np.cumsum([0, *(node_type.num_nodes for node_type in node_types)])
-    config = SplitConfig(
-        str(directory),
-        {node_type.name: int(first) for node_type, first in zip(node_types, ends, strict=False)},
-        graph.schema.num_nodes,
-    )
+    first_ids = dict(zip(schema.ntypes, schema.homo_starts, strict=False))
+    units = [
+        SplitUnit(partition.rows, (first_ids[etype.src], first_ids[etype.dst]), f"{directory}/arcs-{i:06d}.npy")
+        for i, (etype, partition) in enumerate(partitions)
+    ]
     sizes = [unit.rows.num_rows * BYTES_PER_EDGE for unit in units]
-    values, types = [partition.value for _, partition in partitions], [unit.edge_type.name for unit in units]
-    counts = runner.run(Pass("split-edges", split_edges, units, config, sizes, partitions=values, unit_types=types))
-    dtype = id_dtype(config.num_nodes)
-    table = np.array(counts, np.int64).reshape(len(units), num_node_ranges(config.num_nodes))
-    return ArcRuns(str(directory), config.num_nodes, dtype, table)
+    values, types = [partition.value for _, partition in partitions], [etype.name for etype, _ in partitions]
+    num_nodes = schema.num_nodes
+    found = runner.run(Pass("split-edges", split_edges, units, num_nodes, sizes, partitions=values, unit_types=types))
+    counts = np.array(found, np.int64).reshape(len(units), num_node_ranges(num_nodes))
+    totals = counts.sum(axis=1).tolist()
+    runs = (npy_region(unit.path, dtype, (total, 2)) for unit, total in zip(units, totals, strict=True))
+    return ArcRuns(num_nodes, tuple(runs), counts)
 
 
-def split_edges(edges: Edges, unit: SplitUnit, config: SplitConfig) -> np.ndarray:
+def split_edges(edges: Edges, unit: SplitUnit, num_nodes: int) -> np.ndarray:
     """Write the run of one partition; return the number of its arcs in each node range, int64 (node ranges,)."""
     src, dst = edges
     unit.rows.check(src.size)
-    edge_type = unit.edge_type
-    firsts = (config.first_ids[edge_type.src], config.first_ids[edge_type.dst])
-    shift = range_shift(config.num_nodes)
-    counts = np.zeros(num_node_ranges(config.num_nodes), np.int64)
-    count_edge_arcs(src, dst, firsts, shift, counts)
+    shift, counts = range_shift(num_nodes), np.zeros(num_node_ranges(num_nodes), np.int64)
+    count_edge_arcs(src, dst, unit.first_ids, shift, counts)
     starts = group_starts(counts)
-    arcs = np.empty((starts[-1], 2), id_dtype(config.num_nodes))
-    scatter_edge_arcs(src, dst, firsts, shift, starts[:-1].copy(), arcs)
-    write_run(config.directory, unit.index, arcs)
+    arcs = np.empty((starts[-1], 2), id_dtype(num_nodes))
+    scatter_edge_arcs(src, dst, unit.first_ids, shift, starts[:-1].copy(), arcs)
+    save_npy(unit.path, arcs)
     return counts

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.adjacency.merge_arcs import BLOCKS, LEAST_BLOCK_ARCS, MOST_BLOCK_ARCS
+from daskgraphpart.adjacency.build import max_arcs_of_block
 from daskgraphpart.assignment.libraries.call import Call, has_library, need_library
 from daskgraphpart.units import format_count, format_size
 
@@ -32,8 +32,8 @@ BYTES_PER_BLOCK_ARC = 40  # arcs before and after merging, weights, row starts
 
 def smallest_task_memory(schema: GraphSchema) -> int:
     """Bytes that one task takes while the adjacency is built and worked on."""
-    arcs = min(MOST_BLOCK_ARCS, max(LEAST_BLOCK_ARCS, 2 * schema.num_edges // BLOCKS))
-    return TASK_NBYTES + BYTES_PER_BLOCK_ARC * min(arcs, 2 * schema.num_edges)
+    num_arcs = 2 * schema.num_edges
+    return TASK_NBYTES + BYTES_PER_BLOCK_ARC * min(max_arcs_of_block(num_arcs), num_arcs)
 
 
 @dataclass(frozen=True, slots=True)

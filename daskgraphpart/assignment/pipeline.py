@@ -118,12 +118,12 @@ def _given_owners(
 
 def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Task:
     """Build the adjacency and weigh the nodes, for what is balanced and for what is reported."""
-    built = build_adjacency(graph, directory, runner)
+    adjacency = build_adjacency(graph, directory, runner)
     wanted = parse_balance(options.wanted_balance, options.imbalance)
     names = {item.name for item in wanted}
     reported = tuple(item for item in parse_balance("nodes,edges", 0.0) if item.name not in names)
-    weights = weigh_nodes(graph, (*wanted, *reported), built.in_degrees, directory, runner)
-    return Task(built.adjacency, weights, len(weights.constraints) - len(reported), num_parts, directory)
+    weights = weigh_nodes(graph, (*wanted, *reported), adjacency.in_degrees, directory, runner)
+    return Task(adjacency, weights, len(weights.constraints) - len(reported), num_parts, directory)
 
 
 def _partition(

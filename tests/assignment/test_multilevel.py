@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import daskgraphpart as dgp
-from daskgraphpart.adjacency import merge_arcs
-from daskgraphpart.adjacency.csr_blocks import write_block
+from daskgraphpart.adjacency import build
+from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.assignment import choose, solve
 from daskgraphpart.assignment.libraries.call import Call, run_library
 from daskgraphpart.assignment.libraries.export import export_graph
 from daskgraphpart.assignment.multilevel import cycle
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import v_cycle
-from daskgraphpart.assignment.multilevel.graph import Graph, Rows, hold
+from daskgraphpart.assignment.multilevel.graph import Graph, hold
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.stream import stream
 from daskgraphpart.engine.runner import open_runner
@@ -124,7 +124,7 @@ def test_contraction_is_that_of_the_definition_in_memory_and_on_disk(problem: An
     expected = ones.T @ as_dense(graph) @ ones
     np.fill_diagonal(expected, 0)
     with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merge_arcs, "LEAST_BLOCK_ARCS", 7)
+        patch.setattr(build, "MIN_BLOCK_ARCS", 7)
         fine = on_disk(graph, Path(directory))
         again = cluster(fine, np.maximum(limits.most // 4, 1), parts if inside else None, 0, map)
         assert np.array_equal(again[0], clusters)

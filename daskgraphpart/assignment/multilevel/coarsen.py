@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.arc_runs import num_node_ranges, range_shift
-from daskgraphpart.adjacency.csr_blocks import write_block
-from daskgraphpart.adjacency.merge_arcs import most_arcs_of_block
-from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, Rows, spans
+from daskgraphpart.adjacency.build import max_arcs_of_block
+from daskgraphpart.adjacency.csr_blocks import Rows, write_block
+from daskgraphpart.adjacency.split_edges import num_node_ranges, range_shift
+from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, spans
 from daskgraphpart.kernels.arcs import count_coarse_arcs, merge_arcs, scatter_coarse_arcs
 from daskgraphpart.kernels.clusters import add_up, apply_clusters, match_two_hops, number_clusters, propose_clusters
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -18,7 +18,8 @@ from daskgraphpart.storage.region import Region, create_npy
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
-    from daskgraphpart.assignment.multilevel.graph import Block, Map
+    from daskgraphpart.adjacency.csr_blocks import Block
+    from daskgraphpart.assignment.multilevel.graph import Map
 
 SWEEPS = 4
 SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
@@ -124,7 +125,7 @@ def _contract_column(column: np.ndarray, clusters: np.ndarray, count: int) -> np
 def _ranges(totals: np.ndarray, most: int) -> list[tuple[int, int]]:
     """Node ranges that have as many arcs as a block may together; all of them if there are at most `most`."""
     num_arcs = int(totals.sum())
-    most = num_arcs if num_arcs <= most else most_arcs_of_block(num_arcs)
+    most = num_arcs if num_arcs <= most else max_arcs_of_block(num_arcs)
     found, first, arcs = [], 0, 0
     for node_range, count in enumerate(totals.tolist()):
         if node_range > first and arcs + count > most:

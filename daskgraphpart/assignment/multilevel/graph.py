@@ -3,63 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.adjacency.csr_blocks import Rows
 from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import cut_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from daskgraphpart.adjacency.csr_blocks import Block
+
     Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
     """As the function `map`: it may make its calls side by side, and gives the results in their order."""
 
 MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # of a graph in memory; one of more is worked on by blocks, side by side
 BLOCKS_PER_ROUND = 8
-
-
-class Block(Protocol):
-    """Rows of the nodes ``start, ..., stop - 1``."""
-
-    @property
-    def start(self) -> int:
-        """First node."""
-
-    @property
-    def stop(self) -> int:
-        """Node after the last."""
-
-    @property
-    def num_arcs(self) -> int:
-        """Neighbours in all rows."""
-
-    def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return row starts, neighbours, and weights, none if all are 1."""
-
-
-class Rows(NamedTuple):
-    """A block in memory."""
-
-    start: int
-    indptr: np.ndarray
-    indices: np.ndarray
-    weights: np.ndarray
-
-    @property
-    def stop(self) -> int:
-        """Node after the last."""
-        return self.start + self.indptr.size - 1
-
-    @property
-    def num_arcs(self) -> int:
-        """Neighbours in all rows."""
-        return self.indices.size
-
-    def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return row starts, neighbours, and weights, none if all are 1."""
-        return self.indptr, self.indices, self.weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)

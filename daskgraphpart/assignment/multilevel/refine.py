@@ -12,7 +12,8 @@ from daskgraphpart.assignment.multilevel.graph import spans
 from daskgraphpart.kernels.refine import assign_greedily, overload, rebalance_rows, refine_rows
 
 if TYPE_CHECKING:
-    from daskgraphpart.assignment.multilevel.graph import Block, Graph, Map
+    from daskgraphpart.adjacency.csr_blocks import Block
+    from daskgraphpart.assignment.multilevel.graph import Graph, Map
 
 MOST_REBALANCES = 6
 MOST_SWEEPS = 8
