@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.assignment.directory import BINARY_FORMS, TRAINERS, crc_of
+from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, crc_of
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError

@@ -10,8 +10,7 @@ from daskgraphpart.api.chunk_graph import write_source
 from daskgraphpart.api.inputs import opened
 from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
-from daskgraphpart.assignment.balance_ntypes import write_type_weights
-from daskgraphpart.assignment.from_arrays import assignment_of
+from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.chunked.write_graph import ChunkFormat

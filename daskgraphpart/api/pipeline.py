@@ -11,9 +11,8 @@ from daskgraphpart.api.fingerprint import fingerprint
 from daskgraphpart.api.inputs import check_assignment_directory, opened
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.open_dispatch import files_of, open_dispatch
-from daskgraphpart.assignment.assignment import Assignment, create_owner_files
+from daskgraphpart.assignment.assignment import TRAINERS, Assignment, create_owner_files
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
-from daskgraphpart.assignment.directory import TRAINERS
 from daskgraphpart.assignment.options import METHODS, as_options
 from daskgraphpart.assignment.pipeline import assign_nodes, check_method
 from daskgraphpart.assignment.read_files import read_assignment

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from daskgraphpart.api.inputs import opened
-from daskgraphpart.assignment import estimate as assign_estimate
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
+from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
+from daskgraphpart.assignment.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
 from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_files, workspace_nbytes
@@ -205,9 +206,9 @@ def _estimate(
     if isinstance(owners, AssignOptions) and owners.needs_adjacency:
         choice = None
         if method in METHODS and method != "random" and num_parts > 1:
-            choice = assign_estimate.expected_choice(schema, owners, limited)
+            choice = expected_choice(schema, owners, limited)
             method, why, need = choice.method, choice.why, choice.need
-        assigning = assign_estimate.workspace_nbytes(schema, owners, choice)
+        assigning = assign_workspace_nbytes(schema, owners, choice)
     expected = expect(schema, num_parts, options, method == "random", known)
     files = workspace_files(schema, num_parts, options, expected, limited)
     output, workspace = output_nbytes(schema, num_parts, options, expected), max(assigning, workspace_nbytes(files))

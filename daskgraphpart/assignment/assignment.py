@@ -1,13 +1,20 @@
-"""The noun `Assignment`: the owner of every node, in files."""
+"""The noun `Assignment`: the owner of every node, in files; and the names of the files of a directory of owners.
+
+A directory holds, for each node type, `<ntype>.txt` (one part per line, line i for node i), `.npy`, `.parquet` (one
+integer column) or `.zarr` (a one-dimensional array), and `partition_meta.json`. We write the text, which DGL's tools
+read, with a binary form beside it, and `assignment.json`, which tells which text the binary form belongs to.
+"""
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import AssignmentError, OptionError
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import create_files, npy_region
 
 if TYPE_CHECKING:
@@ -19,8 +26,14 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
-MOST_PARTS = 65_535
+MAX_PARTS = 65_535
 """Owners are stored in at most two bytes."""
+
+BINARY_FORMS = ("npy", "parquet", "zarr")
+META_FILE = "partition_meta.json"
+OURS_FILE = "assignment.json"
+TRAINERS = "trainer_id"  # directory of `<ntype>.npy`, int64: the smaller part of each node, if there are trainers
+ROWS_PER_BATCH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,9 +86,9 @@ class Assignment:
 
 def owner_dtype(num_parts: int) -> np.dtype:
     """Smallest dtype that holds an owner."""
-    if not 1 <= num_parts <= MOST_PARTS:
+    if not 1 <= num_parts <= MAX_PARTS:
         raise OptionError(
-            "impossible number of parts", place="--num-parts", expected=f"1 to {MOST_PARTS:,}", found=num_parts
+            "impossible number of parts", place="--num-parts", expected=f"1 to {MAX_PARTS:,}", found=num_parts
         )
     return np.dtype(np.uint8) if num_parts <= 256 else np.dtype("<u2")
 
@@ -100,3 +113,12 @@ def create_owner_files(
     else:
         runner.step("create-owner-files", lambda: create_files(regions.values()))
     return regions
+
+
+def crc_of(path: Path) -> int:
+    """Compute the CRC-32 of a file."""
+    crc = 0
+    with attach_path_to_error(path), path.open("rb") as file:
+        while piece := file.read(4 << 20):
+            crc = zlib.crc32(piece, crc)
+    return crc

@@ -8,8 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.adjacency.build import max_arcs_of_block
+from daskgraphpart.adjacency.build import adjacency_nbytes, max_arcs_of_block
+from daskgraphpart.adjacency.build import workspace_nbytes as building_nbytes
+from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.libraries.call import Call, has_library, need_library
+from daskgraphpart.storage.runs import id_dtype
 from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ METIS_PER_ARC, METIS_PER_NODE = 88, 200
 KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
 GRAPH_PER_ARC, CYCLE_PER_ARC, GRAPH_PER_NODE = 8, 36, 60  # in memory; while it is contracted
 MULTILEVEL_PER_NODE, STREAMING_PER_NODE = 24, 12
+SOLVING_PER_NODE = 20  # of temporary files: parts, proposals, scores
 BLOCK_NBYTES = 64 << 20  # one block of two million arcs with its weights, decoded
 TASK_NBYTES = 4 << 20  # of a task beside its block
 BYTES_PER_BLOCK_ARC = 40  # arcs before and after merging, weights, row starts
@@ -107,3 +111,22 @@ def _varies(call: Call) -> str:
     if call.threads == 1:
         return ""
     return f"; with {call.threads} threads the result varies from run to run, --threads 1 makes it repeatable"
+
+
+def expected_choice(schema: GraphSchema, options: AssignOptions, resources: Resources) -> Choice:
+    """Choose as a run does, for a graph without parallel edges, self-loops and isolated nodes."""
+    num_constraints = len(parse_balance(options.wanted_balance, options.imbalance))
+    return choose(schema.num_nodes, 2 * schema.num_edges, num_constraints, options, resources)
+
+
+def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
+    """Estimate the bytes of temporary files at their peak: the adjacency, and the graph that the method makes of it."""
+    nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize
+    weights = 8 * len(parse_balance(options.wanted_balance, options.imbalance))
+    made = 0
+    if choice is not None and choice.method == "multilevel":
+        made = (2 * item + 4) * arcs + adjacency_nbytes(schema)  # arcs between clusters, and the next level
+    elif choice is not None and choice.calls:
+        nbytes = 16 if any(call.library == "metis" for call in choice.calls) else item + 8  # of an exported arc
+        made = 8 * nodes + nbytes * arcs
+    return max(building_nbytes(schema), adjacency_nbytes(schema) + made + (weights + SOLVING_PER_NODE) * nodes)

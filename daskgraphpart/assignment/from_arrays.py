@@ -1,4 +1,4 @@
-"""Make an assignment of arrays in memory: owners that somebody's own partitioner returned."""
+"""Take arrays of all nodes, by node type or in homogeneous order: owners, and classes to balance (`balance_ntypes`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
-from daskgraphpart.errors import AssignmentError
+from daskgraphpart.assignment.weigh_nodes import MAX_VALUES
+from daskgraphpart.errors import AssignmentError, OptionError
+from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,49 +18,77 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 METHOD = "given"
-ROWS_AT_ONCE = 1 << 22
+CLASSES = "balance_ntypes"
+ROWS_AT_ONCE = 1 << 20
 
 
 def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: Path) -> Assignment:
-    """Check the owners of all nodes, by node type or in homogeneous order, and put them into files."""
-    by_type: Mapping[str, Any] = owners if isinstance(owners, Mapping) else _split(_array(owners), schema)
-    unknown = [ntype for ntype in by_type if ntype not in schema.ntypes]
-    missing = [ntype for ntype in schema.ntypes if ntype not in by_type]
+    """Check the owners of all nodes that somebody's own partitioner returned, and put them into files."""
+    if not isinstance(owners, Mapping):
+        rows = _array(owners)
+        if rows.shape != (schema.num_nodes,):
+            expected = f"{schema.num_nodes:,} integers"
+            raise AssignmentError("not the owners of all nodes", expected=expected, found=f"shape {rows.shape}")
+        owners = dict(zip(schema.ntypes, np.split(rows, schema.homo_starts[1:-1]), strict=True))
+    unknown = [ntype for ntype in owners if ntype not in schema.ntypes]
+    missing = [ntype for ntype in schema.ntypes if ntype not in owners]
     if unknown or missing:
         what = f"owners of unknown node type {unknown[0]!r}" if unknown else f"no owners for node type {missing[0]!r}"
-        raise AssignmentError(what, expected=", ".join(schema.ntypes), found=", ".join(map(str, by_type)))
+        raise AssignmentError(what, expected=", ".join(schema.ntypes), found=", ".join(map(str, owners)))
     files = create_owner_files(directory, schema, num_parts)
     for node_type in schema.node_types:
-        rows = _array(by_type[node_type.name])
+        rows, ntype = _array(owners[node_type.name]), node_type.name
         if rows.shape != (node_type.num_nodes,) or (rows.dtype.kind not in "iu" and rows.size):
-            raise AssignmentError(
-                f"not the owners of node type {node_type.name!r}",
-                expected=f"{node_type.num_nodes:,} integers, one per node",
-                found=f"{rows.dtype} of shape {rows.shape}",
-            )
+            expected, found = f"{node_type.num_nodes:,} integers, one per node", f"{rows.dtype} of shape {rows.shape}"
+            raise AssignmentError(f"not the owners of node type {ntype!r}", expected=expected, found=found)
         for start in range(0, len(rows), ROWS_AT_ONCE):
             piece = rows[start : start + ROWS_AT_ONCE]
-            bad = np.flatnonzero((piece < 0) | (piece >= num_parts))
-            if bad.size:
-                raise AssignmentError(
-                    f"owner of a {node_type.name!r} node is no part",
-                    place=f"node {start + int(bad[0]):,}",
-                    expected=f"0 to {num_parts - 1}",
-                    found=int(piece[bad[0]]),
-                )
-            files[node_type.name].write(piece.astype(files[node_type.name].dtype), start)
+            for bad in np.flatnonzero((piece < 0) | (piece >= num_parts))[:1].tolist():
+                what, place = f"owner of a {ntype!r} node is no part", f"node {start + bad:,}"
+                raise AssignmentError(what, place=place, expected=f"0 to {num_parts - 1}", found=int(piece[bad]))
+            files[ntype].write(piece, start)
     return Assignment(num_parts, METHOD, files)
 
 
-def _array(owners: Any) -> np.ndarray:
-    array: np.ndarray = owners.detach().cpu().numpy() if hasattr(owners, "detach") else np.asarray(owners)
+def write_type_weights(classes: Any, schema: GraphSchema, path: Path) -> Path:
+    """Write a column of weights for every class of nodes, for the constraint ``file:PATH``.
+
+    As in DGL the classes of different node types are different, and a type for which none are given is a class.
+    """
+    if not isinstance(classes, Mapping):
+        if len(schema.ntypes) != 1:
+            raise OptionError("there are several node types", place=CLASSES, expected="{node type: classes}")
+        classes = {schema.ntypes[0]: classes}
+    for ntype in classes:
+        if ntype not in schema.ntypes:
+            expected = f"one of {', '.join(schema.ntypes)}"
+            raise OptionError("unknown node type", place=CLASSES, expected=expected, found=ntype)
+    of_types = [
+        _checked(classes.get(t.name, np.broadcast_to(0, t.num_nodes)), t.name, t.num_nodes) for t in schema.node_types
+    ]
+    values = [np.unique(of_type) for of_type in of_types]
+    region = create_npy(path, np.uint8, (schema.num_nodes, sum(map(len, values))))
+    column = 0
+    for first, of_type, found in zip(schema.homo_starts, of_types, values, strict=False):
+        for start in range(0, len(of_type), ROWS_AT_ONCE):
+            piece = of_type[start : start + ROWS_AT_ONCE]
+            rows = np.zeros((len(piece), region.shape[1]), np.uint8)
+            rows[:, column : column + len(found)] = piece[:, None] == found
+            region.write(rows, first + start)
+        column += len(found)
+    return path
+
+
+def _checked(classes: Any, ntype: str, count: int) -> np.ndarray:
+    array = _array(classes)
+    if array.shape != (count,) or array.dtype.kind not in "iub":
+        expected, found = f"{count:,} integers", f"{array.dtype} of shape {array.shape}"
+        raise OptionError(f"not the classes of the {ntype!r} nodes", place=CLASSES, expected=expected, found=found)
+    if (num_values := len(np.unique(array))) > MAX_VALUES:
+        raise OptionError("too many classes", place=CLASSES, expected=f"at most {MAX_VALUES}", found=num_values)
     return array
 
 
-def _split(owners: np.ndarray, schema: GraphSchema) -> dict[str, np.ndarray]:
-    if owners.shape != (schema.num_nodes,):
-        raise AssignmentError(
-            "not the owners of all nodes", expected=f"{schema.num_nodes:,} integers", found=f"shape {owners.shape}"
-        )
-    starts = schema.homo_starts
-    return {ntype: owners[starts[i] : starts[i + 1]] for i, ntype in enumerate(schema.ntypes)}
+def _array(given: Any) -> np.ndarray:
+    array: np.ndarray = given.detach().cpu().numpy() if hasattr(given, "detach") else np.asarray(given)
+    return array

@@ -1,20 +1,28 @@
-"""Passes `write-owners` and `read-owners`: parts of homogeneous nodes into owner files by node type, and back."""
+"""Parts of homogeneous nodes: written into files by node type, read back, and given to parts that have none.
+
+Passes `write-owners`, `write-trainers`, `read-owners` and `fill-parts`. DGL's servers cannot start on a part that lacks
+a type with features.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.storage.region import create_files, npy_region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
+ConfigT = TypeVar("ConfigT")
 ROWS_PER_UNIT = 1 << 22
 
 
@@ -30,45 +38,74 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SpanConfig:
-    """Parts of all nodes, owners of each type, and by what parts are divided to give owners."""
+    """Parts of all nodes, a file for each type, and by what parts are divided to give what is in it."""
 
     parts: Region
-    owners: Mapping[str, Region]
-    divisor: int
+    files: Mapping[str, Region]
+    divisor: int = 1
 
 
-def write_owners(parts: Region, owners: Mapping[str, Region], divisor: int, runner: Runner) -> None:
-    """Write the owners of all nodes: their parts, divided by the number of trainers per machine."""
-    units = spans_of(owners)
-    config = SpanConfig(parts, owners, divisor)
-    runner.run(Pass("write-owners", write_span, units, config, [4 * (u.stop - u.start) for u in units]))
-
-
-def read_owners(owners: Mapping[str, Region], parts: Region, runner: Runner) -> None:
-    """Write the owners of all types one after another, as parts."""
-    units = spans_of(owners)
-    config = SpanConfig(parts, owners, 1)
-    runner.run(Pass("read-owners", read_span, units, config, [4 * (u.stop - u.start) for u in units]))
-
-
-def spans_of(owners: Mapping[str, Region]) -> list[Span]:
-    """Cut the nodes of every type, in the order of types."""
+def span_pass(
+    name: str, task: Callable[[Span, ConfigT], None], files: Mapping[str, Region], config: ConfigT
+) -> Pass[Span, ConfigT, None]:
+    """Plan a pass over the nodes of every type, in the order of types."""
     spans, first = [], 0
-    for ntype, region in owners.items():
+    for ntype, region in files.items():
         starts = range(0, region.num_rows, ROWS_PER_UNIT)
         spans += [Span(ntype, first, start, min(start + ROWS_PER_UNIT, region.num_rows)) for start in starts]
         first += region.num_rows
-    return spans
+    return Pass(name, task, spans, config, [(s.stop - s.start) * files[s.ntype].row_nbytes for s in spans])
+
+
+def write_parts(name: str, parts: Region, files: Mapping[str, Region], divisor: int, runner: Runner) -> None:
+    """Write a file for each type: parts of its nodes, divided."""
+    runner.run(span_pass(name, write_span, files, SpanConfig(parts, files, divisor)))
+
+
+def read_parts(files: Mapping[str, Region], parts: Region, runner: Runner) -> None:
+    """Write the owners of all types one after another, as parts."""
+    runner.run(span_pass("read-owners", read_span, files, SpanConfig(parts, files)))
 
 
 def write_span(unit: Span, config: SpanConfig) -> None:
-    """Task of the pass `write-owners`."""
+    """Write one unit of a type."""
     parts = config.parts.read(unit.first + unit.start, unit.first + unit.stop)
-    region = config.owners[unit.ntype]
-    region.write((parts // config.divisor).astype(region.dtype), unit.start)
+    config.files[unit.ntype].write(parts // config.divisor, unit.start)
 
 
 def read_span(unit: Span, config: SpanConfig) -> None:
-    """Task of the pass `read-owners`."""
-    owners = config.owners[unit.ntype].read(unit.start, unit.stop)
-    config.parts.write(owners.astype(np.int32), unit.first + unit.start)
+    """Write one unit of the parts."""
+    config.parts.write(config.files[unit.ntype].read(unit.start, unit.stop), unit.first + unit.start)
+
+
+def fill_parts(parts: Region, schema: GraphSchema, num_parts: int, runner: Runner) -> Region:
+    """Move one node of the fullest parts of its type to each part that has none; return the new parts' file."""
+    filled = npy_region(Path(parts.path).with_name("filled.npy"), parts.dtype, parts.shape)
+    runner.step("create-filled", lambda: create_files([filled]))
+    units = list(zip(schema.homo_starts, (t.num_nodes for t in schema.node_types), strict=False))
+    runner.run(Pass("fill-parts", fill_type, units, (parts, filled, num_parts), [4 * count for _, count in units]))
+    return filled
+
+
+def fill_type(unit: tuple[int, int], config: tuple[Region, Region, int]) -> None:
+    """Task of the pass: the nodes of one type, the first and how many."""
+    region, filled, num_parts = config
+    parts = region.read(unit[0], sum(unit))
+    use_every_part(parts, num_parts)
+    filled.write(parts, unit[0])
+
+
+def use_every_part(parts: np.ndarray, num_parts: int) -> None:
+    """Give each empty part one node of a part that has several, in place.
+
+    Libraries leave parts empty at times. With fewer nodes than parts nothing is done.
+    """
+    counts = np.bincount(parts, minlength=num_parts)
+    empty = np.flatnonzero(counts == 0)
+    if not empty.size or parts.size < num_parts:
+        return
+    order = np.argsort(parts, kind="stable")
+    rank = np.arange(parts.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    spare = order[rank > 0]
+    fullest_first = np.argsort(-counts[parts[spare]], kind="stable")
+    parts[spare[fullest_first[: empty.size]]] = empty

@@ -15,13 +15,12 @@ from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import limits_of, parse_balance
 from daskgraphpart.assignment.choose import choose
-from daskgraphpart.assignment.fill_parts import fill_parts
-from daskgraphpart.assignment.measure import measure
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.assignment.owner_parts import read_owners, write_owners
+from daskgraphpart.assignment.owner_parts import fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, partition_pass
 from daskgraphpart.assignment.random import assign_random_pass
 from daskgraphpart.assignment.read_files import read_assignment
+from daskgraphpart.assignment.report import measure
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import NodeWeights, weigh_nodes
 from daskgraphpart.errors import OptionError, PlanError
@@ -50,8 +49,8 @@ class Task:
     @property
     def balanced(self) -> NodeWeights:
         """The weights that have to be balanced: those that a node has, and the first, so that there is one."""
-        kept = [i for i in range(self.num_wanted) if self.weights.constraints[i].total or i == 0]
         constraints, columns = self.weights.constraints, self.weights.columns
+        kept = [i for i in range(self.num_wanted) if constraints[i].total or i == 0]
         return NodeWeights(tuple(constraints[i] for i in kept), tuple(columns[i] for i in kept))
 
 
@@ -65,17 +64,18 @@ def assign_nodes(
     options.check_fits(graph.schema, num_parts)
     directory.mkdir(parents=True, exist_ok=True)
     given = _given_owners(graph, num_parts, options, directory, runner)
-    if given is not None and not (report or options.needs_adjacency or options.num_trainers_per_machine > 1):
+    num_trainers = options.num_trainers_per_machine
+    if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
-    task = _prepare(graph, num_parts * options.num_trainers_per_machine, options, directory / "adjacency", runner)
+    task = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
     parts, method, why, need = _partition(task, given, options, runner)
     if options.fill_parts:
         parts = fill_parts(parts, graph.schema, task.num_parts, runner)
     owners = create_owner_files(directory, graph.schema, num_parts, runner)
-    write_owners(parts, owners, options.num_trainers_per_machine, runner)
+    write_parts("write-owners", parts, owners, num_trainers, runner)
     wanted = task.num_wanted if given is None or options.balance is not None or options.refine else 0
     measured = measure(task.adjacency, task.weights, parts, task.num_parts, wanted, runner)
-    trainers = write_trainers(parts, graph.schema, directory, runner) if options.num_trainers_per_machine > 1 else {}
+    trainers = write_trainers(parts, graph.schema, directory, runner) if num_trainers > 1 else {}
     shutil.rmtree(directory / "adjacency", ignore_errors=True)
     seconds, num_edges = time.monotonic() - started, graph.schema.num_edges
     measured = replace(measured, method=method, why=why, need=need, num_edges=num_edges, seconds=seconds)
@@ -102,9 +102,8 @@ def _given_owners(
     graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner
 ) -> Assignment | None:
     """Owners that need no edges: random ones, or those of a file."""
-    total = num_parts * options.num_trainers_per_machine
+    total, target = num_parts * options.num_trainers_per_machine, directory / "given"
     if options.method == "random":
-        target = directory / "given"
         owners = create_owner_files(target, graph.schema, total, runner)
         runner.run(assign_random_pass(owners, total, options.seed, options.fill_parts))
         return Assignment(total, "random", owners)
@@ -112,8 +111,8 @@ def _given_owners(
         return None
     if options.num_trainers_per_machine > 1:
         raise OptionError("owners from files have no trainers", place="--method", found=options.method)
-    (directory / "given").mkdir(exist_ok=True)
-    return read_assignment(options.method, graph.schema, directory / "given", runner, num_parts)
+    target.mkdir(exist_ok=True)
+    return read_assignment(options.method, graph.schema, target, runner, num_parts)
 
 
 def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Task:
@@ -130,30 +129,32 @@ def _partition(
     task: Task, given: Assignment | None, options: AssignOptions, runner: Runner
 ) -> tuple[Region, str, str, int]:
     """Find the part of every node: its file, what it comes from, why, and how many bytes that was expected to take."""
-    adjacency, memory = task.adjacency, runner.resources.memory
-    limits = limits_of(task.balanced.constraints, task.num_parts)
-    parts = npy_region(task.directory / "parts.npy", np.int32, (adjacency.num_nodes,))
-    start = choice = None
+    adjacency, resources, balanced = task.adjacency, runner.resources, task.balanced
+    parts, start = (
+        npy_region(task.directory / f"{n}.npy", np.int32, (adjacency.num_nodes,)) for n in ("parts", "given")
+    )
     if given is not None:
-        start = _read_given(given, task, runner)
+        runner.step("create-given", lambda: create_files([start]))
+        read_parts(given.owners, start, runner)
         if not options.refine and options.balance is None:
             return start, given.method, "asked for", 0
+    limits, choice = limits_of(balanced.constraints, task.num_parts), None
     if given is None and task.num_parts > 1 and adjacency.num_arcs:
         nodes = adjacency.num_nodes - adjacency.num_isolated
-        choice = choose(nodes, adjacency.num_arcs, limits.size, options, runner.resources)
+        choice = choose(nodes, adjacency.num_arcs, limits.size, options, resources)
         if options.method == "auto":
             runner.progress.note(f"method {choice.method}, needs about {format_size(choice.need)}: {choice.why}")
-        if choice.need > memory and choice.method in ("metis", "kaminpar"):
+        if choice.need > resources.memory and choice.method in ("metis", "kaminpar"):
             raise PlanError(
                 f"{choice.method} does not fit into the memory budget",
                 place="--memory",
                 expected=f"about {format_size(choice.need)}",
-                found=format_size(memory),
+                found=format_size(resources.memory),
                 hint="give more, or use --method multilevel",
             )
     config = PartitionConfig(
-        adjacency, task.balanced.columns, parts, str(task.directory), task.num_parts, tuple(limits.tolist()), choice,
-        start, options, memory, runner.resources.workers,
+        adjacency, balanced.columns, parts, str(task.directory), task.num_parts, tuple(limits.tolist()), choice,
+        start if given is not None else None, options, resources.memory, resources.workers,
     )  # fmt: skip
     (taken,) = runner.run(partition_pass(config))
     if given is not None:
@@ -161,11 +162,3 @@ def _partition(
     if choice is None:
         return parts, options.method, "there is nothing to cut: nodes are assigned to balance", 0
     return parts, taken, choice.why, choice.need
-
-
-def _read_given(given: Assignment, task: Task, runner: Runner) -> Region:
-    """Write the owners of all types as parts of homogeneous nodes; return the file."""
-    parts = npy_region(task.directory / "given.npy", np.int32, (task.adjacency.num_nodes,))
-    runner.step("create-given", lambda: create_files([parts]))
-    read_owners(given.owners, parts, runner)
-    return parts

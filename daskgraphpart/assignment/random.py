@@ -11,24 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.assignment.owner_parts import Span, span_pass
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from daskgraphpart.engine.plan import Pass
     from daskgraphpart.storage.region import Region
-
-ROWS_PER_UNIT = 8 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class RandomUnit:
-    """Consecutive nodes of one type."""
-
-    ntype: str
-    start: int
-    stop: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +33,12 @@ class RandomConfig:
 
 def assign_random_pass(
     owners: Mapping[str, Region], num_parts: int, seed: int, fill_parts: bool
-) -> Pass[RandomUnit, RandomConfig, None]:
+) -> Pass[Span, RandomConfig, None]:
     """Plan the pass."""
-    units = [
-        RandomUnit(ntype, start, min(start + ROWS_PER_UNIT, region.num_rows))
-        for ntype, region in owners.items()
-        for start in range(0, region.num_rows, ROWS_PER_UNIT)
-    ]
-    return Pass(
-        name="assign-random",
-        task=assign_random,
-        units=units,
-        config=RandomConfig(owners, num_parts, seed, fill_parts),
-        unit_nbytes=[(u.stop - u.start) * owners[u.ntype].dtype.itemsize for u in units],
-    )
+    return span_pass("assign-random", assign_random, owners, RandomConfig(owners, num_parts, seed, fill_parts))
 
 
-def assign_random(unit: RandomUnit, config: RandomConfig) -> None:
+def assign_random(unit: Span, config: RandomConfig) -> None:
     """Draw the owners of one unit and write them."""
     region = config.owners[unit.ntype]
     owners = np.empty(unit.stop - unit.start, region.dtype)

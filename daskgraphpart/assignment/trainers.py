@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.directory import TRAINERS
-from daskgraphpart.assignment.owner_parts import Span, spans_of
+from daskgraphpart.assignment.assignment import TRAINERS
+from daskgraphpart.assignment.owner_parts import write_parts
 from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.partitions import Edges, RowRange, edge_partitions
 from daskgraphpart.engine.plan import Pass
@@ -27,27 +27,20 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.schema import EdgeType, GraphSchema
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
-FEATURE = "trainer_id"
+FEATURE = DataSpec("trainer_id", np.dtype(np.int64), ())
 EDGES_PER_BLOCK = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeUnit:
-    """One partition of edges of one type."""
+    """One partition of edges, the trainers of the nodes that they point at, and where those of the edges go."""
 
     rows: RowRange
-    edge_type: EdgeType
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeConfig:
-    """Trainers of the nodes by node type, and where those of the edges go, by edge type; nodes of each type."""
-
-    nodes: Mapping[str, Region]
-    edges: Mapping[str, Region]
+    nodes: Region
+    edges: Region
 
 
 def write_trainers(parts: Region, schema: GraphSchema, directory: Path, runner: Runner) -> dict[str, Region]:
@@ -56,23 +49,17 @@ def write_trainers(parts: Region, schema: GraphSchema, directory: Path, runner: 
     target.mkdir(exist_ok=True)
     files = {t.name: npy_region(target / f"{t.name}.npy", np.int64, (t.num_nodes,)) for t in schema.node_types}
     runner.step("create-trainers", lambda: create_files(files.values()))
-    units = spans_of(files)
-    runner.run(Pass("write-trainers", write_span, units, (parts, files), [8 * (u.stop - u.start) for u in units]))
+    write_parts("write-trainers", parts, files, 1, runner)
     return files
-
-
-def write_span(unit: Span, config: tuple[Region, Mapping[str, Region]]) -> None:
-    """Task of the pass `write-trainers`."""
-    parts, files = config
-    files[unit.ntype].write(parts.read(unit.first + unit.start, unit.first + unit.stop).astype(np.int64), unit.start)
 
 
 def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory: Path, runner: Runner) -> ChunkedGraph:
     """Return the graph with the feature `trainer_id` of all nodes and edges."""
     schema = graph.schema
     for kind in schema.row_types:
-        if any(spec.name == FEATURE for spec in kind.data):
-            raise OptionError(f"there is a feature {FEATURE!r} already", place=f"{kind.name}/{FEATURE}")
+        if any(spec.name == FEATURE.name for spec in kind.data):
+            place = f"{kind.name}/{FEATURE.name}"
+            raise OptionError(f"there is a feature {FEATURE.name!r} already", place=place)
     directory.mkdir(parents=True, exist_ok=True)
     files = {
         t.name: npy_region(directory / f"edges-{i}.npy", np.int64, (t.num_edges,))
@@ -80,20 +67,17 @@ def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory
     }
     runner.step("create-trainers-of-edges", lambda: create_files(files.values()))
     partitions = edge_partitions(graph, EDGES_PER_BLOCK, 8 * EDGES_PER_BLOCK, runner)
-    units = [EdgeUnit(partition.rows, edge_type) for edge_type, partition in partitions]
-    sizes, types = [24 * unit.rows.num_rows for unit in units], [unit.edge_type.name for unit in units]
-    values, config = [partition.value for _, partition in partitions], EdgeConfig(trainers, files)
-    runner.run(Pass("trainers-of-edges", trainers_of_edges, units, config, sizes, partitions=values, unit_types=types))
-    spec = DataSpec(FEATURE, np.dtype(np.int64), ())
+    units = [EdgeUnit(partition.rows, trainers[etype.dst], files[etype.name]) for etype, partition in partitions]
+    sizes, types = [24 * unit.rows.num_rows for unit in units], [etype.name for etype, _ in partitions]
+    values = [partition.value for _, partition in partitions]
+    runner.run(Pass("trainers-of-edges", trainers_of_edges, units, None, sizes, partitions=values, unit_types=types))
+    node_types = tuple(replace(t, data=(*t.data, FEATURE)) for t in schema.node_types)
+    edge_types = tuple(replace(t, data=(*t.data, FEATURE)) for t in schema.edge_types)
     return replace(
         graph,
-        schema=replace(
-            schema,
-            node_types=tuple(replace(t, data=(*t.data, spec)) for t in schema.node_types),
-            edge_types=tuple(replace(t, data=(*t.data, spec)) for t in schema.edge_types),
-        ),
+        schema=replace(schema, node_types=node_types, edge_types=edge_types),
         data_files={
-            t: {**graph.data_files[t], FEATURE: _input_files(rows)} for t, rows in {**trainers, **files}.items()
+            t: {**graph.data_files[t], FEATURE.name: _input_files(rows)} for t, rows in {**trainers, **files}.items()
         },
     )
 
@@ -102,8 +86,8 @@ def _input_files(region: Region) -> tuple[InputFile, ...]:
     return (InputFile(region.path, "numpy", ",", region.num_rows, region.offset + region.nbytes),)
 
 
-def trainers_of_edges(edges: Edges, unit: EdgeUnit, config: EdgeConfig) -> None:
+def trainers_of_edges(edges: Edges, unit: EdgeUnit, _config: None) -> None:
     """Write the trainers of one partition of edges: those of their destinations."""
     _, dst = edges
     unit.rows.check(dst.size)
-    config.edges[unit.edge_type.name].write(config.nodes[unit.edge_type.dst].memmap()[dst], unit.rows.first_row)
+    unit.edges.write(unit.nodes.memmap()[dst], unit.rows.first_row)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.directory import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
+from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +69,7 @@ def _copy_trainers(trainers: Mapping[str, Region], directory: Path) -> None:
     for ntype, region in trainers.items():
         directory.mkdir(exist_ok=True)
         target = directory / f"{ntype}.npy"
-        shutil.copyfile(region.path, temporary_path(target))
+        _copy_npy(region, temporary_path(target))
         publish(target)
 
 
@@ -84,7 +83,7 @@ def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
             file.write(_lines(owners))
             owners_crc = zlib.crc32(owners.astype("<i8").tobytes(), owners_crc)
     publish(text)
-    {"npy": _write_npy, "parquet": _write_parquet, "zarr": _write_zarr}[config.form](region, temporary_path(binary))
+    {"npy": _copy_npy, "parquet": _write_parquet, "zarr": _write_zarr}[config.form](region, temporary_path(binary))
     if config.form == "zarr":
         shutil.rmtree(binary, ignore_errors=True)
     publish(binary)
@@ -98,10 +97,9 @@ def _lines(owners: np.ndarray) -> bytes:
     return bytes(letters[letters != 0])  # shorter lines end in zeros
 
 
-def _write_npy(region: Region, path: str) -> None:
-    target = create_npy(path, region.dtype, region.shape)
-    for start, owners in _batches(region):
-        target.write(owners, start)
+def _copy_npy(region: Region, path: str) -> None:
+    with attach_path_to_error(path):
+        shutil.copyfile(region.path, path)
 
 
 def _write_parquet(region: Region, path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,4 +46,6 @@ def open_rows_array(path: str | Path) -> Any:
     try:
         return zarr.open_array(str(path), mode="r")
     except Exception as fault:  # zarr raises its own errors, KeyError, ValueError, ...
-        raise InputFileError("not a zarr array", file=str(path), found=str(fault)[:200]) from fault
+        if getattr(fault, "errno", None) not in (None, errno.ENOENT):
+            raise  # the machine's fault, not the file's
+        raise InputFileError("not a readable zarr array", file=str(path), found=str(fault)[:200]) from fault

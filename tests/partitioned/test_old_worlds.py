@@ -202,7 +202,7 @@ def test_remap_on_the_command_line(canonical: Path, tmp_path: Path, capsys: pyte
         ((tmp_path / "new.npy", tmp_path / "x.npy", "--type", "w"), "no such edge type"),
         ((tmp_path / "new.npy", tmp_path / "x.npy", "--type", "v"), "wrong number of rows"),
         ((tmp_path / "no.npy", tmp_path / "x.npy", "--type", "u"), "no such file"),
-        ((tmp_path, tmp_path / "x.npy", "--type", "u"), "not a zarr array"),
+        ((tmp_path, tmp_path / "x.npy", "--type", "u"), "not a readable zarr array"),
     ):
         assert call("remap", canonical, *arguments, "--quiet") == 2
         assert word in capsys.readouterr().err

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.fill_parts import use_every_part
+from daskgraphpart.assignment.owner_parts import use_every_part
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.faults import attach_path_to_error
 
