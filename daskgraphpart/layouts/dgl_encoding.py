@@ -26,19 +26,19 @@ MAGIC_RELATION = 0xDD2E60F0F6B4A127
 MAGIC_COO = 0xDD61FFD305DFF127
 MAGIC_CSR = 0xDD6CD31205DFF127
 
+ARRAY_HEADER = "<QiiiBBH"
+"""Behind the magic: reserved, device and its number, axes, type code, bits, lanes; lengths and bytes follow."""
 CPU = 1
-BFLOAT16 = (4, 16)
-_CODES = {"i": 0, "u": 1, "f": 2}
-_DTYPES = {
-    (code, 8 * np.dtype(name).itemsize): np.dtype(name).newbyteorder("<")
+DTYPES = {
+    ("iuf".index(np.dtype(name).kind), 8 * np.dtype(name).itemsize): np.dtype(name).newbyteorder("<")
     for name in ("int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
-    for code in (_CODES[np.dtype(name).kind],)
 }
+"""Dtypes by type code and bits."""
 
 
-def u64(value: int) -> bytes:
-    """Eight bytes, unsigned."""
-    return struct.pack("<Q", value)
+def u64(*values: int) -> bytes:
+    """Eight bytes each, unsigned."""
+    return struct.pack(f"<{len(values)}Q", *values)
 
 
 def i64(*values: int) -> bytes:
@@ -52,31 +52,16 @@ def text(value: str) -> bytes:
     return u64(len(encoded)) + encoded
 
 
-def dgl_dtype_code(dtype: np.dtype) -> tuple[int, int]:
-    """Type code and bits of a dtype."""
-    code = (_CODES.get(dtype.kind, -1), 8 * dtype.itemsize)
-    if code not in _DTYPES:
-        raise LayoutError(
-            "DGL cannot load arrays of this dtype",
-            expected=", ".join(sorted(str(known.name) for known in _DTYPES.values())),
-            found=str(dtype),
-        )
-    return code
-
-
-def dtype_of_code(code: int, bits: int) -> np.dtype | None:
-    """Little-endian dtype of a type code, or None for those that are not ours."""
-    return _DTYPES.get((code, bits))
-
-
 def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-    """Header of an array: 40 bytes and 8 for each axis; the elements follow."""
-    if not shape:
-        raise LayoutError("DGL cannot load arrays without an axis", hint="give them the shape (1,)")
-    code, bits = dgl_dtype_code(dtype)
-    nbytes = dtype.itemsize * math.prod(shape)
-    head = struct.pack("<QQiiiBBH", MAGIC_ARRAY, 0, CPU, 0, len(shape), code, bits, 1)
-    return head + i64(*shape) + i64(nbytes)
+    """Header of an array; the elements follow."""
+    code = next((code for code, known in DTYPES.items() if known == dtype), None)
+    if code is None or not shape:
+        known = ", ".join(sorted(known.name for known in DTYPES.values()))
+        raise LayoutError(
+            "an array that DGL cannot load", expected=f"{known}; at least one axis", found=f"{dtype} of shape {shape}"
+        )
+    head = u64(MAGIC_ARRAY) + struct.pack(ARRAY_HEADER, 0, CPU, 0, len(shape), *code, 1)
+    return head + i64(*shape, dtype.itemsize * math.prod(shape))
 
 
 def add_array(builder: LayoutBuilder, spec: ArraySpec) -> None:

@@ -6,10 +6,11 @@ DGL's own reader loads truncated files silently or crashes on them.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.layouts.dgl_encoding import BFLOAT16, CPU, MAGIC_ARRAY, dtype_of_code
+from daskgraphpart.layouts.dgl_encoding import ARRAY_HEADER, CPU, DTYPES, MAGIC_ARRAY
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
 from daskgraphpart.storage.npy_header import MAX_AXES, checked_nbytes
@@ -17,43 +18,37 @@ from daskgraphpart.storage.paths import to_key
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Iterator
 
-    import numpy as np
-
-    from daskgraphpart.storage.paths import AnyPath
+    from daskgraphpart.storage.paths import AnyPath, FilePath
 
 MAX_ARRAYS = 1 << 20
 MAX_NAME_NBYTES = 1 << 12
 MIN_NAMED_ARRAY_NBYTES = 48  # length of the name, header of an array with no axis
+COPY_AGAIN = "copy the file again, or make the partitions again"
+
+
+@contextmanager
+def open_container(path: AnyPath) -> Iterator[FileReader]:
+    """Open a file of DGL's."""
+    key = to_key(path)
+    if not is_file(key):
+        raise LayoutError("no such file", file=key, hint="check the paths in the partition config")
+    with open_for_reading(key) as file:
+        yield FileReader(key, file)
 
 
 class FileReader:
     """A file and a position in it; all errors, which are `LayoutError`, name both."""
 
-    def __init__(self, path: AnyPath) -> None:
-        self.path = to_key(path)
-        if not is_file(self.path):
-            raise LayoutError("no such file", file=self.path, hint="check the paths in the partition config")
-        self._file = open_for_reading(self.path)  # closed by __exit__
-        self.size = size_of_open(self._file)
-
-    def __enter__(self) -> FileReader:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._file.close()
-
-    @property
-    def position(self) -> int:
-        """Byte that is read next."""
-        return self._file.tell()
+    def __init__(self, path: FilePath, file: BinaryIO) -> None:
+        self.path = path
+        self.size = size_of_open(file)
+        self._file = file
 
     def fault(self, what: str, **details: Any) -> LayoutError:
         """Error at this position."""
-        return LayoutError(what, file=self.path, place=f"byte {self.position:,}", **details)
+        return LayoutError(what, file=self.path, place=f"byte {self._file.tell():,}", **details)
 
     def seek(self, position: int) -> None:
         """Go to a byte of the file."""
@@ -63,54 +58,50 @@ class FileReader:
 
     def take(self, count: int) -> bytes:
         """Read exactly so many bytes."""
-        left = self.size - self.position
-        if count < 0 or count > left:
-            raise self.fault(
-                "file is truncated or damaged",
-                expected=f"{count:,} more bytes",
-                found=f"{left:,}",
-                hint="copy the file again, or make the partitions again",
-            )
-        with attach_path_to_error(self.path):
-            content = self._file.read(count)
-        if len(content) < count:
-            raise self.fault("file became shorter while it was read", expected=f"{self.size:,} bytes")
+        left = self.size - self._file.tell()
+        content = b""
+        if 0 <= count <= left:
+            with attach_path_to_error(self.path):
+                content = self._file.read(count)
+        if len(content) != count:
+            expected = f"{count:,} more bytes"
+            raise self.fault("file is truncated or damaged", expected=expected, found=f"{left:,}", hint=COPY_AGAIN)
         return content
 
     def unpack(self, form: str) -> tuple[Any, ...]:
         """Read numbers."""
-        return struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))
+        return struct.unpack(form, self.take(struct.calcsize(form)))
 
-    def u64(self) -> int:
-        """Read an unsigned number."""
-        return int(self.unpack("Q")[0])
-
-    def i64(self) -> int:
-        """Read a signed number."""
-        return int(self.unpack("q")[0])
+    def number(self, form: str = "<Q") -> int:
+        """Read one number, by default unsigned."""
+        return int(self.unpack(form)[0])
 
     def magic(self, expected: int, what: str) -> None:
         """Read a magic number."""
-        found = self.u64()
+        found = self.number()
         if found != expected:
-            self.seek(self.position - 8)
+            self.seek(self._file.tell() - 8)
             if found == int.from_bytes(expected.to_bytes(8, "little"), "big"):
                 raise self.fault(f"{what} of another byte order", hint="write it again; DGL's files are little-endian")
             raise self.fault(f"not a {what} of DGL", expected=f"{expected:#x}", found=f"{found:#x}")
 
-    def count(self, smallest_entry: int, what: str) -> int:
+    def one(self, what: str) -> None:
+        """Read a number of things, of which the graph of a partition has one."""
+        found = self.number()
+        if found != 1:
+            raise self.fault(f"not the graph of a partition, which has one of each: {what}", expected=1, found=found)
+
+    def count(self, smallest_entry: int, most: int, what: str) -> int:
         """Read a number of entries, none of which can be smaller than `smallest_entry` bytes."""
-        found = self.u64()
-        if found * smallest_entry > self.size - self.position:
-            raise self.fault(f"impossible number of {what}", found=f"{found:,}")
+        found = self.number()
+        fitting = (self.size - self._file.tell()) // smallest_entry
+        if found > min(fitting, most):
+            raise self.fault(f"impossible number of {what}", expected=f"at most {min(fitting, most):,}", found=found)
         return found
 
     def text(self) -> str:
         """Read a name."""
-        length = self.count(1, "characters")
-        if length > MAX_NAME_NBYTES:
-            raise self.fault("name is too long", expected=f"at most {MAX_NAME_NBYTES:,} bytes", found=f"{length:,}")
-        content = self.take(length)
+        content = self.take(self.count(1, MAX_NAME_NBYTES, "characters"))
         try:
             return content.decode()
         except UnicodeDecodeError as error:
@@ -119,47 +110,30 @@ class FileReader:
     def array(self) -> Region:
         """Read the header of an array and skip its elements."""
         self.magic(MAGIC_ARRAY, "array")
-        _, device, _, num_axes, code, bits, lanes = self.unpack("QiiiBBH")
+        _, device, _, num_axes, code, bits, lanes = self.unpack(ARRAY_HEADER)
         if device != CPU or lanes != 1 or not 1 <= num_axes <= MAX_AXES:
-            raise self.fault(
-                "not an array DGL writes",
-                expected="CPU, 1 lane, 1 to 32 axes",
-                found=f"device {device}, {lanes} lanes, {num_axes} axes",
-            )
-        shape = self.unpack(f"{num_axes}q")
-        dtype = self._dtype(code, bits)
-        nbytes, expected = self.i64(), checked_nbytes(shape, dtype)
-        if expected is None:
-            raise self.fault("impossible shape of an array", found=shape)
+            found = f"device {device}, {lanes} lanes, {num_axes} axes"
+            raise self.fault("not an array DGL writes", expected="CPU, 1 lane, 1 to 32 axes", found=found)
+        *shape, nbytes = self.unpack(f"<{num_axes + 1}q")
+        dtype = DTYPES.get((code, bits))
+        if dtype is None:
+            found = "bfloat16, which numpy lacks" if (code, bits) == (4, 16) else f"type code {code} with {bits} bits"
+            hint = "convert it to float32 with DGL"
+            raise self.fault("array of a dtype that is not supported", found=found, hint=hint)
+        expected = checked_nbytes(tuple(shape), dtype)
         if nbytes != expected:
-            raise self.fault("size of an array is not that of its shape", expected=f"{expected:,}", found=f"{nbytes:,}")
-        offset = self.position
-        if nbytes > self.size - offset:
             raise self.fault(
-                "file is truncated inside an array",
-                expected=f"{offset + nbytes:,} bytes",
-                found=f"{self.size:,}",
-                hint="copy the file again, or make the partitions again",
+                "impossible shape or size of an array",
+                expected=None if expected is None else f"{expected:,} bytes",
+                found=f"{nbytes:,} bytes of shape {shape}",
             )
+        offset = self._file.tell()
+        if nbytes > self.size - offset:
+            expected_size, found = f"{offset + nbytes:,} bytes", f"{self.size:,}"
+            raise self.fault("file is truncated inside an array", expected=expected_size, found=found, hint=COPY_AGAIN)
         self.seek(offset + nbytes)
-        return Region(self.path, offset, dtype, shape)
+        return Region(self.path, offset, dtype, tuple(shape))
 
     def named_arrays(self) -> dict[str, Region]:
         """Read a dictionary of arrays; of entries with the same name the last is kept, as in DGL."""
-        entries = self.count(MIN_NAMED_ARRAY_NBYTES, "arrays")
-        if entries > MAX_ARRAYS:
-            raise self.fault("impossible number of arrays", expected=f"at most {MAX_ARRAYS:,}", found=f"{entries:,}")
-        found = {}
-        for _ in range(entries):
-            name = self.text()
-            found[name] = self.array()
-        return found
-
-    def _dtype(self, code: int, bits: int) -> np.dtype:
-        dtype = dtype_of_code(code, bits)
-        if dtype is None:
-            kind = "bfloat16, which numpy lacks" if (code, bits) == BFLOAT16 else f"type code {code} with {bits} bits"
-            raise self.fault(
-                "array of a dtype that is not supported", found=kind, hint="convert it to float32 with DGL"
-            )
-        return dtype
+        return {self.text(): self.array() for _ in range(self.count(MIN_NAMED_ARRAY_NBYTES, MAX_ARRAYS, "arrays"))}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.layouts.dgl_encoding import MAGIC_TENSOR_FILE, add_array, text, u64
-from daskgraphpart.layouts.dgl_file_reader import FileReader
+from daskgraphpart.layouts.dgl_file_reader import open_container
 from daskgraphpart.layouts.file_layout import LayoutBuilder
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def tensor_file_layout(arrays: Sequence[ArraySpec]) -> FileLayout:
     """Lay out a tensor file with these arrays, in this order; none gives the 24 bytes of an empty file."""
     builder = LayoutBuilder()
-    builder.add(u64(MAGIC_TENSOR_FILE), u64(len(arrays)), u64(len(arrays)))
+    builder.add(u64(MAGIC_TENSOR_FILE, len(arrays), len(arrays)))
     for spec in arrays:
         builder.add(text(spec.key))
         add_array(builder, spec)
@@ -32,7 +32,7 @@ def tensor_file_layout(arrays: Sequence[ArraySpec]) -> FileLayout:
 
 def read_tensor_file(path: AnyPath) -> dict[str, Region]:
     """Read the headers of a tensor file: where the elements of each array are."""
-    with FileReader(path) as reader:
+    with open_container(path) as reader:
         reader.magic(MAGIC_TENSOR_FILE, "tensor file")
-        reader.u64()  # DGL's reader ignores the first count as well
+        reader.number()  # DGL's reader ignores the first count as well
         return reader.named_arrays()

@@ -20,7 +20,7 @@ from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.layouts.dgl_graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region

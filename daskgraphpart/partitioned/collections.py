@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.layouts.dgl_graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.stored_rows import Maps, Reordered
     from daskgraphpart.storage.region import Region
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.layouts.dgl_graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartPaths
-    from daskgraphpart.layouts.dgl_graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.stored_rows import Maps
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region

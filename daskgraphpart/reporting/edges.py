@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.layouts.dgl_graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.storage.region import Region
 
 ROWS_PER_READ = 1 << 16

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.layouts.dgl_graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 

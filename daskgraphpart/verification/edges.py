@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from daskgraphpart.chunked.partitions import Edges, RowRange
-    from daskgraphpart.layouts.dgl_graph_file import GraphFile
+    from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.part import Part
 
     LocalEdges: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # local sources, destinations, edge IDs

@@ -159,7 +159,7 @@ TENSORS = [
         (FEATS, "one entry more", put(FEATS, 16, "Q", 2), ()),
         (FEATS, "name of 2**63 bytes", put(FEATS, 24, "Q", 2**63), ("impossible number of characters",)),
         (FEATS, "name of all that is left", change(FEATS, lambda c: renamed(c, len(c) - 32, c[32:])), ()),
-        (FEATS, "name of a megabyte", change(FEATS, lambda c: renamed(c, 1 << 20, bytes(1 << 21))), ("too long",)),
+        (FEATS, "name of a megabyte", change(FEATS, lambda c: renamed(c, 1 << 20, bytes(1 << 21))), ("impossible",)),
         (FEATS, "rows missing", in_array(FEATS, b"n/x", 32, "qqq", 1, 3, 12), ("n/x", "rows", "shape (1, 3)")),
         (FEATS, "no axis", in_array(FEATS, b"n/x", 24, "i", 0), ()),
         (FEATS, "two slashes", change(FEATS, lambda c: c.replace(b"n/x", b"n//")), ("more than one '/'",)),
