@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.sources.edge_list_inputs import FeaturePaths, Paths
+    from daskgraphpart.sources.edge_list_inputs import FeaturePaths
+    from daskgraphpart.sources.open_table import Paths
 
 DEFAULT_EDGE_TYPE = "_N:_E:_N"
 
@@ -156,7 +157,7 @@ def chunk_edge_lists(
         for note in inputs.notes:
             listener.note(note)
         with claimed_directory(out, inputs.paths, overwrite):
-            graph = EdgeListJob(inputs, options, connection, scratch, resources.memory, listener).run(name, out)
+            graph = EdgeListJob(inputs, connection, scratch, resources.memory, listener).run(name, out)
             # rows are in files of this machine by now, and the database is not needed any more
             connection.close()
             with open_runner(replace(resources, cluster="threads"), listener) as runner:

@@ -10,34 +10,27 @@ import struct
 import zipfile
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from daskgraphpart.chunked.open_parquet import open_parquet
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import GraphPartError, InputFileError
-from daskgraphpart.sources.columns import (
-    FLOATS,
-    INTEGERS,
-    NO_IDS,
-    STRINGS,
-    Column,
-    find_columns,
-    shown,
-)
+from daskgraphpart.sources.columns import BYTES, FLOATS, INTEGERS, NO_IDS, STRINGS, Column, find_columns, id_of_value
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.npy_header import MAX_NPY_HEADER, parse_npy_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import duckdb
+
 ROWS_PER_BATCH = 1 << 16
-_KINDS = {"i": INTEGERS, "u": INTEGERS, "f": FLOATS, "U": STRINGS, "S": STRINGS}
+MAX_NUMBER_BYTES = 8  # Arrow knows no longer floats
 _PAIRS = (("src", "dst"), ("source", "target"), ("row", "col"), ("rows", "cols"), ("u", "v"))
 
 
@@ -51,48 +44,81 @@ class ColumnTable:
     nbytes: int
     arrays: tuple[np.ndarray, ...] = ()
 
-    def without_ids(self) -> ColumnTable:
-        """Return the table of the columns of features alone, of edges."""
-        return replace(self, columns=self.columns[2:], arrays=self.arrays[2:])
+    def relations(self, connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+        """Yield names of one or more tables that together have all rows, in columns r0, r1, ..."""
+        for batch in self.batches():
+            connection.register("batch", pa.table({f"r{i}": rows for i, rows in batch.items()}))
+            yield "batch"
+        connection.unregister("batch")
 
-    def batches(self, kinds: Sequence[str], num_features: int) -> Iterator[Any]:
-        """Yield Arrow batches of columns of IDs of some kinds, where one that cannot be is null, and of features."""
-        chosen = range(len(kinds) + num_features)
-        for batch in self._raw_batches(chosen):
-            columns = [_as_ids(column, kind) for column, kind in zip(batch, kinds, strict=False)] + batch[len(kinds) :]
-            yield pa.RecordBatch.from_arrays(columns, names=[f"c{i}" for i in chosen])
+    def id_value(self, column: int, wanted: str, _: str) -> str:
+        """Return an expression for the IDs of a column."""
+        return id_of_value(f"r{column}", self.columns[column].kind, wanted)
 
-    def explain(self, _: object, row: int, column: int, wanted: str) -> InputFileError:
-        """Describe what is wrong with a value, which should have been a `wanted`."""
-        place, value = self.place(None, row, column)
-        if value is None:
-            is_feature = wanted == "feature"
-            what, expected = ("value is missing", "a value") if is_feature else ("ID is missing", "the ID of a node")
-            return InputFileError(what, file=self.path, place=place, expected=expected, found="null")
-        what, expected, hint = "ID is not an integer of 64 bits", "integers or strings", "store it as a string"
-        if wanted == "integer ID":
-            what, expected, hint = "ID is not an integer", "integers of 64 bits", "leave out --id-type"
-        return InputFileError(what, file=self.path, place=place, expected=expected, found=shown(str(value)), hint=hint)
+    def feature_values(self, column: int) -> list[str]:
+        """Return expressions for a feature: as floats, and as integers."""
+        dtype = self.columns[column].dtype
+        is_float = dtype is not None and dtype.kind == "f"
+        return [f"r{column}::DOUBLE", "NULL" if is_float else f"r{column}::BIGINT"]
 
-    def place(self, _: object, row: int, column: int) -> tuple[str, Any]:
-        """Return where a value is, for messages, and the value."""
-        first, found = 0, None
-        for batch in self._raw_batches([column]):
-            if row < first + len(batch[0]):
-                found = batch[0][row - first].as_py()
+    def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
+        """Return where a value is and its text, None if it is missing."""
+        first, value = 0, None
+        for batch in self.batches():
+            if row < first + len(batch[column]):
+                value = batch[column][row - first].as_py()
                 break
-            first += len(batch[0])
-        return f"row {row:,}, column {self.columns[column].name!r}", found
+            first += len(batch[column])
+        return f"row {row:,}, column {self.columns[column].name!r}", None if value is None else str(value)
 
-    def _raw_batches(self, chosen: Sequence[int]) -> Iterator[list[Any]]:
+    def batches(self) -> Iterator[dict[int, Any]]:
+        """Yield rows of the columns with one value in each, as Arrow arrays by number."""
         if self.arrays:
+            plain = {i: array for i, array in enumerate(self.arrays) if array.ndim == 1}
             for start in range(0, self.num_rows, ROWS_PER_BATCH):
-                yield [_to_arrow(self.arrays[i][start : start + ROWS_PER_BATCH]) for i in chosen]
+                yield {i: _to_arrow(array[start : start + ROWS_PER_BATCH]) for i, array in plain.items()}
             return
-        names = [self.columns[i].name for i in chosen]
+        names = [column.name for column in self.columns]
         with open_parquet(self.path) as file:
             for batch in file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys(names)), use_threads=False):
-                yield [_decoded(batch.column(name)) for name in names]
+                yield {i: _widened(batch.column(name)) for i, name in enumerate(names)}
+
+
+def _widened(column: Any) -> Any:
+    """Return floats of 16 bits, which DuckDB does not know, as wider ones."""
+    return column.cast(pa.float32()) if column.type == pa.float16() else column
+
+
+def _to_arrow(rows: np.ndarray) -> Any:
+    if rows.dtype.kind in "US":
+        return pa.array(rows.tolist(), pa.from_numpy_dtype(rows.dtype))
+    return _widened(pa.array(np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))))
+
+
+def _describe_column(path: str, name: str, position: int, found: Any, shape: str, *, is_id: bool) -> Column:
+    """Describe a column of an Arrow type; refuse what can be neither IDs nor a feature; `shape` is of an array."""
+    type_of_value = found.value_type if pa.types.is_dictionary(found) else found
+    kind = _kind_of(type_of_value)
+    is_number = kind in (INTEGERS, FLOATS) or pa.types.is_boolean(type_of_value)
+    if is_id and (kind == NO_IDS or shape):
+        expected, hint = "integers or strings, one for each row", "choose the columns by --columns"
+        what = f"column {name!r} cannot be IDs"
+        raise InputFileError(what, file=path, expected=expected, found=f"{found}{shape}", hint=hint)
+    if not is_id and not is_number:
+        expected = "integers, floats or booleans, to be a feature"
+        raise InputFileError(f"column {name!r} does not hold numbers", file=path, expected=expected, found=str(found))
+    dtype = None if is_id else np.dtype(type_of_value.to_pandas_dtype())
+    return Column(name, position, kind if is_id else NO_IDS, f"column {name!r}", dtype=dtype)
+
+
+def _kind_of(arrow_type: Any) -> str:
+    if pa.types.is_integer(arrow_type):
+        return INTEGERS
+    if pa.types.is_floating(arrow_type):
+        return FLOATS
+    if str(arrow_type) in ("string", "large_string", "string_view"):
+        return STRINGS
+    return BYTES if "binary" in str(arrow_type) and not arrow_type.num_fields else NO_IDS
 
 
 def open_parquet_table(path: str, wanted: Sequence[str], num_ids: int) -> ColumnTable:
@@ -104,82 +130,65 @@ def open_parquet_table(path: str, wanted: Sequence[str], num_ids: int) -> Column
         if names.count(name) > 1:
             raise InputFileError(f"several columns are named {name!r}", file=path, hint="rename them")
         found = header.schema.field(position).type
-        kind = _kind_of(path, f"column {name!r}", _letter(found), str(found), is_id=number < num_ids)
-        columns.append(Column(name, position, kind, (f"column {name!r}", "")))
+        columns.append(_describe_column(path, name, position, found, "", is_id=number < num_ids))
     return ColumnTable(path, tuple(columns), header.num_rows, Path(path).stat().st_size)
-
-
-def _letter(arrow_type: Any) -> str:
-    """Return numpy's letter for the values of an Arrow column."""
-    value_type = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
-    if pa.types.is_integer(value_type):
-        return "i"
-    if pa.types.is_floating(value_type):
-        return "f"
-    if pa.types.is_boolean(value_type):
-        return "b"
-    return "U" if "string" in str(value_type) or "binary" in str(value_type) else "O"
-
-
-def _kind_of(path: str, what: str, letter: str, found: str, *, is_id: bool) -> str:
-    """Return which kind of IDs a column or an array holds, if any; refuse what can be neither IDs nor a feature."""
-    if is_id and letter in _KINDS:
-        return _KINDS[letter]
-    if not is_id and letter in "biuf":
-        return NO_IDS
-    if is_id:
-        expected, hint = "integers or strings, one for each row", "choose the columns by --columns"
-        raise InputFileError(f"{what} cannot be IDs", file=path, expected=expected, found=found, hint=hint)
-    expected = "integers, floats or booleans, to be a feature"
-    raise InputFileError(f"{what} does not hold numbers", file=path, expected=expected, found=found)
-
-
-def _decoded(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-
-def _as_ids(column: Any, kind: str) -> Any:
-    """Return IDs as int64 or large strings; null where one cannot be."""
-    found = column.type
-    if kind == STRINGS:
-        if pa.types.is_floating(found):
-            column = _as_ids(column, INTEGERS)
-        elif pa.types.is_fixed_size_binary(found):
-            column = column.cast(pa.binary())
-        return column.cast(pa.large_string())
-    if pa.types.is_uint64(found):
-        return pc.if_else(pc.less(column, pa.scalar(2**63, pa.uint64())), column, None).cast(pa.int64())
-    if pa.types.is_floating(found):
-        column = column.cast(pa.float64())
-        # 2**63 is a float, the largest int64 is not
-        is_whole = pc.and_(pc.equal(pc.floor(column), column), pc.less(pc.abs(column), 2.0**63))
-        return pc.if_else(is_whole, column, None).cast(pa.int64())
-    if not pa.types.is_integer(found):
-        text = _as_ids(column, STRINGS)
-        values = [None if t is None else int(t) for t in pc.if_else(_is_int64(text), text, None).to_pylist()]
-        return pa.array(values, pa.int64())
-    return column.cast(pa.int64())
-
-
-def _is_int64(text: Any) -> Any:
-    """Whether strings are integers of 18 digits at most, which int64 holds."""
-    return pc.match_substring_regex(text, r"^[-+]?[0-9]{1,18}$")
 
 
 # ------------------------------------------------------------------------------------------------------------- arrays
 
 
-def open_npy_table(path: str, wanted: Sequence[str], num_ids: int) -> ColumnTable:
-    """Open an npy file of edges, (rows, columns) or (2, edges), or of nodes, (rows,)."""
-    return _array_table(path, {"": _open_array(path, "", path)}, wanted, num_ids)
+def open_array_table(path: str, form: str, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnTable:
+    """Open an npz file, whose arrays are unpacked into a directory, or an npy file.
 
-
-def open_npz_table(path: str, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnTable:
-    """Open an npz file, whose arrays are unpacked into a directory; columns are their names, or numbers in their order.
-
-    Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two, or the
-    first if it is an array of edges.
+    Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
+    the columns of the first, (edges, 2 or more), or its rows, (2, edges).
     """
+    arrays = _unpack_npz(path, directory) if form == "npz" else {"": _open_array(path, "", path)}
+    pair = next((pair for pair in _PAIRS if num_ids == 2 and set(pair) <= arrays.keys()), None)
+    if pair and not any(wanted[:num_ids]):
+        wanted = [*pair, *wanted[num_ids:]]
+    elif not pair and not all(name and name in arrays for name in wanted[:num_ids]):
+        arrays = _split_first(path, arrays, wanted, num_ids)
+    names, columns, chosen = list(arrays), [], []
+    for number, (name, position) in enumerate(find_columns(path, wanted, names, len(names), num_ids)):
+        array, is_id = arrays[name], number < num_ids
+        shape = f" of shape {array.shape}" if array.ndim > 1 else ""
+        columns.append(_describe_column(path, name, position, _arrow_type(array), shape, is_id=is_id))
+        chosen.append(array)
+        if len(array) != len(chosen[0]):
+            expected, found = f"{len(chosen[0]):,}", f"{len(array):,}"
+            raise InputFileError(f"array {name!r} has another length", file=path, expected=expected, found=found)
+    nbytes = sum(array.nbytes for array in chosen)
+    return ColumnTable(path, tuple(columns), len(chosen[0]), nbytes, tuple(chosen))
+
+
+def _split_first(
+    path: str, arrays: Mapping[str, np.ndarray], wanted: Sequence[str], num_ids: int
+) -> dict[str, np.ndarray]:
+    """Replace the first array, if it is a table, by its columns, as many as there may be use for."""
+    name, array = next(iter(arrays.items()))
+    if array.ndim == 1:
+        return dict(arrays)
+    if num_ids == 2 and not any(wanted[:2]) and array.ndim == 2 and len(array) == 2 and len(wanted) == 2:
+        if array.shape == (2, 2):
+            hint = "say --columns 0,1 if its rows are edges, or transpose it"
+            raise InputFileError("array of edges can be read in two ways", file=path, found="shape (2, 2)", hint=hint)
+        array = array.T  # edge_index of PyG
+    if array.ndim != 2 or array.shape[1] < num_ids:
+        what = "not an array of edges" if num_ids == 2 else "not a list of nodes"
+        expected = f"shape (rows, {num_ids} or more)" + (" or (2, edges)" if num_ids == 2 else "")
+        raise InputFileError(what, file=path, expected=expected, found=f"shape {array.shape}")
+    used = max(num_ids, *(int(text) + 1 for text in wanted if text.isdigit()), 0)
+    columns = {f"{name}[{i}]" if name else str(i): array[:, i] for i in range(min(used, array.shape[1]))}
+    return {**columns, **{other: arrays[other] for other in list(arrays)[1:]}}
+
+
+def _arrow_type(array: np.ndarray) -> Any:
+    return pa.from_numpy_dtype(array.dtype.newbyteorder("="))
+
+
+def _unpack_npz(path: str, directory: Path) -> dict[str, np.ndarray]:
+    """Unpack the arrays of an npz file, and map them from there."""
     arrays = {}
     directory.mkdir(parents=True)
     with _opened_npz(path) as archive:
@@ -190,7 +199,7 @@ def open_npz_table(path: str, wanted: Sequence[str], num_ids: int, directory: Pa
             arrays[name] = _open_array(unpacked, name, path)
     if not arrays:
         raise InputFileError("npz file without arrays", file=path)
-    return _array_table(path, arrays, wanted, num_ids)
+    return arrays
 
 
 @contextmanager
@@ -201,12 +210,19 @@ def _opened_npz(path: str) -> Iterator[zipfile.ZipFile]:
             yield archive
     except GraphPartError:
         raise
-    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, RuntimeError) as fault:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+        EOFError,
+        ValueError,
+        LookupError,
+        RuntimeError,
+        OSError,
+    ) as fault:
+        if getattr(fault, "errno", None) not in (None, errno.EINVAL):
+            raise  # the machine's; EINVAL: a damaged archive points to where no byte can be
         raise InputFileError("not a readable npz file", file=path, found=str(fault) or type(fault).__name__) from fault
-    except OSError as fault:
-        if fault.errno not in (None, errno.EINVAL):  # EINVAL: a damaged archive points to where no byte can be
-            raise
-        raise InputFileError("not a readable npz file", file=path, found=str(fault)) from fault
 
 
 def _open_array(path: str, name: str, shown_path: str) -> np.ndarray:
@@ -215,7 +231,8 @@ def _open_array(path: str, name: str, shown_path: str) -> np.ndarray:
     with attach_path_to_error(path), open(path, "rb") as file:
         head = io.BytesIO(file.read(MAX_NPY_HEADER))
     shape, is_fortran, dtype = parse_npy_header(head, shown_path)
-    if dtype.kind not in "biufUS" or not shape or min(shape) < 0 or dtype.itemsize == 0:
+    is_known = dtype.kind in "US" or (dtype.kind in "biuf" and dtype.itemsize <= MAX_NUMBER_BYTES)
+    if not is_known or not shape or min(shape) < 0 or dtype.itemsize == 0:
         found = f"dtype {dtype}, shape {shape}"
         raise InputFileError(f"{what} does not hold numbers or strings", file=shown_path, found=found)
     nbytes, size = head.tell() + math.prod(shape) * dtype.itemsize, Path(path).stat().st_size
@@ -226,70 +243,3 @@ def _open_array(path: str, name: str, shown_path: str) -> np.ndarray:
         return np.empty(shape, dtype)
     order: Any = "F" if is_fortran else "C"
     return np.memmap(path, dtype, "r", head.tell(), tuple(shape), order)
-
-
-def _array_table(path: str, arrays: Mapping[str, np.ndarray], wanted: Sequence[str], num_ids: int) -> ColumnTable:
-    chosen = [
-        _named_array(path, arrays, name) if name else _default_array(path, arrays, wanted, number, num_ids)
-        for number, name in enumerate(wanted)
-    ]
-    columns, num_rows = [], len(chosen[0][1])
-    for number, (name, array) in enumerate(chosen):
-        what, found, is_id = f"array {name!r}", f"{array.dtype} of shape {array.shape}", number < num_ids
-        letter = "O" if is_id and array.ndim > 1 else array.dtype.kind
-        columns.append(Column(name, number, _kind_of(path, what, letter, found, is_id=is_id), (f"column {name!r}", "")))
-        if len(array) != num_rows:
-            expected = f"{num_rows:,}"
-            raise InputFileError(f"{what} has another length", file=path, expected=expected, found=f"{len(array):,}")
-    nbytes = sum(array.nbytes for _, array in chosen)
-    return ColumnTable(path, tuple(columns), num_rows, nbytes, tuple(array for _, array in chosen))
-
-
-def _default_array(
-    path: str, arrays: Mapping[str, np.ndarray], wanted: Sequence[str], number: int, num_ids: int
-) -> tuple[str, np.ndarray]:
-    """Return the array of an end of edges, or of a list of nodes, where none was named."""
-    pair = next((pair for pair in _PAIRS if num_ids == 2 and set(pair) <= arrays.keys()), None)
-    if pair:
-        return pair[number], arrays[pair[number]]
-    name, array = next(iter(arrays.items()))
-    if array.ndim == 1 and len(arrays) >= num_ids:
-        return list(arrays.items())[number]
-    if num_ids == 2 and array.shape == (2, 2):
-        hint = "say --columns 0,1 if its rows are edges, or transpose it"
-        raise InputFileError("array of edges can be read in two ways", file=path, found="shape (2, 2)", hint=hint)
-    if num_ids == 2 and array.ndim == 2 and len(array) == 2 and len(wanted) == num_ids:
-        return f"{name}[{number}]" if name else str(number), array[number]  # edge_index of PyG
-    return _column_of(path, name, array, number, num_ids)
-
-
-def _named_array(path: str, arrays: Mapping[str, np.ndarray], name: str) -> tuple[str, np.ndarray]:
-    if name in arrays:
-        return name, arrays[name]
-    first, array = next(iter(arrays.items()))
-    if name.isdigit() and len(arrays) == 1 and array.ndim == 2:
-        return _column_of(path, first, array, int(name), int(name) + 1)
-    if name.isdigit() and int(name) < len(arrays):
-        return list(arrays.items())[int(name)]
-    raise InputFileError(
-        f"no array {name!r}", file=path, expected=f"one of {', '.join(arrays)}", hint="check --columns"
-    )
-
-
-def _column_of(path: str, name: str, array: np.ndarray, position: int, at_least: int) -> tuple[str, np.ndarray]:
-    if array.ndim == 1 and at_least == 1:
-        return name, array
-    if array.ndim != 2 or array.shape[1] < at_least:
-        raise InputFileError(
-            "not an array of edges" if at_least == 2 else f"no column {position}",
-            file=path,
-            expected=f"shape (rows, {at_least} or more)" + (" or (2, edges)" if at_least == 2 else ""),
-            found=f"shape {array.shape}",
-        )
-    return f"{name}[{position}]" if name else str(position), array[:, position]
-
-
-def _to_arrow(rows: np.ndarray) -> Any:
-    if rows.dtype.kind in "US":
-        return pa.array(rows.tolist())
-    return pa.array(np.ascontiguousarray(rows, rows.dtype.newbyteorder("=")))

@@ -1,4 +1,4 @@
-"""The noun `Column`: a chosen column of a file, and how columns are found by name or number."""
+"""Describe the chosen columns of a file, find them by name or number, and turn their values into IDs by SQL."""
 
 from __future__ import annotations
 
@@ -10,28 +10,37 @@ from daskgraphpart.errors import InputFileError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-INTEGERS, FLOATS, STRINGS, NO_IDS = "integers", "floats", "strings", ""
+    import numpy as np
+
+INTEGERS, FLOATS, STRINGS, BYTES, NO_IDS = "integers", "floats", "strings", "bytes", ""
 MIXED_IDS = "integers and strings are mixed among the IDs of one node type"
 MIXED_HINT = "--id-type string makes all of them strings"
+BLANKS = "' ' || chr(9)"  # what is trimmed; slow, hence texts that begin with no blank or sign are told first
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A chosen column: its name or else number, where it is, what its type or its first value says it holds.
 
-    `example` is that place and value, for messages.
+    `place` and `value` are that value and where it is, for messages; `dtype` is that of a feature, None in text.
     """
 
     name: str
     position: int
     kind: str = NO_IDS
-    example: tuple[str, str] = ("", "")
+    place: str = ""
+    value: str = ""
+    dtype: np.dtype | None = None
 
     @property
-    def expected(self) -> str:
-        """What all IDs of the node type should be."""
-        place, value = self.example
-        return f"{self.kind}, as in {place}" + (f" ({value})" if value else "")
+    def is_string(self) -> bool:
+        """Whether it holds strings."""
+        return self.kind in (STRINGS, BYTES)
+
+    def expected(self, path: str = "") -> str:
+        """Tell what all IDs of the node type should be, as in this column of a file."""
+        where = f"{path}, {self.place}" if path else self.place
+        return f"{self.kind}, as in {where}" + (f" ({self.value})" if self.value else "")
 
 
 def find_columns(
@@ -64,6 +73,36 @@ def find_columns(
             )
         found.append((names[position] if names else str(position), position))
     return found
+
+
+def id_of_text(text: str, wanted: str, id_type: str) -> str:
+    """Return an expression for an ID in text; where its looks tell its type, one of the other kind is NULL."""
+    number = f"TRY_CAST({text} AS BIGINT)"
+    if wanted == STRINGS and id_type == "string":
+        return text
+    if wanted == STRINGS:  # integers begin with digits, signs or blanks, all of them before the colon
+        return f"CASE WHEN {text} < ':' AND {number}::VARCHAR = trim({text}, {BLANKS}) THEN NULL ELSE {text} END"
+    if id_type == "integer":
+        return integer_of_text(text)
+    return f"CASE WHEN {number}::VARCHAR = {text} OR {number}::VARCHAR = trim({text}, {BLANKS}) THEN {number} END"
+
+
+def integer_of_text(text: str) -> str:
+    """Return an expression for an integer, however it is written; DuckDB itself rounds floats."""
+    is_integer = f"regexp_full_match({text}, '[ \\t]*[-+]?[0-9]+[ \\t]*')"
+    number = f"TRY_CAST({text} AS BIGINT)"
+    return f"CASE WHEN {number}::VARCHAR = {text} OR {is_integer} THEN {number} END"
+
+
+def id_of_value(value: str, kind: str, wanted: str) -> str:
+    """Return an expression for an ID in a typed column; NULL where it cannot be one."""
+    if kind == BYTES:
+        value, kind = f"try(decode({value}))", STRINGS
+    if kind == STRINGS and wanted != STRINGS:
+        return integer_of_text(value)
+    if kind == FLOATS:
+        value = f"CASE WHEN {value} = floor({value}) THEN TRY_CAST({value} AS BIGINT) END"
+    return f"({value})::VARCHAR" if wanted == STRINGS else f"TRY_CAST({value} AS BIGINT)"
 
 
 def shown(text: str) -> str:

@@ -1,10 +1,10 @@
-"""Run SQL with DuckDB inside the memory budget: open a database in the workspace, translate errors, stage columns."""
+"""Run SQL with DuckDB inside the memory budget: open a database, translate errors, write columns to files."""
 
 from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -15,7 +15,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from daskgraphpart.engine.resources import Resources
@@ -45,12 +45,12 @@ def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.Duck
     }
     with translated_errors(str(directory)):
         connection = duckdb.connect(str(directory / "ids.duckdb"), config=settings)
-    try:
-        run(connection, "SET enable_progress_bar = false")
-        yield connection
-    finally:
-        with suppress(duckdb.Error):  # it would write what nobody needs any more
-            connection.close()
+        try:
+            run(connection, "SET enable_progress_bar = false")
+            yield connection
+        finally:
+            with suppress(duckdb.Error):  # it would write what nobody needs any more
+                connection.close()
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def translated_errors(path: str) -> Iterator[None]:
     """Make errors of DuckDB ours: about the memory, about the disk, or else about a file that cannot be read."""
     try:
         yield
-    except duckdb.Error as fault:
+    except (duckdb.Error, UnicodeError) as fault:
         text = str(fault)
         if _DISK_FULL.search(text):
             what = "the disk of the workspace is full, or cannot be written"
@@ -83,24 +83,20 @@ def _unreadable(path: str, text: str) -> InputFileError:
     return InputFileError(what, file=path, place=f"line {int(number):,}", found=repr(found), hint=hint)
 
 
-def stage_batches(batches: Iterable[Any], paths: Sequence[str], dtypes: Sequence[np.dtype]) -> list[Region]:
-    """Write each column of Arrow batches, numbers without nulls, into a file; of no rows, in the given dtypes."""
-    rows, dtypes = 0, list(dtypes)
-    with ExitStack() as stack:
-        files = [stack.enter_context(open(path, "wb")) for path in paths]
-        for batch in batches:
-            for i, (column, file) in enumerate(zip(batch.columns, files, strict=True)):
-                values = column.to_numpy(zero_copy_only=False)
-                dtypes[i] = values.dtype
-                with attach_path_to_error(file.name):
-                    file.write(np.ascontiguousarray(values).data)
+def stage_column(connection: duckdb.DuckDBPyConnection, query: str, path: str, dtype: np.dtype) -> Region:
+    """Write the one column of a query, numbers without nulls, into a file."""
+    rows = 0
+    with attach_path_to_error(path), open(path, "wb") as file:
+        for batch in read(connection, query):
+            values = batch.column(0).to_numpy(zero_copy_only=False)
+            file.write(np.ascontiguousarray(values, dtype).data)
             rows += batch.num_rows
-    return [Region(path, 0, dtype, (rows,)) for path, dtype in zip(paths, dtypes, strict=True)]
+    return Region(path, 0, dtype, (rows,))
 
 
-def run(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-    """Run a statement to its end."""
-    _wait_for(connection, lambda: connection.execute(statement).fetchall())
+def run(connection: duckdb.DuckDBPyConnection, statement: str) -> list[Any]:
+    """Run a statement to its end; return its rows, which have to be few."""
+    return _wait_for(connection, lambda: connection.execute(statement).fetchall())
 
 
 def read(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[Any]:

@@ -28,12 +28,8 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.columns and len(self.columns) != 2:
-            raise OptionError(
-                "not two columns",
-                place="--columns",
-                expected="the columns of sources and destinations, such as src,dst or 0,1",
-                found=",".join(self.columns),
-            )
+            expected, found = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
+            raise OptionError("not two columns", place="--columns", expected=expected, found=found)
         if len(set(self.edge_columns)) != len(self.edge_columns):
             raise OptionError("a column is named twice", place="--edge-columns", found=",".join(self.edge_columns))
         check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)

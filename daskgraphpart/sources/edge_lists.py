@@ -7,32 +7,29 @@ depends on memory or threads: tables keep the order of files and rows, and every
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from daskgraphpart.chunked.output import ID_MAP
-from daskgraphpart.chunked.rows import EdgeRows, JoinedRows
+from daskgraphpart.chunked.rows import EdgeRows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import INTEGERS, STRINGS, shown
-from daskgraphpart.sources.database import read, run, stage_batches, translated_errors
-from daskgraphpart.sources.edge_list_inputs import check_rows, kinds_of_ids
+from daskgraphpart.sources.columns import STRINGS, shown
+from daskgraphpart.sources.database import read, run, stage_column
+from daskgraphpart.sources.edge_list_inputs import check_feature_rows, kinds_of_ids
 from daskgraphpart.sources.id_map import write_id_map
-from daskgraphpart.sources.read_table import TableReading
-from daskgraphpart.sources.text_table import TextTable
+from daskgraphpart.sources.read_table import TableReader
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from daskgraphpart.chunked.rows import Rows
     from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.sources.edge_list_inputs import Inputs, Table
-    from daskgraphpart.sources.edge_list_options import ReadOptions
+    from daskgraphpart.sources.edge_list_inputs import Inputs
     from daskgraphpart.storage.region import Region
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
@@ -41,10 +38,9 @@ DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeListJob:
-    """What a job needs: input, options, a database, a directory for temporary files, bytes of memory, a listener."""
+    """What a job needs: input, a database, a directory for temporary files, bytes of memory, a listener."""
 
     inputs: Inputs
-    options: ReadOptions
     connection: duckdb.DuckDBPyConnection
     directory: Path
     memory: int
@@ -52,201 +48,135 @@ class EdgeListJob:
 
     def run(self, name: str, out: Path) -> GraphRows:
         """Read, check and map everything; also write the maps of IDs. Rows then lie in temporary files."""
-        self._show_begin("read-edges", [table for tables in self.inputs.edges.values() for table in tables])
-        edges, edge_data, num_nodes = self._mapped(out) if self.options.map_ids else self._dense()
-        for etype, features in self.inputs.edge_data.items():
-            for feature, rows in features.items():
-                check_rows(rows, feature, etype, edges[etype].shape[0], "one row for each edge, in their order")
-                edge_data[etype][feature] = rows
-        node_data = {ntype: self._node_data(ntype, count) for ntype, count in num_nodes.items()}
+        inputs, kinds = self.inputs, kinds_of_ids(self.inputs)
+        tables = [table for of in (*inputs.edges.values(), *inputs.nodes.values()) for table in of]
+        self.progress.begin("read-edges", len(tables), sum(table.nbytes for table in tables))
+        reader = TableReader(inputs, self.connection, self.directory, self.progress)
+        edge_data = {
+            etype: reader.read(f"edges_{number}", of, etype.split(":")[::2], kinds)
+            for number, (etype, of) in enumerate(inputs.edges.items())
+        }
+        for number, (ntype, of) in enumerate(inputs.nodes.items()):
+            reader.read(f"nodes_{number}", of, [ntype], kinds)
+        self.progress.end()
+        steps = len(kinds) + len(edge_data)
+        self.progress.begin("map-ids" if inputs.options.map_ids else "stage-edges", steps, steps)
+        num_nodes = self._rank_ids(kinds, out) if inputs.options.map_ids else self._count_ids()
+        edges: dict[str, Rows] = {}
+        for number, etype in enumerate(edge_data):
+            edges[etype] = EdgeRows(*(self._stage_ids(f"edges_{number}", i, end) for i, end in enumerate(_ends(etype))))
+            run(self.connection, f"DROP TABLE edges_{number}")
+            edge_data[etype] |= inputs.edge_data.get(etype, {})
+            self.progress.advance(1)
+        self.progress.end()
+        listed = {ntype: self._count_rows(f"nodes_{number}") for number, ntype in enumerate(inputs.nodes)}
+        check_feature_rows(inputs, {**num_nodes, **listed, **{etype: rows.shape[0] for etype, rows in edges.items()}})
+        node_data = {ntype: self._node_data(ntype) for ntype in num_nodes}
         return GraphRows(name, num_nodes, edges, {**node_data, **edge_data})
 
-    # ------------------------------------------------------------------------------------------------------ dense IDs
-
-    def _dense(self) -> tuple[dict[str, Rows], dict[str, dict[str, Rows]], dict[str, int]]:
-        edges: dict[str, Rows] = {}
-        edge_data: dict[str, dict[str, Rows]] = {}
+    def _count_ids(self) -> dict[str, int]:
+        """Number of nodes of each type whose IDs are not mapped: what was given, or else the largest ID and one."""
         largest: dict[str, tuple[int, str]] = {}
-        num_edges: dict[str, int] = {}
-        for number, (etype, tables) in enumerate(self.inputs.edges.items()):
-            ntypes, parts, features = etype.split(":")[::2], [], []
-            for i, table in enumerate(tables):
-                reading = TableReading(
-                    self.connection, table, str(self.directory / f"edges-{number}-{i}"), ntypes, self.inputs.num_nodes
-                )
-                (src, dst), of_table = reading.stage((INTEGERS, INTEGERS))
-                self.progress.advance(table.nbytes)
-                parts.append(EdgeRows(src, dst))
-                features.append(of_table)
-                for ntype, most in zip(ntypes, reading.largest, strict=True):
-                    largest[ntype] = max(largest.get(ntype, (-1, "")), (most, table.path))
-                    num_edges[ntype] = num_edges.get(ntype, 0) + src.num_rows
-            edges[etype] = JoinedRows(tuple(parts))
-            edge_data[etype] = _joined_features(tables[0], features)
-        self.progress.end()
+        num_edges = dict.fromkeys(self.inputs.num_nodes, 0)
+        for number, etype in enumerate(self.inputs.edges):
+            query = f"SELECT count(*), coalesce(max(c0), -1), coalesce(max(c1), -1) FROM edges_{number}"
+            ((count, *both),) = run(self.connection, query)
+            for ntype, most in zip(_ends(etype), both, strict=True):
+                largest[ntype] = max(largest.get(ntype, (-1, "")), (most, etype))
+                num_edges[ntype] += count
         counts = {}
-        for ntype in self.inputs.ntypes:
-            most, path = largest.get(ntype, (-1, ""))
-            known = self.inputs.num_nodes.get(ntype)
-            if known is None and most >= max(DENSE_BELOW, IDS_PER_EDGE * num_edges.get(ntype, 0)):
+        for ntype, known in self.inputs.num_nodes.items():
+            most, etype = largest.get(ntype, (-1, ""))
+            if known is None and most >= max(DENSE_BELOW, IDS_PER_EDGE * num_edges[ntype]):
                 raise InputFileError(
                     f"IDs of {ntype!r} nodes are sparse",
-                    file=path,
+                    file=self.inputs.edges[etype][0].path,
+                    place=f"or another file of {etype}" if len(self.inputs.edges[etype]) > 1 else None,
                     expected="IDs from 0 with few gaps",
-                    found=f"{most:,} as the largest ID of {num_edges.get(ntype, 0):,} edges",
+                    found=f"{most:,} as the largest ID of {num_edges[ntype]:,} edges",
                     hint=f"use --map-ids, or say --num-nodes {ntype}={most + 1} if there are so many nodes",
                 )
             counts[ntype] = most + 1 if known is None else known
-        return edges, edge_data, counts
+            self.progress.advance(1)
+        return counts
 
-    # ----------------------------------------------------------------------------------------------------- mapped IDs
-
-    def _mapped(self, out: Path) -> tuple[dict[str, Rows], dict[str, dict[str, Rows]], dict[str, int]]:
-        kinds = kinds_of_ids(self.inputs, self.options.id_type)
-        edge_data: dict[str, dict[str, Rows]] = {}
+    def _rank_ids(self, kinds: Mapping[str, str], out: Path) -> dict[str, int]:
+        """Make a table `ids` of each node type, whose row numbers are the new IDs, and write the maps of IDs."""
         sources: dict[str, list[str]] = {ntype: [] for ntype in kinds}
-        for number, (etype, tables) in enumerate(self.inputs.edges.items()):
-            ntypes = etype.split(":")[::2]
-            self._insert(f"edges_{number}", tables, [kinds[ntype] for ntype in ntypes])
-            for i, ntype in enumerate(ntypes):
+        for number, etype in enumerate(self.inputs.edges):
+            for i, ntype in enumerate(_ends(etype)):
                 sources[ntype].append(f"SELECT c{i} AS id FROM edges_{number}")
-            edge_data[etype] = self._features_of(tables, f"edges-{number}")
-        self.progress.end()
-        for number, (ntype, tables) in enumerate(self.inputs.nodes.items()):
-            self._insert(f"nodes_{number}", tables, [kinds[ntype]])
+        for number, ntype in enumerate(self.inputs.nodes):
             sources[ntype].append(f"SELECT c0 AS id FROM nodes_{number}")
         (out / ID_MAP).mkdir()
-        counts, edges = {}, {}
-        self._show_begin("map-ids", range(len(kinds) + len(self.inputs.edges)))
-        for number, (ntype, kind) in enumerate(kinds.items()):
-            self._rank(f"ids_{number}", " UNION ALL ".join(sources[ntype]) or "SELECT 0::BIGINT AS id WHERE false")
-            counts[ntype] = self._value(f"SELECT count(*) FROM ids_{number}")
-            with translated_errors(str(self.directory)):
-                ids = (batch.column(0) for batch in read(self.connection, f"SELECT id FROM ids_{number}"))
-                write_id_map(out / ID_MAP / f"{ntype}.parquet", ids, is_text=kind == STRINGS)
+        for ntype, kind in kinds.items():
+            self._rank(self._ids(ntype), " UNION ALL ".join(sources[ntype]))
+            ids = (batch.column(0) for batch in read(self.connection, f"SELECT id FROM {self._ids(ntype)}"))
+            write_id_map(out / ID_MAP / f"{ntype}.parquet", ids, is_text=kind == STRINGS)
             self.progress.advance(1)
-        for number, etype in enumerate(self.inputs.edges):
-            ends = (self._new_ids(f"edges_{number}", i, ntype) for i, ntype in enumerate(etype.split(":")[::2]))
-            edges[etype] = EdgeRows(*ends)
-            self._run(f"DROP TABLE edges_{number}")
-            self.progress.advance(1)
-        self.progress.end()
-        return dict(edges), edge_data, counts
+        return {ntype: self._count_rows(self._ids(ntype)) for ntype in kinds}
 
     def _rank(self, name: str, every: str) -> None:
         """Make a table of the different IDs in their order, so that the row of each is its new ID."""
+        distinct = f"SELECT DISTINCT id FROM ({every})"
         try:
+            run(self.connection, f"CREATE TABLE {name} AS SELECT id FROM ({distinct}) ORDER BY id")
+        except duckdb.OutOfMemoryException:  # hashing needs room for the different ones; sorting does not
+            run(self.connection, f"CREATE TABLE sorted AS SELECT id FROM ({every}) ORDER BY id")
+            previous = "SELECT id, lag(id) OVER () AS previous FROM sorted"
             run(
                 self.connection,
-                f"CREATE TABLE {name} AS SELECT id FROM (SELECT DISTINCT id FROM ({every})) ORDER BY id",
+                f"CREATE TABLE {name} AS SELECT id FROM ({previous}) WHERE previous IS DISTINCT FROM id",
             )
-        except duckdb.OutOfMemoryException:  # hashing needs room for the different ones; sorting does not
-            self._run(f"CREATE TABLE sorted AS SELECT id FROM ({every}) ORDER BY id")
-            previous = "SELECT id, lag(id) OVER () AS previous FROM sorted"
-            self._run(f"CREATE TABLE {name} AS SELECT id FROM ({previous}) WHERE previous IS DISTINCT FROM id")
-            self._run("DROP TABLE sorted")
+            run(self.connection, "DROP TABLE sorted")
 
-    def _insert(self, name: str, tables: Sequence[Table], kinds: Sequence[str]) -> None:
-        """Fill a table with the IDs of all files, in their order; refuse the first that is not what it should be."""
-        types = ", ".join(f"c{i} {'VARCHAR' if kind == STRINGS else 'BIGINT'}" for i, kind in enumerate(kinds))
-        self._run(f"CREATE TABLE {name} ({types})")
-        id_type, is_null = self.options.id_type, " OR ".join(f"c{i} IS NULL" for i in range(len(kinds)))
-        wanted = {"integer": "integer ID", "string": "ID", "auto": "ID as others"}[id_type]
-        first = 0
-        for table in tables:
-            with translated_errors(table.path):
-                if isinstance(table, TextTable):
-                    run(self.connection, f"INSERT INTO {name} {table.query(kinds, id_type, 0)}")
-                else:
-                    self._insert_batches(name, table.batches(kinds, 0))
-                bad = self._value(f"SELECT min(rowid) FROM {name} WHERE rowid >= {first} AND ({is_null})")
-                if bad is not None:
-                    column = self._value(f"SELECT (c0 IS NOT NULL)::INTEGER FROM {name} WHERE rowid = {bad}")
-                    raise table.explain(self.connection, bad - first, column, wanted)
-                first = self._value(f"SELECT count(*) FROM {name}")
-            self.progress.advance(table.nbytes)
+    def _stage_ids(self, name: str, column: int, ntype: str) -> Region:
+        """Write the new IDs of a column into a file, in the order of its rows."""
+        query = f"SELECT c{column} FROM {name}"
+        if self.inputs.options.map_ids:
+            query = f"SELECT i.rowid FROM {name} t JOIN {self._ids(ntype)} i ON t.c{column} = i.id ORDER BY t.rowid"
+        return stage_column(self.connection, query, str(self.directory / f"{name}-c{column}"), np.dtype(np.int64))
 
-    def _insert_batches(self, name: str, batches: Iterator[Any]) -> None:
-        for batch in batches:
-            self.connection.register("batch", pa.table(batch))
-            run(self.connection, f"INSERT INTO {name} SELECT * FROM batch")
-            self.connection.unregister("batch")
+    def _ids(self, ntype: str) -> str:
+        return f"ids_{list(self.inputs.num_nodes).index(ntype)}"
 
-    def _new_ids(self, name: str, column: int, ntype: str) -> Region:
-        """Look up the new IDs of a column, in the order of its rows."""
-        ids = f"ids_{self.inputs.ntypes.index(ntype)}"
-        query = f"SELECT i.rowid FROM {name} t JOIN {ids} i ON t.c{column} = i.id ORDER BY t.rowid"
-        path = str(self.directory / f"{name}-{column}")
-        with translated_errors(path):
-            return stage_batches(read(self.connection, query), [path], [np.dtype(np.int64)])[0]
-
-    def _features_of(self, tables: Sequence[Table], path: str) -> dict[str, Rows]:
-        """Read the columns of features of edges whose IDs are mapped."""
-        found = []
-        for i, table in enumerate(tables):
-            reading = TableReading(self.connection, table.without_ids(), str(self.directory / f"{path}-{i}"))
-            found.append(reading.stage(())[1])
-        return _joined_features(tables[0], found)
+    def _count_rows(self, name: str) -> int:
+        ((count,),) = run(self.connection, f"SELECT count(*) FROM {name}")
+        return int(count)
 
     # ---------------------------------------------------------------------------------------------- features of nodes
 
-    def _node_data(self, ntype: str, num_nodes: int) -> dict[str, Rows]:
-        """Features of a node type in the order of new IDs."""
+    def _node_data(self, ntype: str) -> dict[str, Rows]:
+        """Features of a node type in the order of new IDs, whether or not they follow a list of nodes."""
         features = self.inputs.node_data.get(ntype, {})
-        is_listed = ntype in self.inputs.nodes
-        number = list(self.inputs.nodes).index(ntype) if is_listed else -1
-        for name, rows in features.items():
-            if is_listed:
-                listed = self._value(f"SELECT count(*) FROM nodes_{number}")
-                check_rows(rows, name, ntype, listed, "rows follow the list given to --nodes")
-            elif self.options.map_ids:
-                hint = "rows are taken in the order of the sorted IDs; --nodes gives another order, and more nodes"
-                check_rows(rows, name, ntype, num_nodes, hint)
-            else:
-                hint = f"say --num-nodes {ntype}={rows.shape[0]} if some nodes have no edges"
-                check_rows(rows, name, ntype, num_nodes, hint)
-        if not (features and is_listed):
+        if not features or ntype not in self.inputs.nodes:
             return dict(features)
-        self._check_list(ntype, number)
-        new_ids = self._new_ids(f"nodes_{number}", 0, ntype)
-        at_once, named = self.memory // 8, enumerate(features.items())
+        name = f"nodes_{list(self.inputs.nodes).index(ntype)}"
+        self._check_list(ntype, name)
+        new_ids = self._stage_ids(name, 0, ntype)
         return {
-            name: _sort_rows(rows, new_ids, str(self.directory / f"rows-{number}-{i}"), at_once)
-            for i, (name, rows) in named
+            feature: _sort_rows(rows, new_ids, str(self.directory / f"{name}-rows-{i}"), self.memory // 8)
+            for i, (feature, rows) in enumerate(features.items())
         }
 
-    def _check_list(self, ntype: str, number: int) -> None:
+    def _check_list(self, ntype: str, name: str) -> None:
         """Refuse a list of nodes that does not name every node once, if features follow it."""
-        path, nodes, ids = self.inputs.nodes[ntype][0].path, f"nodes_{number}", f"ids_{self.inputs.ntypes.index(ntype)}"
-        repeated = self._value(f"SELECT min(c0) FROM (SELECT c0 FROM {nodes} GROUP BY c0 HAVING count(*) > 1)")
-        if repeated is not None:
-            raise InputFileError(
-                f"a {ntype!r} node is listed twice",
-                file=path,
-                expected="every ID once, since rows of --node-data follow the list",
-                found=_show(repeated),
-            )
-        missing = self._value(f"SELECT min(id) FROM {ids} i ANTI JOIN {nodes} n ON i.id = n.c0")
-        if missing is not None:
-            raise InputFileError(
-                f"a {ntype!r} node of the edges is not in the list of nodes",
-                file=path,
-                expected="every ID, since rows of --node-data follow the list",
-                found=f"no {_show(missing)}",
-            )
+        twice = f"SELECT min(c0) FROM (SELECT c0 FROM {name} GROUP BY c0 HAVING count(*) > 1)"
+        missing = f"SELECT min(id) FROM {self._ids(ntype)} i ANTI JOIN {name} n ON i.id = n.c0"
+        for query, what, found in (
+            (twice, f"a {ntype!r} node is listed twice", ""),
+            (missing, f"a {ntype!r} node of the edges is not in the list of nodes", "no "),
+        ):
+            ((value,),) = run(self.connection, query)
+            if value is not None:
+                expected = "every ID once, since rows of --node-data follow the list"
+                found += shown(value) if isinstance(value, str) else str(value)
+                raise InputFileError(what, file=self.inputs.nodes[ntype][0].path, expected=expected, found=found)
 
-    def _run(self, statement: str) -> None:
-        with translated_errors(str(self.directory)):
-            run(self.connection, statement)
 
-    def _value(self, query: str) -> Any:
-        """Return the one value of a query."""
-        with translated_errors(str(self.directory)):
-            (batch,) = read(self.connection, query)
-            return batch.column(0)[0].as_py()
-
-    def _show_begin(self, name: str, units: Sequence[Any]) -> None:
-        self.progress.begin(name, len(units), sum(getattr(unit, "nbytes", 1) for unit in units))
+def _ends(etype: str) -> list[str]:
+    """Node types of sources and destinations."""
+    return etype.split(":")[::2]
 
 
 def _sort_rows(rows: Rows, new_ids: Region, path: str, max_bytes: int) -> Region:
@@ -274,19 +204,3 @@ def _sort_rows(rows: Rows, new_ids: Region, path: str, max_bytes: int) -> Region
         stop = min(start + range_rows, num_rows)
         sorted_rows.write(sorted_rows.read(start, stop)[np.argsort(ids_there.read(start, stop))], start)
     return sorted_rows
-
-
-def _joined_features(table: Table, parts: Sequence[Sequence[Rows]]) -> dict[str, Rows]:
-    """Join the features of all files of an edge type; files without rows have no say in the dtype."""
-    found: dict[str, Rows] = {}
-    for i, column in enumerate(table.columns[2:]):
-        rows = [part[i] for part in parts]
-        filled = [part for part in rows if part.shape[0]] or rows[:1]
-        if len({part.shape[1:] for part in filled}) > 1:
-            raise InputFileError(f"column {column.name!r} differs in shape between files", file=table.path)
-        found[column.name] = JoinedRows(tuple(filled))
-    return found
-
-
-def _show(value: int | str) -> str:
-    return str(value) if isinstance(value, int) else shown(value)

@@ -1,115 +1,141 @@
-"""Read the columns of one file into temporary files, with every value checked."""
+"""Read files of edges, or of nodes, into a table of their IDs, with every value checked; features go to files."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from daskgraphpart.chunked.rows import ArrayRows
+from daskgraphpart.chunked.rows import ArrayRows, JoinedRows
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import shown
-from daskgraphpart.sources.database import read, stage_batches, translated_errors
+from daskgraphpart.sources.columns import MIXED_HINT, MIXED_IDS, STRINGS, shown
+from daskgraphpart.sources.database import run, stage_column, translated_errors
 from daskgraphpart.sources.text_table import TextTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import duckdb
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.sources.edge_list_inputs import Table
-    from daskgraphpart.storage.region import Region
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.sources.edge_list_inputs import Inputs
+    from daskgraphpart.sources.open_table import Table
 
-_INT64 = np.dtype(np.int64)
+MAX_ID = 2**63 - 2
 
 
-class TableReading:
-    """One file while it is read: its columns of IDs, of some node types, and then its features."""
+@dataclass(frozen=True, slots=True, eq=False)
+class TableReader:
+    """What tables are read with: the input, a database, a directory for features, a listener."""
 
-    def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        table: Table,
-        path: str,
-        ntypes: Sequence[str] = (),
-        num_nodes: Mapping[str, int] | None = None,
-    ) -> None:
-        self.connection, self.table, self.path, self.ntypes = connection, table, path, ntypes
-        self.num_nodes = num_nodes or {}
-        self.largest = [-1] * len(ntypes)
-        self.num_features = len(table.columns) - len(ntypes)
-        self.are_integers = [True] * self.num_features
-        self.num_rows = 0
+    inputs: Inputs
+    connection: duckdb.DuckDBPyConnection
+    directory: Path
+    progress: ProgressListener
 
-    def stage(self, kinds: Sequence[str]) -> tuple[list[Region], list[Rows]]:
-        """Read all rows: columns of IDs of some kinds, if they are wanted, and of features."""
-        arrays: list[Rows] = []
-        if not isinstance(self.table, TextTable):
-            arrays += [ArrayRows(array) for array in self.table.arrays[len(kinds) :]]
-        num_read = 0 if arrays else self.num_features
-        if not kinds and not num_read:
-            return [], arrays
-        with translated_errors(self.table.path):
-            regions = self._stage_regions(kinds, num_read)
-        ids, features = regions[: len(kinds)], regions[len(kinds) :]
-        if isinstance(self.table, TextTable):
-            pairs = zip(features[::2], features[1::2], self.are_integers, strict=True)
-            features = [integers if is_integer and self.num_rows else floats for integers, floats, is_integer in pairs]
-        return ids, [*arrays, *features]
+    def read(
+        self, name: str, tables: Sequence[Table], ntypes: Sequence[str], kinds: Mapping[str, str]
+    ) -> dict[str, Rows]:
+        """Fill a table with all rows of all files: IDs c0 and c1, features as floats c2 and integers n2, and so on.
 
-    def _stage_regions(self, kinds: Sequence[str], num_read: int) -> list[Region]:
-        """Write the columns that are read into files; those of features in text twice, as integers and as floats."""
-        table = self.table
-        dtypes: list[np.dtype] = [_INT64] * len(kinds)
-        if isinstance(table, TextTable):
-            batches = read(self.connection, table.query(kinds, "integer", num_read))
-            dtypes += [_INT64, np.dtype(np.float64)] * num_read
+        Returns the features, in files. Arrays with more than one number in a row stay where they are.
+        """
+        wide = {i for table in tables for i, array in enumerate(table.arrays) if array.ndim > 1}
+        features = [i for i in range(len(ntypes), len(tables[0].columns)) if i not in wide]
+        types = [f"c{i} {'VARCHAR' if kinds[ntype] == STRINGS else 'BIGINT'}" for i, ntype in enumerate(ntypes)]
+        types += [f"c{i} DOUBLE, n{i} BIGINT" for i in features]
+        run(self.connection, f"CREATE TABLE {name} ({', '.join(types)})")
+        num_rows, filled = 0, []
+        for table in tables:
+            with translated_errors(table.path):
+                self._insert(name, table, [kinds[ntype] for ntype in ntypes], features)
+                self._check(name, num_rows, table, ntypes, features)
+            ((count,),) = run(self.connection, f"SELECT count(*) FROM {name}")
+            filled += [table] if count > num_rows else []
+            num_rows = count
+            self.progress.advance(table.nbytes)
+        found: dict[str, Rows] = {}
+        for i, column in enumerate(tables[0].columns[len(ntypes) :], len(ntypes)):
+            if i in wide:
+                found[column.name] = _joined_arrays(i, filled or tables[:1])
+            else:
+                found[column.name] = self._stage_feature(name, i, filled)
+        return found
+
+    def _insert(self, name: str, table: Table, kinds: Sequence[str], features: Sequence[int]) -> None:
+        """Insert the rows of a file; what cannot be is NULL."""
+        id_type = self.inputs.options.id_type if self.inputs.options.map_ids else "integer"
+        values = [table.id_value(i, kind, id_type) for i, kind in enumerate(kinds)]
+        values += [value for i in features for value in table.feature_values(i)]
+        for relation in table.relations(self.connection):
+            run(self.connection, f"INSERT INTO {name} SELECT {', '.join(values)} FROM {relation}")
+
+    def _stage_feature(self, name: str, column: int, tables: Sequence[Table]) -> Rows:
+        """Write a feature into a file, in the dtype that holds it in all files; text holds floats or integers."""
+        ((is_integer,),) = run(self.connection, f"SELECT count(*) > 0 AND count(*) = count(n{column}) FROM {name}")
+        text = np.dtype(np.int64 if is_integer else np.float64)
+        dtypes = [table.columns[column].dtype or text for table in tables]
+        dtype = np.result_type(*dtypes) if dtypes else text
+        query = f"SELECT {'c' if dtype.kind == 'f' else 'n'}{column} FROM {name}"
+        return stage_column(self.connection, query, str(self.directory / f"{name}-{column}"), dtype)
+
+    def _check(self, name: str, first: int, table: Table, ntypes: Sequence[str], features: Sequence[int]) -> None:
+        """Refuse the first row of a file with a value that is missing or cannot be."""
+        bad = {i: f"c{i} IS NULL" for i in [*range(len(ntypes)), *features]}
+        limits = [] if self.inputs.options.map_ids else [self.inputs.num_nodes[ntype] for ntype in ntypes]
+        for i, limit in enumerate(limits):
+            bad[i] += f" OR c{i} NOT BETWEEN 0 AND {MAX_ID if limit is None else limit - 1}"
+        is_bad = f"SELECT min(rowid) FROM {name} WHERE rowid >= {first} AND ({' OR '.join(bad.values())})"
+        ((row,),) = run(self.connection, is_bad)
+        if row is not None:
+            (are_bad,) = run(self.connection, f"SELECT {', '.join(bad.values())} FROM {name} WHERE rowid = {row}")
+            column = list(bad)[are_bad.index(True)]
+            ((value,),) = run(self.connection, f"SELECT c{column} FROM {name} WHERE rowid = {row}")
+            self._refuse(table, row - first, column, value, ntypes)
+
+    def _refuse(self, table: Table, row: int, column: int, value: Any, ntypes: Sequence[str]) -> None:
+        """Tell what is wrong with a value, which is NULL where it is not even an ID, or a number."""
+        place, text = table.locate(self.connection, row, column)
+        if text is None:
+            what, expected = ("value", "a number") if column >= len(ntypes) else ("ID", "the ID of a node")
+            raise InputFileError(f"{what} is missing", file=table.path, place=place, expected=expected, found="nothing")
+        if column >= len(ntypes):
+            what, expected, hint = "not a number", "a number, to be a feature", None
+        elif value is None:
+            what, expected, hint = self._explain_id(table, column, text)
+        elif value < 0:
+            what, expected, hint = f"negative ID of a {ntypes[column]!r} node", "0 or more", "use --map-ids"
         else:
-            batches = table.batches(kinds, num_read)
-            dtypes += [_INT64] * num_read
-        paths = [f"{self.path}-{i}" for i in range(len(dtypes))]
-        return stage_batches((self._checked(batch, len(kinds)) for batch in batches), paths, dtypes)
-
-    def _checked(self, batch: Any, num_ids: int) -> Any:
-        """Refuse the first row with a value that is missing or cannot be, and return numbers without nulls."""
-        columns, is_text = batch.columns, isinstance(self.table, TextTable)
-        for i in range(num_ids):
-            self._check_ids(columns[i], i)
-        step = 2 if is_text else 1
-        for i in range(num_ids, len(columns), step):
-            number = (i - num_ids) // step
-            if columns[i + step - 1].null_count:
-                self._refuse(columns[i + step - 1], num_ids + number, "feature")
-            if is_text and columns[i].null_count:
-                self.are_integers[number] = False
-                columns[i] = columns[i].fill_null(0)
-        self.num_rows += batch.num_rows
-        return pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
-
-    def _refuse(self, column: Any, number: int, wanted: str) -> None:
-        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise self.table.explain(self.connection, self.num_rows + row, number, wanted)
-
-    def _check_ids(self, column: Any, number: int) -> None:
-        if column.null_count:
-            self._refuse(column, number, "ID")
-        if not len(column):
-            return
-        ids, ntype = column.to_numpy(zero_copy_only=False), self.ntypes[number]
-        limit = self.num_nodes.get(ntype)
-        bad = np.flatnonzero((ids < 0) | (ids >= (np.iinfo(np.int64).max if limit is None else limit)))
-        if bad.size:
-            place, found = self.table.place(self.connection, self.num_rows + int(bad[0]), number)
-            is_negative = ids[bad[0]] < 0
+            limit, what = self.inputs.num_nodes[ntypes[column]], f"ID of a {ntypes[column]!r} node too large"
             expected = "an integer of 63 bits" if limit is None else f"an ID below {limit:,}"
-            raise InputFileError(
-                f"negative ID of a {ntype!r} node" if is_negative else f"ID of a {ntype!r} node too large",
-                file=self.table.path,
-                place=place,
-                expected="0 or more" if is_negative else expected,
-                found=shown(str(found)),
-                hint="use --map-ids" + ("" if is_negative or limit is None else ", or check --num-nodes"),
-            )
-        self.largest[number] = max(self.largest[number], int(ids.max()))
+            hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
+        raise InputFileError(what, file=table.path, place=place, expected=expected, found=shown(text), hint=hint)
+
+    def _explain_id(self, table: Table, column: int, text: str) -> tuple[str, str, str]:
+        """Tell what is wrong with text that is no ID of the right kind, what is expected, and a hint."""
+        options, what, expected = self.inputs.options, "ID is not an integer", "an integer of 64 bits"
+        if options.map_ids and options.id_type == "auto" and isinstance(table, TextTable):
+            return MIXED_IDS, table.columns[column].expected(), MIXED_HINT
+        if options.map_ids:
+            return what, expected, "leave out --id-type" if options.id_type == "integer" else "store IDs as strings"
+        if text.strip().lstrip("+-").isdecimal():
+            return "ID too large", "an integer of 63 bits", "use --map-ids"
+        with suppress(ValueError):
+            float(text)
+            what = "ID is a float"
+        is_first = isinstance(table, TextTable) and not table.skipped
+        hint = "use --map-ids" + ("; or --header if the first line names the columns" if is_first else "")
+        return what, "an integer from 0", hint
+
+
+def _joined_arrays(column: int, tables: Sequence[Table]) -> Rows:
+    """Join arrays of all files with rows of one shape."""
+    shapes = {table.arrays[column].shape[1:] if table.arrays else () for table in tables}
+    if len(shapes) > 1:
+        what = f"column {tables[0].columns[column].name!r} differs in shape between files"
+        raise InputFileError(what, file=tables[0].path, found=" and ".join(map(str, sorted(shapes))))
+    return JoinedRows(tuple(ArrayRows(table.arrays[column]) for table in tables))

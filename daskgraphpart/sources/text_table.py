@@ -9,16 +9,27 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import INTEGERS, MIXED_HINT, MIXED_IDS, NO_IDS, STRINGS, Column, find_columns, shown
+from daskgraphpart.sources.columns import (
+    BLANKS,
+    INTEGERS,
+    NO_IDS,
+    STRINGS,
+    Column,
+    find_columns,
+    id_of_text,
+    integer_of_text,
+    shown,
+)
 from daskgraphpart.sources.database import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import duckdb
+    import numpy as np
 
     from daskgraphpart.sources.edge_list_options import ReadOptions
 
@@ -31,10 +42,7 @@ _NAMES_OF_ENDS = (
 )
 NAMES_OF_ENDS = frozenset(_NAMES_OF_ENDS.split())
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
-_FLOAT = re.compile(r"\s*[-+]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][-+]?\d+|nan|inf)\s*", re.IGNORECASE)
-_INTEGER = re.compile(r"\s*[-+]?\d+\s*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
-_BLANKS = "' ' || chr(9)"  # what is trimmed; slow, hence texts that begin with no blank or sign are told first
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,85 +57,60 @@ class TextTable:
     num_fields: int = 0
     skipped: int = 0
     num_rows: None = None
+    arrays: tuple[np.ndarray, ...] = ()
 
     @property
     def nbytes(self) -> int:
         """Size of the file."""
         return Path(self.path).stat().st_size
 
-    def without_ids(self) -> TextTable:
-        """Return the table of the columns of features alone, of edges."""
-        return replace(self, columns=self.columns[2:])
-
-    def query(self, kinds: Sequence[str], id_type: str, num_features: int) -> str:
-        """Return a query for columns of IDs of some kinds, and for two of each feature: as integers, and as floats.
-
-        A value that is not what it should be is NULL.
-        """
-        chosen = range(len(kinds) + num_features)
-        lines = f"SELECT line FROM {self._lines(self.skipped)} WHERE {self._is_row()}"
-        fields = f"SELECT {self._fields()} AS fields FROM ({lines})"
-        raw = ", ".join(
-            f"CASE WHEN len(fields) = {self.num_fields} THEN fields[{self.columns[i].position + 1}] END AS r{i}"
-            for i in chosen
+    def relations(self, _: duckdb.DuckDBPyConnection) -> Iterator[str]:
+        """Yield a query for all rows: texts r0, r1, ... without quotes, NULL where blank or where the line is bad."""
+        lines = f"SELECT {self._fields()} AS fields FROM {self._lines(self.skipped)} WHERE {self._is_row()}"
+        cut = ", ".join(
+            f"CASE WHEN len(fields) = {self.num_fields} THEN fields[{column.position + 1}] END AS f{i}"
+            for i, column in enumerate(self.columns)
         )
         texts = ", ".join(
-            f"CASE WHEN starts_with(r{i}, '\"') THEN replace(r{i}[2:length(r{i}) - 1], '\"\"', '\"') "
-            f"WHEN r{i} >= '!' OR trim(r{i}, {_BLANKS}) <> '' THEN r{i} END AS f{i}"
-            for i in chosen
+            f"CASE WHEN starts_with(f{i}, '\"') THEN replace(f{i}[2:length(f{i}) - 1], '\"\"', '\"') "
+            f"WHEN f{i} >= '!' OR trim(f{i}, {BLANKS}) <> '' THEN f{i} END AS r{i}"
+            for i in range(len(self.columns))
         )
-        read = [i for i in chosen if i >= len(kinds) or kinds[i] != STRINGS]
-        numbers = ", ".join(["*", *(f"TRY_CAST(f{i} AS BIGINT) AS n{i}" for i in read)])
-        values = [_id_value(i, kind, id_type) for i, kind in enumerate(kinds)]
-        for i in chosen[len(kinds) :]:
-            values += [_integer(i), f"TRY_CAST(trim(f{i}, {_BLANKS}) AS DOUBLE)"]
-        named = ", ".join(f"{value} AS c{i}" for i, value in enumerate(values))
-        return f"SELECT {named} FROM (SELECT {numbers} FROM (SELECT {texts} FROM (SELECT {raw} FROM ({fields}))))"
+        yield f"(SELECT {texts} FROM (SELECT {cut} FROM ({lines})))"
 
-    def place(self, connection: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str]:
-        """Return where a value is, for messages, and the value."""
-        number, _, fields = self._line_of(connection, row)
-        return f"line {number:,}, column {self.columns[column].name!r}", fields[self.columns[column].position].strip(
-            '"'
-        )
+    def id_value(self, column: int, wanted: str, id_type: str) -> str:
+        """Return an expression for the IDs of a column."""
+        return id_of_text(f"r{column}", wanted, id_type)
 
-    def _line_of(self, connection: duckdb.DuckDBPyConnection, row: int) -> Any:
-        """Find the line of a row: its number, its text and its fields."""
-        numbered = f"SELECT row_number() OVER () AS number, line FROM {self._lines(0)}"
-        rows = f"SELECT number, line FROM ({numbered}) WHERE number > {self.skipped} AND {self._is_row()}"
-        found = f"SELECT number, line, {self._fields()} AS fields FROM (SELECT * FROM ({rows}) LIMIT 1 OFFSET {row})"
-        return connection.cursor().sql(found).fetchall()[0]  # a query of the connection itself may be running
+    def feature_values(self, column: int) -> list[str]:
+        """Return expressions for a feature: as floats, and as integers."""
+        return [f"TRY_CAST(trim(r{column}, {BLANKS}) AS DOUBLE)", integer_of_text(f"r{column}")]
 
-    def explain(self, connection: duckdb.DuckDBPyConnection, row: int, column: int, wanted: str) -> InputFileError:
-        """Describe what is wrong with a row, or with one of its fields, which should have been a `wanted`."""
-        number, line, fields = self._line_of(connection, row)
-        place = f"line {number:,}"
+    def locate(self, connection: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
+        """Return where a value is and its text, None if blank; refuse a line that has no such fields."""
+        ((number, line, fields),) = self.read_lines(connection, 1, row)
+        place, hint = f"line {number:,}", None
+        if fields is not None and len(fields) == self.num_fields:
+            text = fields[self.columns[column].position]
+            return f"{place}, column {self.columns[column].name!r}", text.strip('"') if text.strip() else None
         if fields is None:
             expected = "a quoted field that ends in its line, quotes inside doubled"
-            return self._fault("quotes do not match", place, expected, shown(line))
-        if len(fields) != self.num_fields:
+            what, found = "quotes do not match", shown(line)
+        else:
             expected, found = f"{self.num_fields} fields, as in the first line", f"{len(fields)}: {shown(line)}"
+            what = "line with another number of fields"
             hint = "check --delimiter and --comment, and that no line is cut off"
-            return self._fault("line with another number of fields", place, expected, found, hint)
-        field: str = fields[self.columns[column].position]
-        place, found = f"{place}, column {self.columns[column].name!r}", shown(field.strip('"'))
-        if not field.strip():
-            what = "value is missing" if wanted == "feature" else "ID is missing"
-            return self._fault(what, place, "a number" if wanted == "feature" else "the ID of a node", "nothing")
-        if wanted == "feature":
-            return self._fault("not a number", place, "a number, to be a feature", found)
-        if wanted == "ID as others":
-            return self._fault(MIXED_IDS, place, self.columns[column].expected, found, MIXED_HINT)
-        if wanted == "integer ID":
-            return self._fault("ID is not an integer", place, "an integer of 64 bits", found)
-        if _INTEGER.fullmatch(field):
-            return self._fault("ID too large", place, "an integer of 63 bits", found, "use --map-ids")
-        what = f"ID is {'a float' if _FLOAT.fullmatch(field) else 'not an integer'}"
-        hint = "use --map-ids" if self.skipped else "use --map-ids; or --header if the first line names the columns"
-        return self._fault(what, place, "an integer from 0", found, hint)
+        raise InputFileError(what, file=self.path, place=place, expected=expected, found=found, hint=hint)
 
-    def _fault(self, what: str, place: str, expected: str, found: str, hint: str | None = None) -> InputFileError:
-        return InputFileError(what, file=self.path, place=place, expected=expected, found=found, hint=hint)
+    def read_lines(
+        self, connection: duckdb.DuckDBPyConnection, count: int, first: int = 0
+    ) -> list[tuple[int, str, list[str] | None]]:
+        """Read lines after the header that are rows: their numbers, texts, and fields, None if quotes do not match."""
+        numbered = f"SELECT row_number() OVER () AS number, line FROM {self._lines(0)}"
+        rows = f"SELECT number, line FROM ({numbered}) WHERE number > {self.skipped} AND {self._is_row()}"
+        fields = self._fields() if self.delimiter else "NULL"
+        query = f"SELECT number, line, {fields} FROM (SELECT * FROM ({rows}) LIMIT {count} OFFSET {first})"
+        return connection.execute(query).fetchall()
 
     def _lines(self, skipped: int) -> str:
         """Return the table of all lines but the first ones; its delimiter is none that a text holds."""
@@ -139,45 +122,24 @@ class TextTable:
 
     def _is_row(self) -> str:
         """Return a condition for lines that are neither blank nor comments."""
-        text = f"trim(line, {_BLANKS})"
+        text = f"trim(line, {BLANKS})"
         starts = f"starts_with({{}}, {quote(self.comment)})" if self.comment else "false"
         indented = f"{text} <> '' AND NOT {starts.format(text)}"
         return f"CASE WHEN line >= '!' THEN NOT {starts.format('line')} ELSE {indented} END"
 
     def _fields(self) -> str:
         """Return an expression for the fields of a line, with their quotes; NULL where quotes do not match."""
-        text = f"trim(line, {_BLANKS})" if self.delimiter == " " else "line"
-        end = r"[ \t]" if self.delimiter == " " else rf"[\x{ord(self.delimiter):02x}]"
-        others = end.replace("[", "[^", 1)
-        unquoted = rf'{others[:-1]}"]{others}*' if self.delimiter == " " else rf'{others[:-1]}"]{others}*|'
-        field, between = rf'(?:"(?:[^"]|"")*"|{unquoted})', f"{end}+" if self.delimiter == " " else end
-        cut = f"string_split({text}, {quote(self.delimiter)})"
+        text, cut = "line", f"string_split(line, {quote(self.delimiter)})"
+        end, more, empty = rf"[\x{ord(self.delimiter):02x}]", "", "|"
         if self.delimiter == " ":
+            text, end, more, empty = f"trim(line, {BLANKS})", r"[ \t]", "+", ""
             has_runs = f"contains({text}, '  ') OR contains({text}, chr(9))"
-            cut = f"CASE WHEN {has_runs} THEN string_split_regex({text}, '[ \\t]+') ELSE {cut} END"
+            cut = f"CASE WHEN {has_runs} THEN string_split_regex({text}, '[ \\t]+') ELSE string_split({text}, ' ') END"
+        others = end.replace("[", "[^", 1)
+        field, between = rf'(?:"(?:[^"]|"")*"|{others[:-1]}"]{others}*{empty})', f"{end}{more}"
         is_closed = f"regexp_full_match({text}, {quote(f'{field}(?:{between}{field})*')})"
         quoted = f"regexp_extract_all({quote(self.delimiter)} || {text}, {quote(f'{between}({field})')}, 1)"
         return f"CASE WHEN NOT contains(line, '\"') THEN {cut} WHEN {is_closed} THEN {quoted} END"
-
-
-def _id_value(column: int, kind: str, id_type: str) -> str:
-    """Return an expression for an ID; where its type is told by its looks, one of the other kind is NULL."""
-    text, number = f"f{column}", f"n{column}"
-    if kind == STRINGS and id_type == "string":
-        return text
-    if kind == STRINGS:  # integers begin with digits, signs or blanks, all of them before the colon
-        is_integer = f"TRY_CAST({text} AS BIGINT)::VARCHAR = trim({text}, {_BLANKS})"
-        return f"CASE WHEN {text} < ':' AND {is_integer} THEN NULL ELSE {text} END"
-    if id_type == "integer":
-        return _integer(column)
-    return f"CASE WHEN {number}::VARCHAR = {text} OR {number}::VARCHAR = trim({text}, {_BLANKS}) THEN {number} END"
-
-
-def _integer(column: int) -> str:
-    """Return an expression for an integer, however it is written; DuckDB itself rounds floats."""
-    text, number = f"f{column}", f"n{column}"
-    is_integer = f"regexp_full_match({text}, '[ \\t]*[-+]?[0-9]+[ \\t]*')"
-    return f"CASE WHEN {number}::VARCHAR = {text} OR {is_integer} THEN {number} END"
 
 
 def open_text_table(
@@ -190,20 +152,18 @@ def open_text_table(
 ) -> tuple[TextTable, str]:
     """Open a file of text; also tell what was guessed, if anything was."""
     table = TextTable(path, (), options.delimiter_character or "", options.comment, packing)
-    numbered = f"SELECT row_number() OVER () AS number, line FROM {table._lines(0)}"
-    first = connection.sql(f"SELECT line FROM ({numbered}) WHERE {table._is_row()} LIMIT 1").fetchall()
+    first = table.read_lines(connection, 1)
     if not first:
         what = "no line but blanks and comments"
         raise InputFileError("empty file", file=path, expected="a row per line", found=what)
-    if "\0" in first[0][0]:
+    if "\0" in first[0][1]:
         raise InputFileError("not text", file=path, found="a zero byte", hint="text must be UTF-8")
     if not table.delimiter:
-        table = replace(table, delimiter=_guess_delimiter(first[0][0], num_ids))
-    query = f"SELECT number, {table._fields()} FROM ({numbered}) WHERE {table._is_row()} LIMIT {LINES_LOOKED_AT}"
-    lines = connection.sql(query).fetchall()
-    if lines[0][1] is None:
-        raise table.explain(connection, 0, 0, "")
-    rows = [[_unquoted(field) for field in fields] for _, fields in lines if fields is not None]
+        table = replace(table, delimiter=_guess_delimiter(first[0][1], num_ids))
+    lines = table.read_lines(connection, LINES_LOOKED_AT)
+    if lines[0][2] is None:
+        table.locate(connection, 0, 0)  # refuses the line
+    rows = [[_unquoted(field) for field in fields] for _, _, fields in lines if fields is not None]
     by_name = any(name and not name.isdigit() for name in wanted)
     has_header = by_name or _looks_like_header(rows) if options.header is None else options.header
     has_header = has_header or (by_name and num_ids == 1)  # --no-header is about edges: a list has its own column
@@ -211,14 +171,14 @@ def open_text_table(
     found = find_columns(path, wanted, names, len(rows[0]), num_ids)
     if options.header is None and not has_header and options.map_ids and options.id_type != "integer":
         _check_no_header(path, rows, [position for _, position in found[:num_ids]])
-    table = replace(table, num_fields=len(rows[0]), skipped=lines[0][0] if has_header else 0)
     first_line, first_row = (lines[has_header][0], rows[has_header]) if len(rows) > has_header else (0, [])
     columns = tuple(_column(name, position, first_line, first_row) for name, position in found)
-    guessed = (
-        [] if options.delimiter else [f"{NAMES_OF_DELIMITERS.get(table.delimiter, table.delimiter)} between fields"]
-    )
+    skipped = lines[0][0] if has_header else 0
+    table = replace(table, columns=columns, num_fields=len(rows[0]), skipped=skipped)
+    delimiter = NAMES_OF_DELIMITERS.get(table.delimiter, table.delimiter)
+    guessed = [] if options.delimiter else [f"{delimiter} between fields"]
     guessed += [] if options.header is not None else [f"{'a' if has_header else 'no'} header"]
-    return replace(table, columns=columns), f"{path}: {', '.join(guessed)}" if guessed else ""
+    return table, f"{path}: {', '.join(guessed)}" if guessed else ""
 
 
 def _column(name: str, position: int, line: int, row: Sequence[str]) -> Column:
@@ -227,7 +187,7 @@ def _column(name: str, position: int, line: int, row: Sequence[str]) -> Column:
     text = row[position].strip(" \t")
     is_integer = re.fullmatch(r"0|-?[1-9]\d*", text) and -(2**63) <= int(text) < 2**63
     kind = INTEGERS if is_integer else STRINGS
-    return Column(name, position, kind, (f"line {line:,}, column {name!r}", shown(row[position])))
+    return Column(name, position, kind, f"line {line:,}, column {name!r}", shown(row[position]))
 
 
 def _unquoted(field: str) -> str:

@@ -98,7 +98,8 @@ def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
         ({"src": ["a", None], "dst": ["b", "c"]}, MAPPED, "e.parquet, row 1, column 'src': "),
         ({"src": [1.5], "dst": [2.0]}, {}, "e.parquet, column 'src': IDs are not integers; expected integers "
          "from 0, found floats"),
-        ({"src": [1.5], "dst": [2.0]}, MAPPED, "row 0, column 'src': ID is not an integer of 64 bits"),
+        ({"src": [1.5], "dst": [2.0]}, MAPPED, "row 0, column 'src': ID is not an integer; "
+         "expected an integer of 64 bits, found '1.5'"),
         ({"src": ["a"], "dst": ["b"]}, {}, "column 'src': IDs are not integers; expected integers from 0, found "
          "strings; use --map-ids"),
         ({"src": [1, -2], "dst": [1, 2]}, {}, "e.parquet, row 1, column 'src': negative ID"),
@@ -128,9 +129,9 @@ def test_parquet_at_fault_is_explained(
         ({"a": np.zeros((3, 3, 3), int)}, {}, "not an array of edges"),
         ({"a": np.zeros((3, 1), int)}, {}, "expected shape (rows, 2 or more) or (2, edges), found shape (3, 1)"),
         ({"src": np.array([2**64 - 1], np.uint64), "dst": np.zeros(1, int)}, MAPPED, "row 0, column 'src': ID "
-         "is not an integer of 64"),
+         "is not an integer; expected an integer of 64 bits"),
         ({"src": np.zeros(1, complex), "dst": np.zeros(1, int)}, {}, "array 'src' does not hold numbers or strings"),
-        ({"src": np.zeros(1, int), "dst": np.zeros(1, int)}, {"columns": ("src", "x")}, "no array 'x'; expected "
+        ({"src": np.zeros(1, int), "dst": np.zeros(1, int)}, {"columns": ("src", "x")}, "no column 'x'; expected "
          "one of src, dst"),
         ({}, {}, "npz file without arrays"),
     ],
@@ -245,7 +246,7 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
          "expected every ID once, since rows of --node-data follow the list, found 1"),
         ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "two.csv: a '_N' node of "
          "the edges is not in the "
-         "list of nodes; expected every ID, since rows of --node-data follow the list, found no 2"),
+         "list of nodes; expected every ID once, since rows of --node-data follow the list, found no 2"),
         ({"nodes": {"_N": "two.csv"}}, "--nodes: lists of nodes are of use only for IDs that are mapped; use "
          "--map-ids"),
         ({"num_nodes": {"_N": 9}, **MAPPED}, "--num-nodes: the number of nodes follows from the IDs when they "
