@@ -19,7 +19,7 @@ import click
 
 from daskgraphpart import __version__
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
 from daskgraphpart.storage.faults import environment_faults
 
 logger = logging.getLogger("daskgraphpart")
@@ -133,6 +133,8 @@ def _do_without_blas() -> None:
 def _run(arguments: list[str] | None, session: Session) -> int:
     """Run a command; return the exit code, after one line that says what is wrong."""
     try:
+        if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+            raise EnvironmentFaultError("kernels do not run uncompiled", place="NUMBA_DISABLE_JIT", hint="unset it")
         with environment_faults():
             code = group.main(args=arguments, prog_name="daskgraphpart", standalone_mode=False, obj=session)
     except click.ClickException as error:

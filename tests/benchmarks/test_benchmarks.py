@@ -100,3 +100,9 @@ def test_clusters(scripts: Path, tmp_path: Path) -> None:
     random = [f"random, {way}" for way in ("threads", "local", "client", "killed")]
     assert jobs == ["job", "---", *random, "job", "---", "auto, threads", "auto, local"]
     assert "tasks were sent again" in table
+
+
+@pytest.mark.long
+def test_kill_commands(scripts: Path) -> None:
+    shown = run(scripts / "kill_commands.py", "--kills", "4", "--cases", "auto,multilevel,metis,cluster")
+    assert shown.count("same bytes, nothing left") == 4

@@ -1,0 +1,161 @@
+"""Every block of `bash` and `python` of the pages for users runs as it stands, from top to bottom, in one directory.
+
+What needs machines that are not here (SLURM, SSH) is set as `console` or `pycon`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tomllib
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import call, every_command
+from distributed import Client
+from judges import dgl_python
+from remote.conftest import s3, s3_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from remote_stores import S3
+
+ROOT = Path(__file__).parent.parent.parent
+BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = ["README", "docs/tutorial", "docs/coming_from_dgl"] + [
+    str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "docs" / "howto").glob("*.md"))
+]
+__all__ = ["s3", "s3_server"]
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The directory of a page: the reader's files, and programs that run with the interpreter of the tests."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin").mkdir()
+    for program in ("daskgraphpart", "dask"):
+        (tmp_path / "bin" / program).write_text(f'#!/bin/sh\nexec {sys.executable} -m {program} "$@"\n')
+        (tmp_path / "bin" / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    (tmp_path / "venv" / "bin" / "activate").touch()
+    return tmp_path
+
+
+def prepare(page: str, directory: Path) -> None:
+    """Make what the page takes for granted."""
+    rng = np.random.default_rng(0)
+    if page == "README":
+        pd.DataFrame(rng.integers(0, 100, (500, 2)), columns=["src", "dst"]).to_csv("edges.csv", index=False)
+        (directory / "writes").mkdir()
+        writes = pd.DataFrame({"src": rng.integers(0, 50, 300), "dst": rng.permutation(np.arange(300) % 80)})
+        writes.to_parquet(directory / "writes" / "0.parquet")
+        np.save("feat.npy", rng.random((80, 4), np.float32))
+    elif page not in ("docs/tutorial", "docs/howto/laptop"):
+        assert call("generate", "graph", "--nodes", "1e3", "--edges", "1e4", "--quiet") == 0
+    (directory / "ip_config.txt").write_text("10.0.0.1\n10.0.0.2\n")
+
+
+def run_bash(block: str) -> None:
+    """Run commands: those of the package in this process, all else by bash, which may leave servers behind."""
+    lines = [line for line in block.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
+    commands = [shlex.split(line, comments=True) for line in lines]
+    known = {"daskgraphpart": call, "pip": install, "make": make, "export": export}
+    if all(words[0] in known and not {"|", "&", ">"} & set(words) for words in commands):
+        for words in commands:
+            assert not known[words[0]](*words[1:]), words
+        return
+    with open("shown", "w") as shown:
+        script = ["bash", "-c", f"set -e\n{block}"]
+        done = subprocess.run(script, stdout=shown, stderr=shown, stdin=subprocess.DEVNULL, check=False)
+    assert done.returncode == 0, Path("shown").read_text()
+
+
+def install(verb: str, *what: str) -> None:
+    """See that it is a clone that is installed, with extras that there are; tests/install installs it."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for name in what:
+        found = re.fullmatch(r"\.(?:\[([a-z0-9]+)\])?", name)
+        assert verb == "install" and found and (found[1] is None or found[1] in extras), name
+
+
+def make(target: str) -> None:
+    """See that there is such a target; it makes environments and runs these tests."""
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def export(setting: str) -> None:
+    """Set a variable of the environment."""
+    name, _, value = setting.partition("=")
+    os.environ[name] = value
+
+
+def run_python(block: str, names: dict[str, Any]) -> None:
+    """Run statements, with the names of the blocks before; those that import DGL where it is installed."""
+    if "import dgl" not in block:
+        exec(compile(block, "block", "exec"), names)
+        return
+    done = subprocess.run([dgl_python("2.1.0"), "-c", block], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.filterwarnings("ignore")  # of clusters that are left open
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.long if page.endswith(("cluster", "laptop")) else ()) for page in PAGES],
+)
+def test_the_blocks_of_a_page_run(
+    page: str, directory: Path, s3: S3, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(page, directory)
+    for name, value in (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "x"), ("AWS_ENDPOINT_URL", s3.address)):
+        monkeypatch.setenv(name, value)
+    if page.endswith("cloud"):
+        s3.files.put(str(directory / "graph"), "bucket/graph", recursive=True)
+    names: dict[str, Any] = {"__name__": "page"}
+    with ExitStack() as left:
+        left.callback(os.environ.update, dict(os.environ))  # `export` lasts for a page
+        left.callback(os.environ.clear)
+        left.callback(end_servers, directory, names)
+        for language, block in BLOCK.findall((ROOT / f"{page}.md").read_text()):
+            if language == "bash":
+                run_bash(block)
+            else:
+                run_python(block, names)
+
+
+def end_servers(directory: Path, names: dict[str, Any]) -> None:
+    """End what a page has started and leaves running."""
+    for client in [value for value in names.values() if isinstance(value, Client)]:
+        client.close()
+        if client.cluster is not None:
+            client.cluster.close()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(entry / "cwd") == str(directory) and int(entry.name) != os.getpid():
+                os.kill(int(entry.name), signal.SIGTERM)
+        except OSError:
+            continue
+
+
+def test_the_page_of_the_command_line_has_every_command_as_its_help_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import commands_page  # type: ignore[import-not-found]
+
+    text = "".join(commands_page.sections())
+    assert "Sentinel" not in text and "\b" not in text
+    for path in every_command():
+        assert f"\n## daskgraphpart {' '.join(path)}\n\n```text\nUsage: daskgraphpart {' '.join(path)} " in text
+    assert "\n  daskgraphpart partition graph partitions --num-parts 4\n" in text
