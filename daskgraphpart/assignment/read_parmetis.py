@@ -30,9 +30,8 @@ def read_parmetis_parts(
     of_parts = partial(_read_part, starts=np.array(schema.homo_starts), num_weights=num_weights, dtype=dtype)
     pairs = partial(_read_pairs, num_nodes=schema.num_nodes, num_parts=parts.num_parts)
     read, source = (of_parts, parts.paths[0].parent) if parts.by_part else (pairs, parts.paths[0])
-    targets, hint = tuple(owners.values()), "is it for this graph, and whole?"
-    placement = Placement("node", read, schema.ntypes, targets, task_memory, workspace, str(source), hint)
-    place_rows(cut_text(enumerate(parts.paths), task_memory), placement, runner)
+    placement = Placement("node", read, owners, task_memory, str(source), "is it for this graph, and whole?")
+    place_rows(cut_text(enumerate(parts.paths), task_memory), placement, workspace, runner)
     return Assignment(parts.num_parts, "parmetis", owners)
 
 

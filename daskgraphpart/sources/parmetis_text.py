@@ -109,9 +109,8 @@ def read_nodes(
 
     Return original homogeneous IDs, int64, and attributes as rows, if a dtype is given.
     """
-    names = {0: "new node ID", 1: "node type", 2 + num_weights: f"{num_weights} weights, ID in its node type"}
-    (new_nids, ntypes, type_nids), attributes = read_columns(block, names, num_columns, dtype)
-    check_range(block, new_nids, int(starts[-1]), "new node ID")
+    names = {1: "node type", 2 + num_weights: f"{num_weights} weights, ID in its node type"}
+    (ntypes, type_nids), attributes = read_columns(block, names, num_columns, dtype)
     check_range(block, ntypes, starts.size - 1, "node type")
     check_range(block, type_nids, np.diff(starts)[ntypes], "ID in its node type")
     return starts[ntypes] + type_nids, attributes

@@ -47,7 +47,7 @@ HINTS = {
     "node": "is it for this graph, and whole?",
     "edge": "self-loops and repeated edges that were taken out are given by --removed-edges",
 }
-NEW_ENDS = ("new source", "new destination")  # columns before those of an edge; removed edges have none
+NUM_NEW_ENDS = 2  # columns before those of an edge; removed edges have none
 OF_EDGE = ("source", "destination", "ID in its edge type", "edge type")
 
 
@@ -76,7 +76,7 @@ class ConversionInput:
     def edge_files(self) -> list[tuple[int, Path]]:
         """Files of edges of all parts and of removed edges, each with how many columns come before those of an edge."""
         names = ParmetisFiles(self.directory, self.graph_name)
-        of_parts = [(len(NEW_ENDS), names.of_part(part, "edges")) for part in range(self.parts.num_parts)]
+        of_parts = [(NUM_NEW_ENDS, names.of_part(part, "edges")) for part in range(self.parts.num_parts)]
         return of_parts if self.removed_edges is None else [*of_parts, (0, self.removed_edges)]
 
 
@@ -104,12 +104,13 @@ def convert_to_chunked(
         name, types = ("node", counts.nodes) if kind == "node_data" else ("edge", counts.edges)
         directory = workspace / "graph" / kind
         directory.mkdir(parents=True)
-        targets = tuple(
-            create_npy(directory / f"{number}.npy", dtype.newbyteorder("<"), (count, width))
-            for number, count in enumerate(types.values())
-        )
-        placement = Placement(name, read, tuple(types), targets, memory, workspace, str(source.directory), HINTS[name])
-        return place_rows(cut_text(files, memory), placement, runner), [str(region.path) for region in targets]
+        targets = {
+            of_type: create_npy(directory / f"{number}.npy", dtype.newbyteorder("<"), (count, width))
+            for number, (of_type, count) in enumerate(types.items())
+        }
+        placement = Placement(name, read, targets, memory, str(source.directory), HINTS[name])
+        facts = place_rows(cut_text(files, memory), placement, workspace, runner)
+        return facts, [str(region.path) for region in targets.values()]
 
     node_data, edge_data = [], []
     joined, edges = place("edges", source.edge_files, partial(_read_edges, counts=counts), 2, np.dtype(np.int64))
@@ -175,9 +176,7 @@ def _read_edge_lines(
 ) -> tuple[np.ndarray, ...]:
     """Read homogeneous IDs of edges, sources and destinations, edge types, and attributes if a dtype is given."""
     first, block = unit
-    names = dict(enumerate((*NEW_ENDS[:first], *OF_EDGE)))
-    ids, attributes = read_columns(block, names, num_columns, dtype)
-    src, dst, type_eids, etypes = ids[first:]
+    (src, dst, type_eids, etypes), attributes = read_columns(block, dict(enumerate(OF_EDGE, first)), num_columns, dtype)
     for ends in (src, dst):
         check_range(block, ends, int(counts.node_starts[-1]), "node ID")
     check_range(block, etypes, len(counts.edges), "edge type")
