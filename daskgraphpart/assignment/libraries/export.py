@@ -28,22 +28,14 @@ SCALE = 1000  # average weight of a node when several constraints are made into 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An exported graph, as the program of the libraries needs it described.
-
-    `limit` is the most that a part may weigh, for KaMinPar; `tolerances` are limits over averages, for METIS; `starts`,
-    `neighbors` and `arc_weights` are bytes at which columns of the file begin, 0 if there are no arc weights.
-    """
+    """An exported graph, as the program of the libraries needs it described."""
 
     graph: str
-    node_weights: str
+    node_weights: str  # file, for METIS
     num_nodes: int
-    num_arcs: int
     num_parts: int
-    limit: int
-    tolerances: tuple[float, ...]
-    starts: int
-    neighbors: int
-    arc_weights: int
+    limit: int  # most that a part may weigh, for KaMinPar
+    tolerances: tuple[float, ...]  # limits over averages, for METIS
 
 
 def export_graph(graph: Graph, limits: Limits, directory: Path, *, for_metis: bool) -> Exported:
@@ -75,11 +67,7 @@ def export_graph(graph: Graph, limits: Limits, directory: Path, *, for_metis: bo
     if for_metis:
         save_npy(directory / "weights.npy", weights)
     tolerances = limits.most * limits.num_parts / np.maximum(weights.sum(axis=0), 1)
-    arc_weights_at = first + dtype.itemsize * m + 8 * n if has_weights else 0
-    return Exported(
-        str(path), str(directory / "weights.npy"), n, m, limits.num_parts, limit, tuple(tolerances.tolist()),
-        HEADER_NBYTES, first, arc_weights_at,
-    )  # fmt: skip
+    return Exported(str(path), f"{directory}/weights.npy", n, limits.num_parts, limit, tuple(tolerances.tolist()))
 
 
 def _one_weight(weights: np.ndarray, limits: Limits) -> tuple[np.ndarray, int]:

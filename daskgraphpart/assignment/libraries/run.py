@@ -64,22 +64,22 @@ def run_metis(call: dict[str, Any]) -> memoryview:
     _internal: Any = importlib.import_module("pymetis._internal")
     library = ctypes.CDLL(_internal.__file__)
     integer = np.dtype(np.int32 if _internal._idx_type_width() == 32 else np.int64)
-    if integer.itemsize == 4 and call["num_arcs"] >= 2**31:
+    flags, num_nodes, num_arcs = np.fromfile(call["graph"], "<i8", 3).tolist()
+    if integer.itemsize == 4 and num_arcs >= 2**31:
         sys.exit("this build of METIS has 32-bit IDs, too few for the graph")
     options = np.empty(40, integer)  # METIS_NOPTIONS
     library.METIS_SetDefaultOptions(_pointer(options))
     options[int(_internal.OptionKey.OBJTYPE)] = int(call["objtype"] == "vol")
     options[int(_internal.OptionKey.SEED)] = (call["seed"] + 1) % 2**31  # 0 and 1 are the same to it
-    num_nodes, num_arcs = call["num_nodes"], call["num_arcs"]
 
-    def column(offset: int, count: int) -> np.ndarray:
-        rows = np.memmap(call["graph"], np.dtype("<i8"), "r", offset, (count,))
+    def column(first: int, count: int) -> np.ndarray:
+        rows = np.memmap(call["graph"], np.dtype("<i8"), "r", 8 * first, (count,))
         return rows if integer.itemsize == 8 else rows.astype(integer)
 
-    starts = column(call["starts"], num_nodes + 1)
+    starts = column(3, num_nodes + 1)
     starts = ((starts - starts[0]) // 8).astype(integer)
-    neighbors = column(call["neighbors"], num_arcs)
-    arc_weights = column(call["arc_weights"], num_arcs) if call["arc_weights"] else None
+    neighbors = column(num_nodes + 4, num_arcs)
+    arc_weights = None if flags & 1 else column(2 * num_nodes + num_arcs + 4, num_arcs)
     node_weights = np.ascontiguousarray(np.load(call["node_weights"], allow_pickle=False), integer)
     tolerances = np.array(call["tolerances"], np.float32)
     sizes = [np.array([value], integer) for value in (num_nodes, node_weights.shape[1], call["num_parts"])]
