@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,13 +18,146 @@ from daskgraphpart.errors import GraphPartError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+DEFAULT_NTYPE, DEFAULT_ETYPE = "_N", "_N:_E:_N"
+"""Types of a homogeneous graph. Where a book is asked with them, as without a type, IDs are homogeneous."""
+
+EdgeTypeName: TypeAlias = str | tuple[str, str, str]
+"""An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
+
 
 class IdOutOfRangeError(GraphPartError, IndexError):
     """An ID is not one of the graph's."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class IdRanges:
+    """Ranges of new IDs of nodes, or of edges. Without a type, IDs are homogeneous; with one, they count within it."""
+
+    what: str  # "node" or "edge"
+    names: tuple[str, ...]  # types in ID order
+    ranges: np.ndarray  # int64 (parts, types, 2): half-open, of new homogeneous IDs
+
+    @property
+    def counts(self) -> np.ndarray:
+        """IDs that each part owns of each type, int64 (parts, types)."""
+        counts: np.ndarray = self.ranges[..., 1] - self.ranges[..., 0]
+        return counts
+
+    def part_range(self, part_id: int, name: str | None = None) -> tuple[int, int]:
+        """Half-open range of the IDs that a part owns."""
+        if not 0 <= part_id < len(self.ranges):
+            raise IdOutOfRangeError("no such part", expected=f"0 to {len(self.ranges) - 1}", found=part_id)
+        before = self._before(name)
+        return int(before[part_id]), int(before[part_id + 1])
+
+    def part_of(self, given: Any, name: str | None = None) -> Any:
+        """Part that owns each ID, int64."""
+        ids, before = as_ids(given), self._before(name)
+        check_ids(ids, int(before[-1]), self.what)
+        return like(np.searchsorted(before[1:], ids, side="right"), given)
+
+    def local(self, given: Any, part_id: int, name: str | None = None) -> Any:
+        """Local IDs in the part that owns them."""
+        start, stop = self.part_range(part_id, name)
+        local = as_ids(given) - start
+        check_ids(local, stop - start, f"part {part_id} does not own this; local")
+        return like(local, given)
+
+    def per_type(self, given: Any) -> tuple[Any, Any]:
+        """Types and type-wise IDs of homogeneous IDs, both int64."""
+        ids, num_types, ends = as_ids(given), len(self.names), self.ranges[:, :, 1].reshape(-1)
+        check_ids(ids, int(ends[-1]) if ends.size else 0, self.what)
+        if num_types == 1:  # the usual homogeneous graph: IDs are what they were
+            return like(np.zeros(ids.shape, np.int64), given), like(ids.astype(np.int64), given)
+        number = np.searchsorted(ends, ids, side="right")  # of the range, part by part; empty ranges hold none
+        shifts = np.stack([self._before(name)[:-1] for name in self.names], axis=1) - self.ranges[:, :, 0]
+        types = np.tile(np.arange(num_types), len(self.ranges))
+        return like(types[number], given), like(ids + shifts.reshape(-1)[number], given)
+
+    def homogeneous(self, given: Any, name: str) -> Any:
+        """Homogeneous IDs of type-wise IDs."""
+        ids, before = as_ids(given), self._before(name)
+        check_ids(ids, int(before[-1]), self.what)
+        part = np.searchsorted(before[1:], ids, side="right")
+        return like(ids + (self.ranges[:, self.names.index(name), 0] - before[:-1])[part], given)
+
+    def _before(self, name: str | None) -> np.ndarray:
+        """IDs in all earlier parts, with the total at the end."""
+        counts = self.counts.sum(axis=1) if name is None else self.counts[:, type_id(self.names, name, self.what)]
+        before: np.ndarray = np.append(0, np.cumsum(counts))
+        return before
+
+
+class BookMethods:
+    """Methods of DGL's book on IDs of nodes and edges, whose ranges are in `nodes` and `edges`."""
+
+    @property
+    def nodes(self) -> IdRanges:
+        """Ranges of nodes."""
+        raise NotImplementedError
+
+    @property
+    def edges(self) -> IdRanges:
+        """Ranges of edges."""
+        raise NotImplementedError
+
+    def nid2partid(self, nids: Any, ntype: str | None = None) -> Any:
+        """Part that owns each node, int64; IDs are homogeneous, or type-wise if a node type is given."""
+        return self.nodes.part_of(nids, _ntype(ntype))
+
+    def eid2partid(self, eids: Any, etype: EdgeTypeName | None = None) -> Any:
+        """Part that owns each edge, int64; IDs are homogeneous, or type-wise if an edge type is given."""
+        return self.edges.part_of(eids, self.known_etype(etype))
+
+    def partid2nids(self, partid: int, ntype: str | None = None) -> Any:
+        """IDs of the nodes a part owns: homogeneous, or type-wise if a node type is given."""
+        return np.arange(*self.nodes.part_range(partid, _ntype(ntype)))
+
+    def partid2eids(self, partid: int, etype: EdgeTypeName | None = None) -> Any:
+        """IDs of the edges a part owns: homogeneous, or type-wise if an edge type is given."""
+        return np.arange(*self.edges.part_range(partid, self.known_etype(etype)))
+
+    def nid2localnid(self, nids: Any, partid: int, ntype: str | None = None) -> Any:
+        """Local IDs of nodes in the part that owns them, any part; with a node type, counted within it."""
+        return self.nodes.local(nids, partid, _ntype(ntype))
+
+    def eid2localeid(self, eids: Any, partid: int, etype: EdgeTypeName | None = None) -> Any:
+        """Local IDs of edges in the part that owns them, any part; with an edge type, counted within it."""
+        return self.edges.local(eids, partid, self.known_etype(etype))
+
+    def map_to_per_ntype(self, ids: Any) -> tuple[Any, Any]:
+        """Numbers of node types and type-wise IDs of homogeneous node IDs, both int64."""
+        return self.nodes.per_type(ids)
+
+    def map_to_per_etype(self, ids: Any) -> tuple[Any, Any]:
+        """Numbers of edge types and type-wise IDs of homogeneous edge IDs, both int64."""
+        return self.edges.per_type(ids)
+
+    def map_to_homo_nid(self, ids: Any, ntype: str) -> Any:
+        """Homogeneous IDs of type-wise node IDs."""
+        return self.nodes.homogeneous(ids, ntype)
+
+    def map_to_homo_eid(self, ids: Any, etype: EdgeTypeName) -> Any:
+        """Homogeneous IDs of type-wise edge IDs."""
+        return self.edges.homogeneous(ids, self.canonical_etype(etype))
+
+    def canonical_etype(self, etype: EdgeTypeName) -> str:
+        """Canonical name of an edge type."""
+        name, known = etype if isinstance(etype, str) else ":".join(etype), self.edges.names
+        found = [name] if name in known else [of for of in known if of.split(":")[1] == name]
+        if len(found) != 1:
+            what = "ambiguous relation" if found else "no such edge type"
+            raise IdOutOfRangeError(what, expected=f"one of {', '.join(found or known)}", found=name)
+        return found[0]
+
+    def known_etype(self, etype: EdgeTypeName | None) -> str | None:
+        """Canonical name of an edge type, or None if IDs are homogeneous."""
+        is_default = etype in (None, DEFAULT_ETYPE, canonical_tuple(DEFAULT_ETYPE), "_E")
+        return None if is_default or etype is None else self.canonical_etype(etype)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PartitionBook:
+class PartitionBook(BookMethods):
     """Ranges of new IDs of every part and type."""
 
     ntypes: tuple[str, ...]  # node types and canonical edge types, in ID order
@@ -36,88 +169,41 @@ class PartitionBook:
     def from_counts(
         cls, ntypes: Sequence[str], etypes: Sequence[str], node_counts: np.ndarray, edge_counts: np.ndarray
     ) -> PartitionBook:
-        """Make the book of a partition from what each part owns.
-
-        Arrays: `node_counts, edge_counts`: int64 (parts, types).
-        """
+        """Make the book of a partition from what each part owns, int64 (parts, types)."""
         return cls(tuple(ntypes), tuple(etypes), _ranges(node_counts), _ranges(edge_counts))
+
+    @property
+    def nodes(self) -> IdRanges:
+        """Ranges of nodes."""
+        return IdRanges("node", self.ntypes, self.node_ranges)
+
+    @property
+    def edges(self) -> IdRanges:
+        """Ranges of edges."""
+        return IdRanges("edge", self.etypes, self.edge_ranges)
 
     @property
     def num_parts(self) -> int:
         """Number of parts."""
-        return int(self.node_ranges.shape[0])
+        return len(self.node_ranges)
 
     @property
     def node_counts(self) -> np.ndarray:
         """Nodes that each part owns of each type, int64 (parts, types)."""
-        return _lengths(self.node_ranges)
+        return self.nodes.counts
 
     @property
     def edge_counts(self) -> np.ndarray:
         """Edges that each part owns of each type, int64 (parts, types)."""
-        return _lengths(self.edge_ranges)
-
-    def __repr__(self) -> str:
-        nodes, edges = (int(ranges.max(initial=0)) for ranges in (self.node_ranges, self.edge_ranges))
-        return f"<PartitionBook: {self.num_parts} parts, {nodes:,} nodes, {edges:,} edges>"
-
-    def canonical_etype(self, etype: str | tuple[str, str, str]) -> str:
-        """Canonical name of an edge type."""
-        name = etype if isinstance(etype, str) else ":".join(etype)
-        if name in self.etypes:
-            return name
-        found = [known for known in self.etypes if known.split(":")[1] == name]
-        if len(found) > 1:
-            raise IdOutOfRangeError("ambiguous relation", expected=f"one of {', '.join(found)}", found=name)
-        if not found:
-            raise IdOutOfRangeError("no such edge type", expected=f"one of {', '.join(self.etypes)}", found=name)
-        return found[0]
-
-    def nid2partid(self, nids: Any, ntype: str | None = None) -> Any:
-        """Part that owns each node, int64; IDs are homogeneous, or type-wise if a node type is given."""
-        return _part_of(self.node_ranges, nids, _type_id(self.ntypes, ntype, "node"), "node")
-
-    def eid2partid(self, eids: Any, etype: str | None = None) -> Any:
-        """Part that owns each edge, int64; IDs are homogeneous, or type-wise if an edge type is given."""
-        return _part_of(self.edge_ranges, eids, _type_id(self.etypes, etype, "edge"), "edge")
-
-    def partid2nids(self, part_id: int, ntype: str | None = None) -> np.ndarray:
-        """IDs of the nodes a part owns: homogeneous, or type-wise if a node type is given."""
-        return np.arange(*_range_of_part(self.node_ranges, part_id, _type_id(self.ntypes, ntype, "node")))
-
-    def partid2eids(self, part_id: int, etype: str | None = None) -> np.ndarray:
-        """IDs of the edges a part owns: homogeneous, or type-wise if an edge type is given."""
-        return np.arange(*_range_of_part(self.edge_ranges, part_id, _type_id(self.etypes, etype, "edge")))
-
-    def nid2localnid(self, nids: Any, part_id: int, ntype: str | None = None) -> Any:
-        """Local IDs of nodes in the part that owns them; with a node type, counted within it."""
-        return _local_ids(self.node_ranges, nids, part_id, _type_id(self.ntypes, ntype, "node"))
-
-    def eid2localeid(self, eids: Any, part_id: int, etype: str | None = None) -> Any:
-        """Local IDs of edges in the part that owns them; with an edge type, counted within it."""
-        return _local_ids(self.edge_ranges, eids, part_id, _type_id(self.etypes, etype, "edge"))
-
-    def map_to_per_ntype(self, ids: Any) -> tuple[Any, Any]:
-        """Node type and type-wise ID of homogeneous node IDs, both int64."""
-        return _per_type(self.node_ranges, ids, "node")
-
-    def map_to_per_etype(self, ids: Any) -> tuple[Any, Any]:
-        """Edge type and type-wise ID of homogeneous edge IDs, both int64."""
-        return _per_type(self.edge_ranges, ids, "edge")
-
-    def map_to_homo_nid(self, ids: Any, ntype: str) -> Any:
-        """Homogeneous IDs of type-wise node IDs."""
-        return _homogeneous(self.node_ranges, ids, type_id(self.ntypes, ntype, "node"), "node")
-
-    def map_to_homo_eid(self, ids: Any, etype: str) -> Any:
-        """Homogeneous IDs of type-wise edge IDs."""
-        return _homogeneous(self.edge_ranges, ids, type_id(self.etypes, etype, "edge"), "edge")
+        return self.edges.counts
 
     def part_range(self, part_id: int, kind: str) -> tuple[int, int]:
         """Half-open range of type-wise IDs that a part owns of a node type or a canonical edge type."""
-        if kind in self.ntypes:
-            return _range_of_part(self.node_ranges, part_id, self.ntypes.index(kind))
-        return _range_of_part(self.edge_ranges, part_id, _type_id(self.etypes, kind, "edge"))
+        return (self.nodes if kind in self.ntypes else self.edges).part_range(part_id, kind)
+
+    def __repr__(self) -> str:
+        nodes, edges = (int(counts.sum()) for counts in (self.node_counts, self.edge_counts))
+        return f"<PartitionBook: {self.num_parts} parts, {nodes:,} nodes, {edges:,} edges>"
 
 
 def canonical_tuple(etype: str) -> tuple[str, str, str]:
@@ -142,8 +228,10 @@ def is_tensor(value: Any) -> bool:
 
 
 def like(result: np.ndarray, given: Any) -> Any:
-    """Return a result in the kind of array that was given: torch for torch, numpy otherwise."""
-    return sys.modules["torch"].from_numpy(result) if is_tensor(given) else result
+    """Return a result in the kind that was given: torch for torch, a number for one number, numpy otherwise."""
+    if is_tensor(given):
+        return sys.modules["torch"].from_numpy(result)
+    return result.item() if isinstance(given, (int, np.integer)) and np.ndim(result) == 0 else result
 
 
 def check_ids(ids: np.ndarray, total: int, what: str) -> None:
@@ -167,66 +255,10 @@ def type_id(names: tuple[str, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
+def _ntype(ntype: str | None) -> str | None:
+    return None if ntype == DEFAULT_NTYPE else ntype
+
+
 def _ranges(counts: np.ndarray) -> np.ndarray:
     ends = np.cumsum(np.asarray(counts, np.int64).reshape(-1)).reshape(counts.shape)
     return np.stack([ends - counts, ends], axis=-1)
-
-
-def _lengths(ranges: np.ndarray) -> np.ndarray:
-    lengths: np.ndarray = ranges[..., 1] - ranges[..., 0]
-    return lengths
-
-
-def _type_id(names: tuple[str, ...], name: str | None, what: str) -> int | None:
-    return None if name is None else type_id(names, name, what)
-
-
-def _part_of(ranges: np.ndarray, given: Any, type_id: int | None, what: str) -> Any:
-    ids = as_ids(given)
-    if type_id is None:
-        ends = ranges[:, -1, 1] if ranges.shape[1] else np.zeros(1, np.int64)
-    else:
-        ends = _rows_before(ranges, type_id)[1:]
-    check_ids(ids, int(ends[-1]), what)
-    return like(np.searchsorted(ends, ids, side="right"), given)
-
-
-def _range_of_part(ranges: np.ndarray, part_id: int, type_id: int | None) -> tuple[int, int]:
-    if not 0 <= part_id < len(ranges):
-        raise IdOutOfRangeError("no such part", expected=f"0 to {len(ranges) - 1}", found=part_id)
-    if type_id is None:
-        return (int(ranges[part_id, 0, 0]), int(ranges[part_id, -1, 1])) if ranges.shape[1] else (0, 0)
-    before = _rows_before(ranges, type_id)
-    return int(before[part_id]), int(before[part_id + 1])
-
-
-def _rows_before(ranges: np.ndarray, type_id: int) -> np.ndarray:
-    """Rows of a type in all earlier parts, with the total at the end."""
-    rows: np.ndarray = np.concatenate([[0], np.cumsum(_lengths(ranges)[:, type_id])])
-    return rows
-
-
-def _local_ids(ranges: np.ndarray, given: Any, part_id: int, type_id: int | None) -> Any:
-    start, stop = _range_of_part(ranges, part_id, type_id)
-    local = as_ids(given) - start
-    check_ids(local, stop - start, f"part {part_id} does not own this; local")
-    return like(local, given)
-
-
-def _per_type(ranges: np.ndarray, given: Any, what: str) -> tuple[Any, Any]:
-    ids, num_types = as_ids(given), ranges.shape[1]
-    ends = ranges[:, :, 1].reshape(-1)
-    check_ids(ids, int(ends[-1]) if ends.size else 0, what)
-    if num_types == 1:  # the usual homogeneous graph: IDs are what they were
-        return like(np.zeros(ids.shape, np.int64), given), like(ids.astype(np.int64), given)
-    number = np.searchsorted(ends, ids, side="right")  # of the range, part by part; empty ranges hold none
-    shifts = np.stack([_rows_before(ranges, t)[:-1] - ranges[:, t, 0] for t in range(num_types)], axis=1)
-    types = np.tile(np.arange(num_types), len(ranges))
-    return like(types[number], given), like(ids + shifts.reshape(-1)[number], given)
-
-
-def _homogeneous(ranges: np.ndarray, given: Any, type_id: int, what: str) -> Any:
-    ids, before = as_ids(given), _rows_before(ranges, type_id)
-    check_ids(ids, int(before[-1]), what)
-    part = np.searchsorted(before[1:], ids, side="right")
-    return like(ids + (ranges[:, type_id, 0] - before[:-1])[part], given)

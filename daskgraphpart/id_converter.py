@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import IdOutOfRangeError, PartitionBook, type_id
+from daskgraphpart.book import IdOutOfRangeError, IdRanges, PartitionBook, type_id
 
 if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
@@ -53,11 +53,11 @@ class IdConverter:
 
     def id2ntype(self, number: int) -> str:
         """Node type of that number."""
-        return _name(self.schema.ntypes, number, "node")
+        return _name(self._book.nodes, number)
 
     def id2etype(self, number: int) -> str:
         """Canonical edge type of that number."""
-        return _name(self.schema.etypes, number, "edge")
+        return _name(self._book.edges, number)
 
     def nid_het2hom(self, ntype: str, ids: Any) -> Any:
         """Homogeneous IDs of type-wise node IDs.
@@ -79,13 +79,11 @@ class IdConverter:
         IdOutOfRangeError
             If there is no such type, or an ID is out of range.
         """
-        found = self._book.map_to_homo_nid(ids, ntype)
-        return int(found) if _is_one(ids) else found
+        return self._book.nodes.homogeneous(ids, ntype)
 
     def eid_het2hom(self, etype: str, ids: Any) -> Any:
         """Homogeneous IDs of type-wise edge IDs; as `nid_het2hom`."""
-        found = self._book.map_to_homo_eid(ids, etype)
-        return int(found) if _is_one(ids) else found
+        return self._book.edges.homogeneous(ids, etype)
 
     def nid_hom2het(self, ids: Any) -> tuple[Any, Any]:
         """Node types and type-wise IDs of homogeneous node IDs.
@@ -106,11 +104,11 @@ class IdConverter:
         IdOutOfRangeError
             If an ID is out of range.
         """
-        return _typed(self.schema.ntypes, ids, *self._book.map_to_per_ntype(ids))
+        return _typed(self._book.nodes, ids)
 
     def eid_hom2het(self, ids: Any) -> tuple[Any, Any]:
         """Edge types and type-wise IDs of homogeneous edge IDs; as `nid_hom2het`."""
-        return _typed(self.schema.etypes, ids, *self._book.map_to_per_etype(ids))
+        return _typed(self._book.edges, ids)
 
     @property
     def _book(self) -> PartitionBook:
@@ -120,15 +118,12 @@ class IdConverter:
         return PartitionBook.from_counts(self.schema.ntypes, self.schema.etypes, *counts)
 
 
-def _name(names: tuple[str, ...], number: int, what: str) -> str:
-    if not 0 <= number < len(names):
-        raise IdOutOfRangeError(f"no such {what} type", expected=f"0 to {len(names) - 1}", found=number)
-    return names[number]
+def _name(of: IdRanges, number: int) -> str:
+    if not 0 <= number < len(of.names):
+        raise IdOutOfRangeError(f"no such {of.what} type", expected=f"0 to {len(of.names) - 1}", found=number)
+    return of.names[number]
 
 
-def _typed(names: tuple[str, ...], given: Any, types: Any, ids: Any) -> tuple[Any, Any]:
-    return (names[int(types)], int(ids)) if _is_one(given) else (types, ids)
-
-
-def _is_one(given: Any) -> bool:
-    return isinstance(given, (int, np.integer))
+def _typed(of: IdRanges, ids: Any) -> tuple[Any, Any]:
+    types, typed = of.per_type(ids)
+    return (of.names[types], typed) if isinstance(types, int) else (types, typed)

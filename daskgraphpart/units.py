@@ -52,17 +52,6 @@ def format_count(count: int) -> str:
     return f"{count:,}"
 
 
-def format_number(number: float) -> str:
-    """Rough number with a decimal unit: ``"12 M"``, ``"3.4 k"``, ``"0.20"``."""
-    for unit in ("", " k", " M", " G"):
-        if number < 999.5 or unit == " G":
-            break
-        number /= 1000
-    if unit and number < 9.95:
-        return f"{number:.1f}{unit}"
-    return f"{number:.0f}{unit}" if number >= 9.95 else f"{number:.3g}"
-
-
 def format_seconds(seconds: float) -> str:
     """Duration: ``"0.42 s"``, ``"12 s"``, ``"3 min 5 s"``, ``"2 h 10 min"``."""
     if seconds < 10:
@@ -73,8 +62,3 @@ def format_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def format_rate(nbytes: float, seconds: float) -> str:
-    """Bytes per second: ``"310 MB/s"``."""
-    return f"{format_size(nbytes / seconds)}/s" if seconds > 0 else "-"

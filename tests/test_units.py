@@ -8,7 +8,6 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.tables import html_table, text_table
 from daskgraphpart.units import (
     format_count,
-    format_rate,
     format_seconds,
     format_size,
     parse_count,
@@ -54,8 +53,6 @@ def test_numbers_are_written_for_people() -> None:
     assert [format_size(n) for n in (0, 999, 1500, 2.5e9, 5e15)] == ["0 B", "999 B", "1.5 kB", "2.5 GB", "5000 TB"]
     assert [format_seconds(s) for s in (0.123, 12, 185, 7800)] == ["0.12 s", "12 s", "3 min 5 s", "2 h 10 min"]
     assert format_count(1_234_567) == "1,234,567"
-    assert format_rate(3e8, 2) == "150 MB/s"
-    assert format_rate(1, 0) == "-"
 
 
 def test_tables_align_and_escape() -> None:

@@ -154,14 +154,10 @@ def load_partition_feats(
 
     Parameters
     ----------
-    part_config : path or URL
-        Partition config, or the directory it is in.
-    part_id : int
-        The part.
+    part_config, part_id, storage_options
+        As of `load_partition`.
     load_nodes, load_edges : bool
         What is loaded; None is returned for what is not.
-    storage_options : mapping of str to object, optional
-        Of the store, if it is a URL; as `fsspec.filesystem` takes them.
 
     Returns
     -------
@@ -184,12 +180,8 @@ def load_partition_book(
 
     Parameters
     ----------
-    part_config : path or URL
-        Partition config, or the directory it is in.
-    part_id : int
-        The part.
-    storage_options : mapping of str to object, optional
-        Of the store, if it is a URL; as `fsspec.filesystem` takes them.
+    part_config, part_id, storage_options
+        As of `load_partition`.
 
     Returns
     -------

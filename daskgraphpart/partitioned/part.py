@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from upath import UPath
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
@@ -14,7 +12,7 @@ from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.storage.files import file_sizes_in, is_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import numpy as np
 
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.stored_rows import Maps
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
-
-    Owned: TypeAlias = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,13 +86,12 @@ class Part:
     @cached_property
     def split_nids(self) -> Mapping[str, np.ndarray]:
         """New type-wise IDs of training, validation and test nodes, by ``<ntype>/<mask>``; memory-mapped if local."""
-        regions = self._beside("split_nids.dgl").items()
-        return {key: region.read() if isinstance(region.path, UPath) else region.memmap() for key, region in regions}
+        return {key: region.memmap() for key, region in self._beside("split_nids.dgl").items()}
 
     @property
     def num_inner_nodes(self) -> int:
         """Nodes the part owns."""
-        return int(self.book.node_counts[self.part_id].sum())
+        return sum(self._owned_nodes.values())
 
     @property
     def num_halo_nodes(self) -> int:
@@ -106,7 +101,7 @@ class Part:
     @property
     def num_inner_edges(self) -> int:
         """Edges the part owns."""
-        return int(self.book.edge_counts[self.part_id].sum())
+        return sum(self._owned_edges.values())
 
     @property
     def nbytes(self) -> int:
@@ -125,16 +120,16 @@ class Part:
         return bool(self.book.node_ranges[-1].any())
 
     @property
-    def _owned_nodes(self) -> Owned:
-        """Local IDs of the inner nodes of each type, half-open."""
-        return _owned(self.book.ntypes, self.book.node_ranges[self.part_id])
+    def _owned_nodes(self) -> dict[str, int]:
+        """Inner nodes of each type."""
+        return dict(zip(self.book.ntypes, self.book.node_counts[self.part_id].tolist(), strict=True))
 
     @property
-    def _owned_edges(self) -> Owned:
-        """Local IDs of the owned edges of each type, half-open."""
-        return _owned(self.book.etypes, self.book.edge_ranges[self.part_id])
+    def _owned_edges(self) -> dict[str, int]:
+        """Owned edges of each type."""
+        return dict(zip(self.book.etypes, self.book.edge_counts[self.part_id].tolist(), strict=True))
 
-    def _features(self, path: Location, owned: Owned) -> dict[str, dict[str, Region]]:
+    def _features(self, path: Location, owned: Mapping[str, int]) -> dict[str, dict[str, Region]]:
         regions = _by_type(read_tensor_file(path), tuple(owned))
         for kind, of_type in regions.items():
             for name, region in of_type.items():
@@ -142,28 +137,27 @@ class Part:
         return regions
 
     def _original_ids(
-        self, file: str, owned: Owned, arrays: Callable[[], Mapping[str, Region]]
+        self, file: str, owned: Mapping[str, int], arrays: Callable[[], Mapping[str, Region]]
     ) -> Mapping[str, Region]:
         """Original IDs in the file for them, or where DGL 0.9 kept them: in the graph, inner ones first, by type."""
         regions = self._beside(file)
         for kind, region in regions.items():
             self._check_rows(kind, region, owned.get(kind), is_right=_is_list_of_integers(region))
-        inside = None if regions else arrays().get("orig_id")
-        if inside is None:
-            return regions
-        return {
-            kind: replace(inside, offset=inside.offset + low * inside.row_nbytes, shape=(high - low,))
-            for kind, (low, high) in owned.items()
-        }
+        inside, first = None if regions else arrays().get("orig_id"), 0
+        if inside is not None:
+            for kind, count in owned.items():
+                regions[kind] = replace(inside, offset=inside.offset + first * inside.row_nbytes, shape=(count,))
+                first += count
+        return regions
 
-    def _check_rows(self, place: str, region: Region, owned: tuple[int, int] | None, is_right: bool = True) -> None:
+    def _check_rows(self, place: str, region: Region, owned: int | None, is_right: bool = True) -> None:
         """Refuse an array of a type that has not as many rows as the part owns of it."""
-        if owned is not None and self._has_ranges and not (is_right and region.num_rows == owned[1] - owned[0]):
+        if owned is not None and self._has_ranges and not (is_right and region.num_rows == owned):
             raise LayoutError(
                 "an array has not the rows that the part owns",
                 file=region.path,
                 place=place,
-                expected=f"{owned[1] - owned[0]:,} rows; of original IDs, one integer each",
+                expected=f"{owned:,} rows; of original IDs, one integer each",
                 found=f"{region.dtype} of shape {region.shape}",
                 hint="copy the part again, or make the partitions again",
             )
@@ -179,10 +173,6 @@ def open_part(
     """Open a part, whose files are named as in the config in a directory."""
     paths = [directory / name for name in (files.part_graph, files.node_feats, files.edge_feats)]
     return Part(number, book, paths[0], paths[1], paths[2], original_ids)
-
-
-def _owned(types: Sequence[str], ranges: np.ndarray) -> Owned:
-    return {name: (low, high) for name, (low, high) in zip(types, (ranges - ranges[:1, :1]).tolist(), strict=True)}
 
 
 def _is_list_of_integers(region: Region) -> bool:

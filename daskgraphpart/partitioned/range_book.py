@@ -7,25 +7,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import IdOutOfRangeError, canonical_tuple
+from daskgraphpart.book import DEFAULT_ETYPE, DEFAULT_NTYPE, BookMethods, IdOutOfRangeError, canonical_tuple
 from daskgraphpart.partitioned.torch_arrays import torch_module
 
 if TYPE_CHECKING:
-    from daskgraphpart.book import PartitionBook
-
-DEFAULT_NTYPE = "_N"
-DEFAULT_ETYPE = ("_N", "_E", "_N")
-
-EdgeTypeName: TypeAlias = str | tuple[str, str, str]
-"""An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
+    from daskgraphpart.book import EdgeTypeName, IdRanges, PartitionBook
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RangePartitionBook:
+class RangePartitionBook(BookMethods):
     """New IDs of all parts, seen from one of them.
 
     IDs are torch tensors or numpy arrays of integers, and results are of the same kind; `partid2nids` and
@@ -39,6 +33,16 @@ class RangePartitionBook:
     def __post_init__(self) -> None:
         if not 0 <= self.partid < self.book.num_parts:
             raise IdOutOfRangeError("no such part", expected=f"0 to {self.book.num_parts - 1}", found=self.partid)
+
+    @property
+    def nodes(self) -> IdRanges:
+        """Ranges of nodes."""
+        return self.book.nodes
+
+    @property
+    def edges(self) -> IdRanges:
+        """Ranges of edges."""
+        return self.book.edges
 
     def num_partitions(self) -> int:
         """Number of parts."""
@@ -75,63 +79,27 @@ class RangePartitionBook:
 
     def to_canonical_etype(self, etype: EdgeTypeName) -> tuple[str, str, str]:
         """Canonical edge type of a relation, or of a canonical edge type itself."""
-        return canonical_tuple(self.book.canonical_etype(etype))
+        return canonical_tuple(self.canonical_etype(etype))
 
-    def nid2partid(self, nids: Any, ntype: str = DEFAULT_NTYPE) -> Any:
-        """Part that owns each node."""
-        return self.book.nid2partid(nids, self._ntype(ntype))
-
-    def eid2partid(self, eids: Any, etype: EdgeTypeName = DEFAULT_ETYPE) -> Any:
-        """Part that owns each edge."""
-        return self.book.eid2partid(eids, self._etype(etype))
-
-    def partid2nids(self, partid: int, ntype: str = DEFAULT_NTYPE) -> Any:
+    def partid2nids(self, partid: int, ntype: str | None = None) -> Any:
         """IDs of the nodes a part owns, int64 tensor."""
-        return torch_module().from_numpy(self.book.partid2nids(partid, self._ntype(ntype)))
+        return torch_module().from_numpy(self.book.partid2nids(partid, ntype))
 
-    def partid2eids(self, partid: int, etype: EdgeTypeName = DEFAULT_ETYPE) -> Any:
+    def partid2eids(self, partid: int, etype: EdgeTypeName | None = None) -> Any:
         """IDs of the edges a part owns, int64 tensor."""
-        return torch_module().from_numpy(self.book.partid2eids(partid, self._etype(etype)))
-
-    def nid2localnid(self, nids: Any, partid: int, ntype: str = DEFAULT_NTYPE) -> Any:
-        """Local IDs of nodes of a part; unlike in DGL it may be any part."""
-        return self.book.nid2localnid(nids, partid, self._ntype(ntype))
-
-    def eid2localeid(self, eids: Any, partid: int, etype: EdgeTypeName = DEFAULT_ETYPE) -> Any:
-        """Local IDs of edges of a part; unlike in DGL it may be any part."""
-        return self.book.eid2localeid(eids, partid, self._etype(etype))
-
-    def map_to_per_ntype(self, ids: Any) -> tuple[Any, Any]:
-        """Numbers of node types and type-wise IDs of homogeneous node IDs."""
-        return self.book.map_to_per_ntype(ids)
-
-    def map_to_per_etype(self, ids: Any) -> tuple[Any, Any]:
-        """Numbers of edge types and type-wise IDs of homogeneous edge IDs."""
-        return self.book.map_to_per_etype(ids)
-
-    def map_to_homo_nid(self, ids: Any, ntype: str) -> Any:
-        """Homogeneous IDs of type-wise node IDs."""
-        return self.book.map_to_homo_nid(ids, ntype)
-
-    def map_to_homo_eid(self, ids: Any, etype: EdgeTypeName) -> Any:
-        """Homogeneous IDs of type-wise edge IDs."""
-        return self.book.map_to_homo_eid(ids, self.book.canonical_etype(etype))
+        return torch_module().from_numpy(self.book.partid2eids(partid, etype))
 
     def __repr__(self) -> str:
         return f"<RangePartitionBook of part {self.partid}: {self.book!r}>"
 
-    def _ntype(self, ntype: str) -> str | None:
-        return None if ntype == DEFAULT_NTYPE else ntype
-
-    def _etype(self, etype: EdgeTypeName) -> str | None:
-        return None if etype in (DEFAULT_ETYPE, DEFAULT_ETYPE[1]) else self.book.canonical_etype(etype)
-
 
 class _PartitionPolicy:
-    """What policies of nodes and of edges share."""
+    """How rows of a type are spread over the parts, seen from the part of the book."""
 
-    __slots__ = ()
-    partition_book: RangePartitionBook
+    def __init__(self, book: RangePartitionBook, ids: IdRanges, type_name: Any, name: str | None) -> None:
+        self.partition_book, self.type_name = book, type_name
+        self._ids, self._name = ids, name
+        self.to_partid([])  # refuses unknown types
 
     @property
     def part_id(self) -> int:
@@ -141,98 +109,48 @@ class _PartitionPolicy:
     @property
     def is_node(self) -> bool:
         """Whether the rows are of nodes, not of edges."""
-        return isinstance(self, NodePartitionPolicy)
+        return self._ids.what == "node"
+
+    @property
+    def policy_str(self) -> str:
+        """Name of the policy, as DGL's key-value store knows it."""
+        return f"{self._ids.what}~{self.type_name if self.is_node else ':'.join(self.type_name)}"
+
+    def to_local(self, ids: Any) -> Any:
+        """Rows in this part of IDs that it owns."""
+        return self._ids.local(ids, self.part_id, self._name)
+
+    def to_partid(self, ids: Any) -> Any:
+        """Parts that own IDs."""
+        return self._ids.part_of(ids, self._name)
 
     def get_part_size(self) -> int:
         """Rows of this part."""
-        return int(self._counts[self.part_id].sum())
+        start, stop = self._ids.part_range(self.part_id, self._name)
+        return stop - start
 
     def get_size(self) -> int:
         """Rows of all parts."""
-        return int(self._counts.sum())
+        return self._ids.part_range(len(self._ids.ranges) - 1, self._name)[1]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.policy_str}: {self.get_part_size():,} of {self.get_size():,} rows>"
 
-    @property
-    def policy_str(self) -> str:
-        """Name of the policy, as DGL's key-value store knows it."""
-        raise NotImplementedError
 
-    @property
-    def _counts(self) -> np.ndarray:
-        """Rows of each part: of the type, or of all types."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NodePartitionPolicy(_PartitionPolicy):
     """How rows of the nodes of a type are spread over the parts, seen from the part of the book."""
 
-    partition_book: RangePartitionBook
-    ntype: str = DEFAULT_NTYPE
-
-    def __post_init__(self) -> None:
-        self.partition_book.nid2partid([], self.ntype)  # refuses unknown types
-
-    @property
-    def policy_str(self) -> str:
-        """Name of the policy, as DGL's key-value store knows it."""
-        return f"node~{self.ntype}"
-
-    @property
-    def type_name(self) -> str:
-        """Node type."""
-        return self.ntype
-
-    def to_local(self, ids: Any) -> Any:
-        """Rows in this part of IDs that it owns."""
-        return self.partition_book.nid2localnid(ids, self.part_id, self.ntype)
-
-    def to_partid(self, ids: Any) -> Any:
-        """Parts that own IDs."""
-        return self.partition_book.nid2partid(ids, self.ntype)
-
-    @property
-    def _counts(self) -> np.ndarray:
-        book, ntype = self.partition_book.book, self.partition_book._ntype(self.ntype)
-        return book.node_counts[:, slice(None) if ntype is None else book.ntypes.index(ntype)]
+    def __init__(self, partition_book: RangePartitionBook, ntype: str = DEFAULT_NTYPE) -> None:
+        name = None if ntype == DEFAULT_NTYPE else ntype
+        super().__init__(partition_book, partition_book.nodes, ntype, name)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EdgePartitionPolicy(_PartitionPolicy):
     """How rows of the edges of a type are spread over the parts, seen from the part of the book."""
 
-    partition_book: RangePartitionBook
-    etype: EdgeTypeName = DEFAULT_ETYPE
-
-    def __post_init__(self) -> None:
-        self.partition_book.eid2partid([], self.etype)  # refuses unknown types
-
-    @property
-    def policy_str(self) -> str:
-        """Name of the policy, as DGL's key-value store knows it."""
-        return f"edge~{':'.join(self.type_name)}"
-
-    @property
-    def type_name(self) -> tuple[str, str, str]:
-        """Canonical edge type."""
-        if self.etype == DEFAULT_ETYPE:
-            return DEFAULT_ETYPE
-        return self.partition_book.to_canonical_etype(self.etype)
-
-    def to_local(self, ids: Any) -> Any:
-        """Rows in this part of IDs that it owns."""
-        return self.partition_book.eid2localeid(ids, self.part_id, self.etype)
-
-    def to_partid(self, ids: Any) -> Any:
-        """Parts that own IDs."""
-        return self.partition_book.eid2partid(ids, self.etype)
-
-    @property
-    def _counts(self) -> np.ndarray:
-        book, etype = self.partition_book.book, self.partition_book._etype(self.etype)
-        return book.edge_counts[:, slice(None) if etype is None else book.etypes.index(etype)]
+    def __init__(self, partition_book: RangePartitionBook, etype: EdgeTypeName = DEFAULT_ETYPE) -> None:
+        name = partition_book.known_etype(etype)
+        super().__init__(partition_book, partition_book.edges, canonical_tuple(name or DEFAULT_ETYPE), name)
 
 
 def part_metadata(num_nodes: np.ndarray, num_edges: np.ndarray) -> list[dict[str, int]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -29,27 +29,10 @@ class StoredRows:
     def __init__(self, name: str, regions: Sequence[Region]) -> None:
         self.name = name
         self.regions = tuple(regions)
-        self._ends = np.cumsum([region.num_rows for region in self.regions])
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape; the first axis counts the rows of all parts."""
-        return (int(self._ends[-1]), *self.regions[0].shape[1:])
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype."""
-        return self.regions[0].dtype
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all rows."""
-        return sum(region.nbytes for region in self.regions)
+        self.shape = (sum(region.num_rows for region in regions), *regions[0].shape[1:])
+        self.ndim, self.dtype = len(self.shape), regions[0].dtype
+        self.nbytes = sum(region.nbytes for region in regions)
+        self._ends = np.cumsum([region.num_rows for region in regions])
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -94,35 +77,14 @@ class StoredRows:
         return rows.reshape((*ids.shape, *self.shape[1:]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Reordered:
     """Rows in the other order, of which slices are taken; `places` are too large by `shift`."""
 
-    rows: Any
-    places: StoredRows
-    shift: int
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the rows."""
-        return tuple(self.rows.shape)
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of the rows."""
-        dtype: np.dtype = np.dtype(self.rows.dtype)
-        return dtype
-
-    @property
-    def block_rows(self) -> int:
-        """Rows of a block."""
-        row_nbytes = int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
-        return max(1, BLOCK_NBYTES // max(ROW_NBYTES, row_nbytes))
+    def __init__(self, rows: Any, places: StoredRows, shift: int) -> None:
+        self.rows, self.places, self.shift = rows, places, shift
+        self.shape, self.ndim, self.dtype = tuple(rows.shape), len(rows.shape), np.dtype(rows.dtype)
+        row_nbytes = math.prod(self.shape[1:]) * self.dtype.itemsize
+        self.block_rows = max(1, BLOCK_NBYTES // max(ROW_NBYTES, row_nbytes))
 
     def __getitem__(self, where: Any) -> np.ndarray:
         first, *rest = where if isinstance(where, tuple) else (where,)
