@@ -15,9 +15,8 @@ from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, crc_of
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.storage.files import is_file, read_file, signature_of
+from daskgraphpart.storage.files import cached_listings, is_file, read_file, signature_of
 from daskgraphpart.storage.paths import to_path
-from daskgraphpart.storage.stores import cached_listings
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:

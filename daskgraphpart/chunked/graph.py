@@ -11,8 +11,8 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.files import cached_listings
 from daskgraphpart.storage.paths import resolve_path, to_key, to_path
-from daskgraphpart.storage.stores import cached_listings
 from daskgraphpart.tables import html_table, text_table
 from daskgraphpart.units import format_count, format_size
 

@@ -19,7 +19,6 @@ from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 from daskgraphpart.storage.paths import is_url, join_path, resolve_path, to_key
-from daskgraphpart.storage.stores import require_bucket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,8 +65,6 @@ class _Entry(msgspec.Struct):
 def read_metadata(path: AnyPath, *, confined: bool = False) -> Metadata:
     """Read and check the metadata of a chunked graph."""
     path = resolve_path(path)
-    if isinstance(path, UPath):
-        require_bucket(path)
     file = path / METADATA_FILE if is_directory(path) else path
     if not is_file(file):
         raise InputFileNotFoundError(

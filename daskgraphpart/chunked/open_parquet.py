@@ -13,7 +13,7 @@ from upath import UPath
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.stores import StoreFile
+from daskgraphpart.storage.files import StoreFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

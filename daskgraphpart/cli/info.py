@@ -9,7 +9,7 @@ import click
 from daskgraphpart.cli.options import CONFINED_OPTION, Command, with_options
 from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError
-from daskgraphpart.storage.files import is_directory, list_names
+from daskgraphpart.storage.files import is_directory, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import resolve_path
 
@@ -40,7 +40,8 @@ def command(directory: str, confined: bool) -> None:
 
 def _is_partitioned(path: Location) -> bool:
     """Whether there is a partition config; one of DGL's dispatch bears the same name as a chunked graph's metadata."""
-    candidates = [path / name for name in list_names(path) if name.endswith(".json")] if is_directory(path) else [path]
+    names = list_directory(path) if is_directory(path) else {}
+    candidates = [path / name for name in names if name.endswith(".json")] if names else [path]
     for candidate in candidates:
         try:
             content = read_json_object(candidate, LayoutError)

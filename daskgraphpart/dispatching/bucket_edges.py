@@ -61,7 +61,8 @@ def edge_pass(
     """Plan a pass over the partitions of edges; it reads them (as decoded) and writes ends of so many bytes."""
     sizes = [unit.rows.num_rows * (16 + 3 * id_nbytes) for unit in units]
     values, types = [partition.value for partition in partitions], [unit.edge_type.name for unit in units]
-    return Pass(name, task, units, config, sizes, partitions=values, unit_types=types)
+    num_rows = [unit.rows.num_rows for unit in units]
+    return Pass(name, task, units, config, sizes, partitions=values, unit_types=types, unit_num_rows=num_rows)
 
 
 def bucket_edges(edges: Edges, unit: EdgeUnit, config: BucketConfig) -> np.ndarray:

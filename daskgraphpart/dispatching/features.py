@@ -16,9 +16,8 @@ from daskgraphpart.dispatching.targets import write_groups
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.owner_sort import group_by_owner
-from daskgraphpart.storage.files import signature_of
+from daskgraphpart.storage.files import cached_listings, signature_of
 from daskgraphpart.storage.paths import to_path
-from daskgraphpart.storage.stores import cached_listings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +127,10 @@ def place_rows_pass(
     """Plan the pass."""
     sizes = [2 * unit.rows.num_rows * unit.spec.row_nbytes for unit in units]
     types = [unit.rows.name for unit in units]
-    return Pass("place-rows", place_rows, units, config, sizes, partitions=partitions, unit_types=types)
+    num_rows = [unit.rows.num_rows for unit in units]
+    return Pass(
+        "place-rows", place_rows, units, config, sizes, partitions=partitions, unit_types=types, unit_num_rows=num_rows
+    )
 
 
 def place_rows(values: np.ndarray, unit: RowUnit, config: PlaceConfig) -> None:

@@ -107,8 +107,9 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
     extra = _extra_segments(job, parts, held, Counter(segment.graph.part for segment in owned))
     found: list[tuple[Segment, Mapping[str, np.ndarray]]] = []
     for segments in (owned, extra):  # original IDs of extra edges are those of edges that other parts own
-        sizes = [segment.num_edges * EDGE_NBYTES for segment in segments]
-        counts = job.runner.run(Pass("build-graph", build_graph, segments, config, sizes))
+        num_edges = [segment.num_edges for segment in segments]
+        sizes = [count * EDGE_NBYTES for count in num_edges]
+        counts = job.runner.run(Pass("build-graph", build_graph, segments, config, sizes, unit_num_rows=num_edges))
         found += zip(segments, counts, strict=True)
     _compress(job, found)
 

@@ -139,7 +139,6 @@ def run_on_each(
 ) -> None:
     """Run a task of this file once on every machine."""
     hosts = machines.distinct
-    runner.scheduler.check_hosts(hosts, machines.file)
     runner.run(Pass(name, _run_on, hosts, (task, config), [0] * len(hosts), unit_hosts=hosts))
 
 

@@ -12,9 +12,8 @@ from daskgraphpart.errors import LayoutError, OutputExistsError
 from daskgraphpart.layouts.written_files import GRAPH_FILES, PART_FILES, is_description
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.confine import check_apart
-from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_names
+from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
-from daskgraphpart.storage.stores import require_bucket
 from daskgraphpart.storage.upload import check_writable
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ _UNFINISHED = re.compile(rf"({_NAMES}|.*\.json)(\.[0-9a-f]{{12}})?{re.escape(TEM
 
 def check_output(out: Location, inputs: Iterable[Location]) -> None:
     """Check that a directory can be the output, before anything is touched."""
-    if isinstance(out, UPath):
-        require_bucket(out)
     check_apart(out, inputs)
     if is_file(out) or (not isinstance(out, UPath) and out.exists() and not out.is_dir()):
         raise OutputExistsError("the output is a file", file=out, hint="give a directory")
@@ -89,7 +86,7 @@ def discard_unfinished(out: Path) -> None:
 def _discard_in_parts(out: Location, names: re.Pattern[str]) -> None:
     for directory in filter(_PART_DIRECTORY.fullmatch, _names_in(out)):
         if _is_own_directory(out / directory):
-            for name in filter(names.fullmatch, list_names(out / directory)):
+            for name in filter(names.fullmatch, list_directory(out / directory)):
                 delete_file(out / directory / name)
             if not isinstance(out, UPath) and not os.listdir(out / directory):
                 (out / directory).rmdir()
@@ -106,7 +103,7 @@ def is_config(path: Location) -> bool:
 
 
 def _names_in(out: Location) -> list[str]:
-    return list_names(out) if isinstance(out, UPath) or out.is_dir() else []
+    return [*list_directory(out)] if isinstance(out, UPath) or out.is_dir() else []
 
 
 def _is_own_directory(path: Location) -> bool:

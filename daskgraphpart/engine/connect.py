@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
-import shutil
 import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
+import msgspec
 from distributed import Client, LocalCluster
 from distributed.core import Status
 
 from daskgraphpart.engine.cluster_names import active_client, is_scheduler_file, job_queue
-from daskgraphpart.engine.settings import arguments_setting, seconds_setting
+from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.units import parse_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 logger = logging.getLogger(__name__)
 
@@ -40,15 +40,7 @@ def connect(cluster: Any, workers: int) -> Iterator[Client]:
     if active is not None and active.scheduler.address == getattr(cluster, "scheduler_address", cluster):
         yield active  # what the user has persisted with it belongs to it
         return
-    made = None
-    if cluster == "local":
-        # what fails is raised here; our own budget bounds the memory (see NO_LIMIT)
-        quiet = {"memory_limit": 0, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-        arguments: dict[str, Any] = {**quiet, **arguments_setting("local")}
-        # `Resources.workers` is how many tasks run at one time; tasks of one process would share its event loop
-        made = LocalCluster(**{**arguments, "n_workers": workers, "threads_per_worker": 1, "processes": True})
-    elif isinstance(cluster, str) and not is_scheduler_file(cluster) and ":" not in cluster:
-        made = _start_jobs(cluster, workers)
+    made = _start(cluster, workers) if isinstance(cluster, str) and _is_started(cluster) else None
     if made is not None:
         logger.info("a cluster has started; its dashboard is at %s", made.dashboard_link)
     try:
@@ -61,7 +53,7 @@ def connect(cluster: Any, workers: int) -> Iterator[Client]:
 
 def cluster_size(cluster: Any) -> tuple[int, int]:
     """Tasks that a cluster can run at one time, and bytes for each on the worker with the least; 0 if not known."""
-    if isinstance(cluster, str) and not is_scheduler_file(cluster) and ":" not in cluster:
+    if isinstance(cluster, str) and _is_started(cluster):
         return _job_size(cluster)
     with connect(cluster, 1) as client:
         workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
@@ -75,7 +67,7 @@ def wait_for_worker(client: Client) -> None:
     """Wait until a worker has done something: a cluster that scales itself needs a task to do so."""
     if client.nthreads():
         return
-    seconds = seconds_setting("worker-timeout")
+    seconds = read_settings().worker_timeout
     logger.info("waiting for the first worker, %.0f s at most", seconds)
     first = client.submit(os.getpid, key=f"wait-for-worker-{time.time_ns()}", pure=False)
     try:
@@ -95,7 +87,7 @@ def _client(where: Any) -> Client:
     """Connect to an address, a scheduler file or a cluster; not as the client of the user's own collections."""
     address = _address(where) if isinstance(where, str) else where
     try:
-        return Client(address, timeout=seconds_setting("connect-timeout"), set_as_default=False)
+        return Client(address, timeout=read_settings().connect_timeout, set_as_default=False)
     except ValueError as fault:
         raise OptionError(
             "not the address of a scheduler", place="--cluster", expected="tcp://host:port", found=where
@@ -106,50 +98,58 @@ def _client(where: Any) -> Client:
         ) from fault
 
 
+class _SchedulerFile(msgspec.Struct):
+    """What a scheduler writes about itself when it starts."""
+
+    address: str
+
+
 def _address(cluster: str) -> str:
-    """Address of a scheduler, if need be from a scheduler file, which the scheduler writes when it starts."""
+    """Address of a scheduler, if need be from its file."""
     if not is_scheduler_file(cluster):
         return cluster
-    try:
-        return str(json.loads(Path(cluster).read_bytes())["address"])
-    except FileNotFoundError:
-        what, hint = "there is no such scheduler file", "start dask scheduler --scheduler-file with this name"
-    except (OSError, ValueError, TypeError, KeyError):
-        what, hint = "not a scheduler file", "give the file that dask scheduler --scheduler-file has written"
-    raise OptionError(what, file=cluster, place="--cluster", hint=hint)
+    content = read_json_object(Path(cluster), OptionError)
+    return convert_json(content, _SchedulerFile, OptionError, "not a scheduler file", file=cluster).address
+
+
+def _is_started(cluster: str) -> bool:
+    """Whether a name is one of a cluster that is started by us, and not of one that is there."""
+    return not is_scheduler_file(cluster) and ":" not in cluster
+
+
+def _start(cluster: str, workers: int) -> Any:
+    """Start a cluster on this machine, or jobs of a queueing system, for so many tasks."""
+    if cluster != "local":
+        return _start_jobs(cluster, workers)
+    # what fails is raised here; our own budget bounds the memory (see NO_LIMIT)
+    quiet = {"memory_limit": 0, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    arguments = {**quiet, **_arguments(read_settings().local)}
+    # `Resources.workers` is how many tasks run at one time; tasks of one process would share its event loop
+    return LocalCluster(**{**arguments, "n_workers": workers, "threads_per_worker": 1, "processes": True})
 
 
 def _start_jobs(name: str, workers: int) -> Any:
     """Start a cluster of dask-jobqueue by its configuration, with jobs for so many tasks, replaced when they end."""
-    kind = job_queue(name)
     cores, _ = _job_size(name)
     jobs = -(-workers // cores)
-    command = str(getattr(kind.job_cls, "submit_command", "")).split()
-    if command and shutil.which(command[0]) is None:
-        raise EnvironmentFaultError(
-            f"there is no {name} here",
-            place="--cluster",
-            found=f"no command {command[0]}",
-            hint="run this where jobs are submitted",
-        )
-    arguments = {"worker_extra_args": _configured(name, "worker-extra-args") or [], **arguments_setting("jobqueue")}
-    arguments["worker_extra_args"] = [*arguments["worker_extra_args"], *NO_LIMIT]
+    arguments = _arguments(read_settings().jobqueue)
+    given = arguments.pop("worker_extra_args", None) or _configured(name, "worker-extra-args") or []
+    cluster = None
     try:
-        cluster = kind(n_workers=0, **arguments)
-    except (ValueError, TypeError) as fault:
-        raise _unusable(name, fault) from fault
-    try:
+        cluster = job_queue(name)(n_workers=0, worker_extra_args=[*given, *NO_LIMIT], **arguments)
         cluster.sync(_submit, cluster, jobs)
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
-    except (RuntimeError, OSError, ValueError) as fault:
-        for job in cluster.workers.values():
-            if job.status == Status.created:  # refused; `close` expects that it was not only created
-                job.status = Status.failed
-        cluster.close()
+    except (RuntimeError, OSError, ValueError, TypeError) as fault:
+        if cluster is not None:
+            for job in cluster.workers.values():
+                if job.status == Status.created:  # refused; `close` expects that it was not only created
+                    job.status = Status.failed
+            cluster.close()
         raise EnvironmentFaultError(
             f"{name} refuses the job",
+            place="--cluster",
             found=str(fault),
-            hint=f"see the section jobqueue.{name} of your dask configuration",
+            hint=f"run this where jobs are submitted; see the section jobqueue.{name} of your dask configuration",
         ) from fault
     logger.info("%d %s jobs of %d cores are in the queue", jobs, name, cores)
     return cluster
@@ -165,30 +165,24 @@ async def _submit(cluster: Any, jobs: int) -> None:
 def _job_size(name: str) -> tuple[int, int]:
     """Tasks that one job of a queueing system runs at a time, and bytes for each."""
     job_queue(name)  # the defaults of its configuration come with the package
-    cores, memory = (arguments_setting("jobqueue").get(key, _configured(name, key)) for key in ("cores", "memory"))
-    if not cores or not memory:
+    given = _arguments(read_settings().jobqueue)
+    cores, memory = (given.get(key, _configured(name, key)) for key in ("cores", "memory"))
+    try:
+        return int(cores), parse_size(str(memory)) // int(cores)
+    except (ValueError, TypeError, ZeroDivisionError) as fault:
         raise OptionError(
             f"the dask configuration does not say what a job of {name} is",
             place=f"jobqueue.{name}",
             expected="cores and memory",
             found=f"cores {cores}, memory {memory}",
-            hint="write them to ~/.config/dask/jobqueue.yaml, or set "
-            f"DASK_JOBQUEUE__{name.upper()}__CORES and DASK_JOBQUEUE__{name.upper()}__MEMORY",
-        )
-    try:
-        return int(cores), parse_size(str(memory)) // int(cores)
-    except ValueError as fault:
-        raise _unusable(name, fault) from fault
+            hint=f"write them to ~/.config/dask/jobqueue.yaml, or set DASK_JOBQUEUE__{name.upper()}__CORES and so on",
+        ) from fault
+
+
+def _arguments(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments out of the configuration, where they may have hyphens."""
+    return {str(key).replace("-", "_"): argument for key, argument in section.items()}
 
 
 def _configured(name: str, key: str) -> Any:
     return dask.config.get(f"jobqueue.{name}.{key}", None)
-
-
-def _unusable(name: str, fault: Exception) -> OptionError:
-    return OptionError(
-        f"the dask configuration of {name} cannot be used",
-        place=f"jobqueue.{name}",
-        found=str(fault),
-        hint="see ~/.config/dask/jobqueue.yaml",
-    )

@@ -12,13 +12,16 @@ the process, as the files that tasks have written do; after a crash of the machi
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import socket
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -39,19 +42,31 @@ class Entry:
     number: int
     name: str
     num_units: int
-    crc: int
-    """CRC-32 of the sizes of the units in bytes: a check that the pass is the same."""
+    crc: int  # CRC-32 of the sizes of the units in bytes: a check that the pass is the same
     finished: dict[int, Any]
 
 
 class Journal:
     """A journal that is open for appending: what the job is, the passes of earlier runs, where the latest one ran."""
 
-    def __init__(self, path: Path, header: Mapping[str, Any], entries: list[Entry], machine: Mapping[str, Any]) -> None:
-        self.path, self.header, self.machine = path, header, machine
-        self.num_finished = sum(len(entry.finished) for entry in entries)
-        self.is_done = False
-        self._entries, self._next = entries, 0
+    def __init__(self, path: Path, header: Mapping[str, Any], lines: Sequence[Any] = ()) -> None:
+        self.path, self.header = path, header
+        self.machine: dict[str, Any] = {}
+        self.num_finished, self.is_done = 0, False
+        self._entries: list[Entry] = []
+        self._next = 0
+        for kind, *rest in lines:
+            if kind == "pass":
+                name, num_units, crc = rest
+                self._entries.append(Entry(len(self._entries), name, num_units, crc, {}))
+            elif kind == "unit":
+                number, unit, result = rest
+                self._entries[number].finished[unit] = result
+                self.num_finished += 1
+            elif kind == "run":
+                (self.machine,) = rest
+            else:
+                self.is_done = True
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
 
     @classmethod
@@ -61,7 +76,7 @@ class Journal:
         first = {"format": JOURNAL_FORMAT, "version": JOURNAL_VERSION, "job": header}
         with attach_path_to_error(path):
             path.write_bytes(_line(first))
-        journal = cls(path, header, [], {})
+        journal = cls(path, header)
         journal.begin_run()
         return journal
 
@@ -71,33 +86,24 @@ class Journal:
         path = Path(directory) / JOURNAL_NAME
         if not path.is_file():
             return None
-        lines, whole = _read_lines(path)
-        if not lines:
-            return None
-        first = lines[0]
-        if (
-            not isinstance(first, dict)
-            or first.get("format") != JOURNAL_FORMAT
-            or first.get("version") != JOURNAL_VERSION
-        ):
-            raise ResumeError(
-                "the journal of the unfinished run is of another version",
-                file=str(path),
-                expected=f"version {JOURNAL_VERSION}",
-                found=first.get("version") if isinstance(first, dict) else repr(first)[:40],
-                hint=RESTART_HINT,
-            )
         try:
-            job = first["job"]
-            entries, machine, is_done = _replay(lines[1:])
-        except (KeyError, IndexError, TypeError, ValueError) as fault:
+            lines, whole = _read_lines(path)
+            if not lines:
+                return None
+            if (lines[0]["format"], lines[0]["version"]) != (JOURNAL_FORMAT, JOURNAL_VERSION):
+                raise ResumeError(
+                    "the journal of the unfinished run is of another version",
+                    file=str(path),
+                    expected=f"version {JOURNAL_VERSION}",
+                    found=lines[0]["version"],
+                    hint=RESTART_HINT,
+                )
+            journal = cls(path, lines[0]["job"], lines[1:])
+        except (LookupError, TypeError, ValueError, RecursionError) as fault:
             raise ResumeError(
-                "the journal of the unfinished run is damaged", file=str(path), hint=RESTART_HINT
+                "the journal of the unfinished run is damaged", file=str(path), found=str(fault), hint=RESTART_HINT
             ) from fault
-        if path.stat().st_size > whole:
-            os.truncate(path, whole)
-        journal = cls(path, job, entries, machine)
-        journal.is_done = is_done
+        os.truncate(path, whole)
         return journal
 
     def begin_run(self) -> None:
@@ -109,10 +115,8 @@ class Journal:
         number, crc = self._next, zlib.crc32(json.dumps([int(size) for size in sizes]).encode())
         self._next += 1
         if number == len(self._entries):
-            entry = Entry(number, name, len(sizes), crc, {})
-            self._entries.append(entry)
+            self._entries.append(Entry(number, name, len(sizes), crc, {}))
             self._append(["pass", name, len(sizes), crc])
-            return entry
         entry = self._entries[number]
         if (entry.name, entry.num_units, entry.crc) != (name, len(sizes), crc):
             raise ResumeError(
@@ -144,13 +148,21 @@ class Journal:
     def _append(self, value: Any) -> None:
         line = _line(value)
         try:
-            while line:  # the system may write less than it is given, and says why when it is given the rest
-                line = line[os.write(self._fd, line) :]
-        except OSError as fault:
-            # nothing may follow a line that was cut short
-            self.close()
-            fault.filename = str(self.path)
+            with attach_path_to_error(self.path):
+                while line:  # the system may write less than it is given, and says why when it is given the rest
+                    line = line[os.write(self._fd, line) :]
+        except OSError:
+            self.close()  # nothing may follow a line that was cut short
             raise
+
+
+def read_header(directory: str | Path) -> Mapping[str, Any] | None:
+    """Read what the job of a workspace is, and change nothing; None if there is no journal, or a damaged one."""
+    try:
+        lines, _ = _read_lines(Path(directory) / JOURNAL_NAME)
+        return dict(lines[0]["job"])
+    except (OSError, LookupError, TypeError, ValueError, RecursionError):
+        return None
 
 
 def boot_id() -> str:
@@ -166,60 +178,61 @@ def _line(value: Any) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
-def _parse(body: bytes) -> Any:
-    """Parse the JSON of a line; None if it is none."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-
-
-def read_header(directory: str | Path) -> Mapping[str, Any] | None:
-    """Read what the job of a workspace is, and change nothing; None if there is no journal, or a damaged one."""
-    path = Path(directory) / JOURNAL_NAME
-    try:
-        lines, _ = _read_lines(path) if path.is_file() else ([], 0)
-        return dict(lines[0]["job"])
-    except (OSError, ResumeError, IndexError, KeyError, TypeError, ValueError):
-        return None
-
-
 def _read_lines(path: Path) -> tuple[list[Any], int]:
-    """Values of all whole lines, and the bytes they take."""
+    """Values of all whole lines, and the bytes they take; a `ValueError` if there is more than a torn line behind."""
     values, whole = [], 0
-    size = path.stat().st_size
     with attach_path_to_error(path), path.open("rb") as file:
         for line in file:
             body = line[9:-1]
-            value = _parse(body) if line.endswith(b"\n") and line[:8] == b"%08x" % zlib.crc32(body) else None
-            if value is None:
-                if whole + len(line) < size:
-                    raise ResumeError(
-                        "the journal of the unfinished run is damaged",
-                        file=str(path),
-                        place=f"byte {whole:,}",
-                        hint=RESTART_HINT,
-                    )
+            if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(body):
                 break
-            values.append(value)
+            values.append(json.loads(body))
             whole += len(line)
+        if file.read(1):
+            raise ValueError(f"no such line as we write at byte {whole:,}")
     return values, whole
 
 
-def _replay(lines: Sequence[Any]) -> tuple[list[Entry], dict[str, Any], bool]:
-    """Passes, the latest machine, and whether the job is done."""
-    entries: list[Entry] = []
-    machine: dict[str, Any] = {}
-    is_done = False
-    for kind, *rest in lines:
-        if kind == "pass":
-            name, num_units, crc = rest
-            entries.append(Entry(len(entries), name, num_units, crc, {}))
-        elif kind == "unit":
-            number, unit, result = rest
-            entries[number].finished[unit] = result
-        elif kind == "run":
-            machine = rest[0]
-        else:
-            is_done = True
-    return entries, machine, is_done
+def to_json(value: Any) -> Any:
+    """Turn a result into what `json.dumps` takes; a type that the journal does not know is a bug of ours.
+
+    Plain values, arrays, tuples and dataclasses come back equal, types included, NumPy scalars aside, which become
+    plain numbers. No pickle: a journal is read by whoever continues the job, and must not be able to run anything.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, np.ndarray):
+        content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode("ascii")
+        return {"array": [value.dtype.str, list(value.shape), content]}
+    if isinstance(value, np.dtype):
+        return {"dtype": value.str}
+    if isinstance(value, tuple):
+        return {"tuple": [to_json(item) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[to_json(key), to_json(item)] for key, item in value.items()]}
+    if is_dataclass(value):
+        return {type(value).__name__: [to_json(getattr(value, field.name)) for field in fields(value)]}
+    raise TypeError(f"results of type {type(value).__name__} have no form in the journal")
+
+
+def from_json(content: Any, types: Sequence[type] = ()) -> Any:
+    """Turn what `to_json` gave back; `types` are the dataclasses that may occur in it."""
+    if isinstance(content, list):
+        return [from_json(item, types) for item in content]
+    if not isinstance(content, dict):
+        return content
+    ((name, inner),) = content.items()
+    if name == "array":
+        dtype, shape, text = inner
+        return np.frombuffer(base64.b64decode(text), dtype).reshape(shape).copy()
+    if name == "dtype":
+        return np.dtype(inner)
+    items = [from_json(item, types) for item in inner]
+    if name in ("tuple", "dict"):
+        return tuple(items) if name == "tuple" else dict(items)
+    by_name = {of_type.__name__: of_type for of_type in types}
+    return by_name[name](*items)

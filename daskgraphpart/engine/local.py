@@ -9,7 +9,6 @@ import threading
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import dask
 from dask.callbacks import Callback
 
 from daskgraphpart.engine.malloc import use_one_arena
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from dask.delayed import Delayed
+    from daskgraphpart.engine.tasks import Graph, Key
 
 
 class LocalScheduler:
@@ -46,20 +45,12 @@ class LocalScheduler:
     def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
         """Do nothing: the workers are on this machine."""
 
-    def check_hosts(self, hosts: Sequence[str], file: str) -> None:
-        """Refuse: there is no machine but this one; whoever wants others has asked before (`is_on_this_machine`)."""
-        raise AssertionError(f"{file}: no worker on {hosts[0]}")
-
     def compute(
-        self,
-        name: str,
-        tasks: Sequence[Delayed],
-        on_done: Callable[[int, Any], None],
-        hosts: Sequence[str],
+        self, name: str, graph: Graph, keys: Sequence[Key], on_done: Callable[[int, Any], None], hosts: Sequence[str]
     ) -> None:
-        """Compute all tasks of a pass; `on_done` is called with the index and the result of each."""
+        """Compute these keys of a graph; `on_done` is called with the index and the result of each."""
         assert not hosts, "no scheduler of this machine knows another"
-        index = {task.key: i for i, task in enumerate(tasks)}
+        index = {key: i for i, key in enumerate(keys)}
 
         def posttask(key: Any, result: Any, *_: Any) -> None:
             if key in index:
@@ -67,7 +58,7 @@ class LocalScheduler:
 
         try:
             with Callback(posttask=posttask):
-                dask.compute(*tasks, scheduler=self._get, pool=self._pool, optimize_graph=False)
+                self._get(graph, list(keys), pool=self._pool, optimize_graph=False)
         except BrokenExecutor as fault:
             raise EnvironmentFaultError(
                 "a worker process died",

@@ -54,71 +54,63 @@ class SilentProgress(ProgressListener):
     """Shows nothing."""
 
 
-class _CountingProgress(SilentProgress):
-    """Counts units, bytes and rows of the stage that runs, and notes at its end what it took, unless it was short."""
-
-    shortest = 0.0
-    """Seconds."""
-
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-        self.stage, self.started, self.last_shown = name, time.perf_counter(), 0.0
-        self.units, self.bytes, self.rows = num_units, nbytes, num_rows
-        self.units_done = self.bytes_done = self.rows_done = 0
-
-    def advance(self, nbytes: int, num_rows: int = 0) -> None:
-        self.units_done += 1
-        self.bytes_done += nbytes
-        self.rows_done += num_rows
-
-    def end(self) -> None:
-        if self.seconds >= self.shortest:
-            self.note(f"{self.stage}: {self.amount()}")
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the stage began; never 0."""
-        return max(time.perf_counter() - self.started, 1e-6)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimate from what is done, by bytes if these are known; None before anything is."""
-        done, of_all = (self.bytes_done, self.bytes) if self.bytes else (self.units_done, self.units)
-        return max(0.0, self.seconds * (of_all / done - 1)) if done else None
-
-    def amount(self) -> str:
-        """What is done of what there is, and how fast: ``"1.2 GB of 3.4 GB, 200 MB/s, 12,000,000 rows/s"``."""
-        if self.bytes > self.units:
-            done, of_all, rate = (format_size(n) for n in (self.bytes_done, self.bytes, self.bytes_done / self.seconds))
-        else:
-            done, of_all = format_count(self.units_done), f"{format_count(self.units)} tasks"
-            rate = f"{self.units_done / self.seconds:.3g} tasks"
-        is_over = self.units_done >= self.units
-        amount = f"{of_all} in {format_seconds(self.seconds)}" if is_over else f"{done} of {of_all}"
-        rows = f", {format_count(round(self.rows_done / self.seconds))} rows/s" if self.rows else ""
-        return f"{amount}, {rate}/s{rows}"
-
-    def is_due(self, seconds: float) -> bool:
-        """Whether so many seconds have gone since this was true the last time; counted from the begin of the stage."""
-        if self.seconds - self.last_shown < seconds:
-            return False
-        self.last_shown = self.seconds
-        return True
-
-
-class LogProgress(_CountingProgress):
+class LogProgress(SilentProgress):
     """One line per pass, or per long one if it is brief, and one every few seconds inside; for batch jobs and files.
 
     Lines go to the log, or to standard error if logging is not set up.
     """
 
     def __init__(self, seconds_between_lines: float = LONG_PASS_S, is_brief: bool = False) -> None:
-        self._pause = seconds_between_lines
-        self.shortest = seconds_between_lines if is_brief else 0.0
+        self.pause = seconds_between_lines
+        self.shortest = LONG_PASS_S if is_brief else 0.0
+
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
+        """Count from 0."""
+        self.stage, self.started, self.last_shown = name, time.perf_counter(), 0.0
+        self.all = {"units": num_units, "bytes": nbytes, "rows": num_rows}
+        self.done = dict.fromkeys(self.all, 0)
+        self.show("begin")
 
     def advance(self, nbytes: int, num_rows: int = 0) -> None:
-        """Write a line when the last one is old enough."""
-        super().advance(nbytes, num_rows)
-        if self.units_done < self.units and self.is_due(self._pause):
+        """Count, and show how far the pass is when that was shown some time ago."""
+        self.done = {noun: self.done[noun] + n for noun, n in (("units", 1), ("bytes", nbytes), ("rows", num_rows))}
+        if self.seconds - self.last_shown >= self.pause:
+            self.last_shown = self.seconds
+            self.show("advance")
+
+    def end(self) -> None:
+        """Show what the pass took."""
+        self.show("end")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the pass began; never 0."""
+        return max(time.perf_counter() - self.started, 1e-6)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate from what is done, by bytes if these are known; None before anything is."""
+        noun = "bytes" if self.all["bytes"] else "units"
+        return max(0.0, self.seconds * (self.all[noun] / self.done[noun] - 1)) if self.done[noun] else None
+
+    def amount(self) -> str:
+        """What is done of what there is, and how fast: ``"1.2 GB of 3.4 GB, 200 MB/s, 12,000,000 rows/s"``."""
+        if self.all["bytes"] > self.all["units"]:
+            done, of_all = format_size(self.done["bytes"]), format_size(self.all["bytes"])
+            rate = format_size(self.done["bytes"] / self.seconds)
+        else:
+            done, of_all = format_count(self.done["units"]), f"{format_count(self.all['units'])} tasks"
+            rate = f"{self.done['units'] / self.seconds:.3g} tasks"
+        is_over = self.done["units"] >= self.all["units"]
+        amount = f"{of_all} in {format_seconds(self.seconds)}" if is_over else f"{done} of {of_all}"
+        rows = f", {format_count(round(self.done['rows'] / self.seconds))} rows/s" if self.all["rows"] else ""
+        return f"{amount}, {rate}/s{rows}"
+
+    def show(self, event: str) -> None:
+        """Write a line, but none when a pass begins, or when its last unit is done: its end has one."""
+        if event == "end" and self.seconds >= self.shortest:
+            self.note(f"{self.stage}: {self.amount()}")
+        elif event == "advance" and self.done["units"] < self.all["units"]:
             self.note(f"{self.stage}: {self.amount()}, {format_seconds(self.seconds_left or 0)} left")
 
     def note(self, text: str) -> None:
@@ -130,50 +122,34 @@ class LogProgress(_CountingProgress):
             sys.stderr.flush()
 
 
-class JsonProgress(_CountingProgress):
-    """One JSON object per line and event on standard error: ``begin``, ``advance`` and ``end`` of a stage, ``note``."""
+class JsonProgress(LogProgress):
+    """One JSON object per line and event on standard error: ``begin``, ``advance`` and ``end`` of a pass, ``note``."""
 
-    def __init__(self, seconds_between_events: float = 0.5) -> None:
-        self._pause = seconds_between_events
-
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-        """Write the size of the pass."""
-        super().begin(name, num_units, nbytes, num_rows)
-        self._write("begin")
-
-    def advance(self, nbytes: int, num_rows: int = 0) -> None:
-        """Write how far the pass is, unless an event was written just now."""
-        super().advance(nbytes, num_rows)
-        if self.is_due(self._pause):
-            self._write("advance")
-
-    def end(self) -> None:
-        """Write what the pass took."""
-        self._write("end")
+    def show(self, event: str) -> None:
+        """Write how far the pass is."""
+        seconds, left = self.seconds, self.seconds_left
+        content: dict[str, Any] = {"stage": self.stage, "seconds": round(seconds, 6)}
+        for noun, of_all in self.all.items():
+            done = self.done[noun] if noun == "units" or of_all else None
+            content |= {f"{noun}_done": done, noun: None if done is None else of_all}
+            content[f"{noun}_per_second"] = None if done is None else round(done / seconds, 6)
+        content["seconds_left"] = None if left is None else round(left, 6)
+        self._write(event, **content)
 
     def note(self, text: str) -> None:
         """Write it."""
-        sys.stderr.write(json_event("note", text=text))
-        sys.stderr.flush()
+        self._write("note", text=text)
 
-    def _write(self, event: str) -> None:
-        seconds, left = self.seconds, self.seconds_left
-        content: dict[str, Any] = {"stage": self.stage, "seconds": round(seconds, 6)}
-        for noun in ("units", "bytes", "rows"):
-            done, of_all = getattr(self, f"{noun}_done"), getattr(self, noun)
-            is_known = noun == "units" or of_all > 0
-            content |= {f"{noun}_done": done if is_known else None, noun: of_all if is_known else None}
-            content[f"{noun}_per_second"] = round(done / seconds, 6) if is_known else None
-        content["seconds_left"] = None if left is None else round(left, 6)
+    def _write(self, event: str, **content: Any) -> None:
         sys.stderr.write(json_event(event, **content))
         sys.stderr.flush()
 
 
-class BarProgress(_CountingProgress):
+class BarProgress(LogProgress):
     """A bar of rich for the pass that runs, in a terminal or a notebook; a line for each that is over, or was long."""
 
     def __init__(self, is_brief: bool = False) -> None:
-        self.shortest = LONG_PASS_S if is_brief else 0.0
+        super().__init__(0.0, is_brief)
         from rich.console import Console  # a tenth of a second
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
@@ -182,31 +158,21 @@ class BarProgress(_CountingProgress):
         self.bars = Bars(
             *columns, TimeRemainingColumn(), console=Console(stderr=True), redirect_stdout=False, transient=True
         )
-        self.bars.start()
 
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-        """Show a bar."""
-        super().begin(name, num_units, nbytes, num_rows)
-        self._bar = self.bars.add_task(name, total=nbytes or num_units, amount="")
-
-    def advance(self, nbytes: int, num_rows: int = 0) -> None:
-        """Move the bar."""
-        super().advance(nbytes, num_rows)
-        done = self.bytes_done if self.bytes else self.units_done
-        self.bars.update(self._bar, completed=done, amount=self.amount())
-
-    def end(self) -> None:
-        """Replace the bar by a line."""
-        self.bars.remove_task(self._bar)
-        super().end()
+    def show(self, event: str) -> None:
+        """Show or move the bar, and replace it by a line at the end."""
+        noun = "bytes" if self.all["bytes"] else "units"
+        if event == "begin":
+            self._bar = self.bars.add_task(self.stage, total=self.all[noun], amount="")
+        elif event == "advance":
+            self.bars.update(self._bar, completed=self.done[noun], amount=self.amount())
+        else:
+            self.bars.remove_task(self._bar)
+            super().show(event)
 
     def note(self, text: str) -> None:
         """Print it above the bar."""
         self.bars.console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-    def close(self) -> None:
-        """Give the terminal back."""
-        self.bars.stop()
 
 
 @contextmanager
@@ -218,15 +184,13 @@ def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
     kind = progress or "none"
     check_choice("display", "progress", kind, PROGRESS_KINDS)
     if kind in ("auto", "bar") and _has_bars():
-        bars = BarProgress(kind == "auto")
-        try:
-            yield bars
-        finally:
-            bars.close()
+        display = BarProgress(kind == "auto")
+        with display.bars:
+            yield display
     elif kind == "none":
         yield SilentProgress()
     else:
-        yield JsonProgress() if kind == "json" else LogProgress(is_brief=kind == "auto")
+        yield JsonProgress(0.5) if kind == "json" else LogProgress(is_brief=kind == "auto")
 
 
 def json_event(event: str, **content: Any) -> str:

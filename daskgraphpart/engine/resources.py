@@ -72,18 +72,7 @@ class Resources:
         return self.memory // self.workers
 
     def limited(self, smallest_task: int) -> Resources:
-        """Return these resources with as many workers as the memory carries.
-
-        Parameters
-        ----------
-        smallest_task : int
-            Bytes without which no task can run.
-
-        Raises
-        ------
-        PlanError
-            If the memory does not suffice for one task.
-        """
+        """Return these resources with as many workers as the memory carries, if each takes so many bytes at least."""
         if self.memory < smallest_task:
             raise PlanError(
                 "this job does not fit into the memory budget",
@@ -107,16 +96,12 @@ def detect_resources(
     Parameters
     ----------
     memory : str or int, optional
-        Such as ``"2GB"``; default half of what the machine or its cgroup has, or half of what that many threads of the
-        workers of a cluster have.
-    cluster : str, Client or Cluster, optional
-        As in `Resources`; default ``daskgraphpart.cluster`` of dask's configuration, which is ``"auto"`` at first.
+        Bytes, or such as ``"2GB"``; default half of what the machine or its cgroup has, or half of what that many
+        threads of the workers of a cluster have.
+    cluster, staging, workspace
+        As in `Resources`; the default is what dask's configuration says.
     workers : int, optional
         Default: the processors this process may use, or those of the cluster; for a queueing system those of one job.
-    staging : str
-        As in `Resources`.
-    workspace : path, optional
-        As in `Resources`.
 
     Raises
     ------
@@ -126,12 +111,13 @@ def detect_resources(
         If the cluster has to be asked, and does not answer.
     """
     # dask takes a tenth of a second to import
-    from daskgraphpart.engine.settings import count_setting, setting
+    from daskgraphpart.engine.settings import read_settings
 
-    memory = setting("memory") if memory is None else memory
-    workers = count_setting("workers", 1) if workers is None else workers
-    workspace = setting("workspace") if workspace is None else workspace
-    cluster = resolve_cluster(setting("cluster") if cluster is None else cluster)
+    settings = read_settings()
+    memory = settings.memory if memory is None else memory
+    workers = settings.workers if workers is None else workers
+    workspace = settings.workspace if workspace is None else workspace
+    cluster = resolve_cluster(settings.cluster if cluster is None else cluster)
     threads = thread_memory = 0
     if (memory is None or workers is None) and not is_on_this_machine(cluster):
         from daskgraphpart.engine.connect import cluster_size  # distributed takes half a second

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import secrets
 import time
-from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.journal_values import from_json, to_json
+from daskgraphpart.engine.journal import from_json, to_json
 from daskgraphpart.engine.local import LocalScheduler
 from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.tasks import Call, delay
+from daskgraphpart.engine.tasks import build_graph
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dask.delayed import Delayed
+    from collections.abc import Callable, Iterator
 
     from daskgraphpart.engine.journal import Journal
     from daskgraphpart.engine.on_cluster import ClusterScheduler
@@ -42,10 +38,6 @@ class Runner:
         journal: Journal | None = None,
     ) -> None:
         self.resources = resources
-        self.seconds: dict[str, float] = {}
-        # of this run: a task of a run that was killed, which a worker may still have, is none of the next
-        self._token = secrets.token_hex(4)
-        self._times: Counter[str] = Counter()
         self.scheduler = scheduler
         self.progress = progress
         self._journal = journal
@@ -76,54 +68,39 @@ class Runner:
             return []
         with environment_faults():
             if self._journal is None:
-                return self._run(pass_, range(len(pass_.units)), lambda *_: None)
+                return self._run(pass_, {}, lambda *_: None)
             journal, entry = self._journal, self._journal.begin(pass_.name, pass_.unit_nbytes)
-            missing = [i for i in range(len(pass_.units)) if i not in entry.finished]
             found = {i: from_json(content, pass_.result_types) for i, content in entry.finished.items()}
-            if missing:
-                computed = self._run(pass_, missing, lambda i, result: journal.record(entry, i, to_json(result)))
-                found.update(zip(missing, computed, strict=True))
-            return [found[i] for i in range(len(pass_.units))]
+            return self._run(pass_, found, lambda i, result: journal.record(entry, i, to_json(result)))
 
-    def _run(self, pass_: Pass[Any, Any, Any], which: Sequence[int], on_done: Callable[[int, Any], None]) -> list[Any]:
-        """Compute some units and show it; `on_done` is called with the index and the result of each."""
-        if len(which) < len(pass_.units):
-            logger.info("%s: %d of %d units are done", pass_.name, len(pass_.units) - len(which), len(pass_.units))
-        started, unit_num_rows = time.monotonic(), pass_.unit_num_rows
-        nbytes, num_rows = (sum(sizes[i] for i in which) for sizes in (pass_.unit_nbytes, unit_num_rows))
-        results: list[Any] = [None] * len(which)
+    def _run(
+        self, pass_: Pass[Any, Any, Any], results: dict[int, Any], on_done: Callable[[int, Any], None]
+    ) -> list[Any]:
+        """Compute the units without a result, show it, and return the results of all."""
+        num_units = len(pass_.units)
+        which = [i for i in range(num_units) if i not in results]
+        if results:
+            logger.info("%s: %d of %d units are done", pass_.name, len(results), num_units)
+        started, num_rows = time.monotonic(), pass_.unit_num_rows or [0] * num_units
 
         def done(place: int, result: Any) -> None:
             if isinstance(result, GraphPartError):
                 raise result
-            results[place] = result
-            on_done(which[place], result)
-            self.progress.advance(pass_.unit_nbytes[which[place]], unit_num_rows[which[place]])
+            i = which[place]
+            results[i] = result
+            on_done(i, result)
+            self.progress.advance(pass_.unit_nbytes[i], num_rows[i])
 
-        hosts = [pass_.unit_hosts[i] for i in which] if pass_.unit_hosts else []
-        self.progress.begin(pass_.name, len(which), nbytes, num_rows)
-        self.scheduler.compute(pass_.name, self._tasks(pass_, which), done, hosts)
-        self.progress.end()
-        seconds = time.monotonic() - started
-        self.seconds[pass_.name] = self.seconds.get(pass_.name, 0.0) + seconds
-        logger.debug("%s: %d units in %.3f s", pass_.name, len(which), seconds)
-        return results
-
-    def _tasks(self, pass_: Pass[Any, Any, Any], which: Sequence[int]) -> list[Delayed]:
-        """Tasks of some units; two jobs on one scheduler, and two runs of a pass in one job, have different keys."""
-        self._times[pass_.name] += 1
-        identity = f"{self._token} {pass_.name} {self._times[pass_.name]}"
-        keys = pass_.keys(hashlib.sha256(identity.encode()).hexdigest()[:8])
-        tasks = []
-        for i in which:
-            arguments: tuple[Any, ...] = (pass_.units[i], pass_.config)
-            partitions: list[Delayed] = []
-            if pass_.partitions is not None and pass_.partitions[i] is not None:
-                partitions = [pass_.partitions[i]]
-            elif pass_.partitions is not None:
-                arguments = (None, *arguments)
-            tasks.append(delay(keys[i], Call(pass_.task, *arguments), partitions))
-        return tasks
+        if which:
+            # two jobs on one scheduler have different keys, and so have two runs of a pass, even if one was killed
+            graph, keys = build_graph(pass_, results, secrets.token_hex(4))
+            hosts = [pass_.unit_hosts[i] for i in which] if pass_.unit_hosts else []
+            nbytes, all_rows = (sum(sizes[i] for i in which) for sizes in (pass_.unit_nbytes, num_rows))
+            self.progress.begin(pass_.name, len(which), nbytes, all_rows)
+            self.scheduler.compute(pass_.name, graph, keys, done, hosts)
+            self.progress.end()
+        logger.debug("%s: %d units in %.3f s", pass_.name, len(which), time.monotonic() - started)
+        return [results[i] for i in range(num_units)]
 
 
 @contextmanager

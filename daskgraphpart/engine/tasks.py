@@ -1,22 +1,24 @@
-"""Make dask tasks with readable keys; a mistake in the input is a value, so that it is not tried again or logged."""
+"""Make dask graphs with readable keys; a mistake in the input is a value, so that it is not tried again or logged."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dask
 
 from daskgraphpart.errors import GraphPartError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from dask.delayed import Delayed
 
+    from daskgraphpart.engine.plan import Pass
 
-def delay(key: tuple[str | int, ...], call: Callable[..., Any], partitions: Sequence[Delayed] = ()) -> Delayed:
-    """Make the task of that key, which calls with the values of partitions."""
-    return dask.delayed(call, traverse=False)(*partitions, dask_key_name=key)
+Key: TypeAlias = tuple[str | int, ...]
+Graph: TypeAlias = dict[Any, Any]
 
 
 class Call:
@@ -36,3 +38,32 @@ class Call:
             return self.task(*partitions, *self.arguments)
         except GraphPartError as fault:
             return fault
+
+
+def delay(key: Key, call: Callable[..., Any], partitions: Sequence[Delayed] = ()) -> Delayed:
+    """Make the task of that key, which calls with the values of partitions."""
+    return dask.delayed(call, traverse=False)(*partitions, dask_key_name=key)
+
+
+def build_graph(pass_: Pass[Any, Any, Any], results: Container[int], token: str) -> tuple[Graph, list[Key]]:
+    """Make the dask graph of the units of a pass that have no results, and of their partitions; and the units' keys.
+
+    Keys are like ``("bucket-edges-1a2b3c4d", "author:writes:paper", 17)``. The graph is one dict: to merge the
+    graphs of thousands of `Delayed`s takes dask far longer than to run them.
+    """
+    numbers: dict[tuple[str, ...], Iterator[int]] = defaultdict(count)  # within each type
+    keys: list[Key] = []
+    layers: Graph = {}
+    for i, unit in enumerate(pass_.units):
+        of_type = () if pass_.unit_types is None else (pass_.unit_types[i],)
+        key = (f"{pass_.name}-{token}", *of_type, next(numbers[of_type]))
+        if i not in results:
+            partition = None if pass_.partitions is None else pass_.partitions[i]
+            none = () if partition is not None or pass_.partitions is None else (None,)
+            call = Call(pass_.task, *none, unit, pass_.config)
+            layers.update(delay(key, call, () if partition is None else (partition,)).dask.layers)
+            keys.append(key)
+    graph: Graph = {}
+    for layer in layers.values():
+        graph.update(layer)
+    return graph, keys

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
-from upath import UPath
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.errors import LayoutError
@@ -23,10 +22,9 @@ from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.manifest import SUFFIX
 from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.storage.confine import leads_outside
-from daskgraphpart.storage.files import is_directory, is_file, list_names
+from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 from daskgraphpart.storage.paths import resolve_path
-from daskgraphpart.storage.stores import require_bucket
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,13 +114,11 @@ def config_bytes(config: PartitionConfig) -> bytes:
 def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
     """Find the partition config: the file itself, or the only one in a directory; `options` are those of a store."""
     given = resolve_path(path, options)
-    if isinstance(given, UPath):
-        require_bucket(given)
     if is_file(given):
         return given
     if not is_directory(given):
         raise LayoutError("no such file or directory", file=str(given))
-    candidates = [given / name for name in list_names(given) if name.endswith(".json")]
+    candidates = [given / name for name in list_directory(given) if name.endswith(".json")]
     found = [path for path in candidates if is_file(path) and "part-0" in read_json_object(path, LayoutError)]
     if len(found) != 1:
         raise LayoutError(
@@ -260,7 +256,7 @@ class _ConfigReader:
     def check_confined(self, parts: Sequence[PartPaths]) -> None:
         """Refuse files, those that the config does not name included, that are not where the config is."""
         directory = self.path.parent
-        names = [self.path.name, *(name for name in list_names(directory) if name.endswith(SUFFIX))]
+        names = [self.path.name, *(name for name in list_directory(directory) if name.endswith(SUFFIX))]
         for part in parts:
             beside = os.path.dirname(part.part_graph)
             names += [part.node_feats, part.edge_feats, part.part_graph]

@@ -13,7 +13,7 @@ from daskgraphpart.errors import GraphPartError, LayoutError
 from daskgraphpart.layouts.written_files import MANIFEST_FORMAT
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
-from daskgraphpart.storage.files import is_file, list_names
+from daskgraphpart.storage.files import is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def find_manifest(directory: Location, graph_name: str | None = None) -> Locatio
     if graph_name is not None:
         path = directory / f"{graph_name}{SUFFIX}"
         return path if is_file(path) else None
-    found = [directory / name for name in list_names(directory) if name.endswith(SUFFIX)]
+    found = [directory / name for name in list_directory(directory) if name.endswith(SUFFIX)]
     return found[0] if len(found) == 1 else None
 
 

@@ -12,8 +12,8 @@ from daskgraphpart.partitioned.part import Part, open_part
 from daskgraphpart.partitioned.views import EdgeView, NodeView
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.files import cached_listings
 from daskgraphpart.storage.paths import require_local, resolve_path
-from daskgraphpart.storage.stores import cached_listings
 from daskgraphpart.tables import html_table, text_table
 from daskgraphpart.units import format_count, format_size
 

@@ -1,7 +1,7 @@
 """Read JSON that somebody else wrote: an object without repeated keys, of bounded size and depth.
 
-Python's own reader keeps the last of repeated keys, and ends in a `RecursionError` when values are nested deeply. NaN
-and Infinity, which it takes too, are floats, and refused under their keys where a whole number is needed.
+NaN and Infinity, which Python's reader takes too, are floats, and refused under their keys where a whole number is
+needed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import reprlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -24,59 +25,38 @@ if TYPE_CHECKING:
 
 _MISSING = re.compile(r"missing required field `([^`]*)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
-MOST_BYTES = 1 << 28
-MOST_LEVELS = 100
+MAX_NBYTES = 1 << 28
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 3, 8, 4, 80, 80, 40
 
 
-class _RefusedError(ValueError):
-    """A repeated key; the message says which."""
-
-
 def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, Any]:
     """Read a file that holds one JSON object."""
-    size = file_size(path)
     if not is_file(path):  # opening a pipe would wait for ever
-        raise error("not a regular file", file=str(path))
-    if size > MOST_BYTES:
-        raise error(
-            "too large to be read as JSON", file=str(path), expected=f"at most {MOST_BYTES:,} bytes", found=f"{size:,}"
-        )
+        raise error("no such file", file=path)
+    if file_size(path) > MAX_NBYTES:
+        raise error("too large to be read as JSON", file=path, expected=f"at most {MAX_NBYTES:,} bytes")
     with attach_path_to_error(path):
         content = read_file(path)
-    return parse_json_object(content, str(path), error)
-
-
-def parse_json_object(content: bytes, file: str, error: type[GraphPartError]) -> dict[str, Any]:
-    """Parse one JSON object, the content of a file."""
     try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as fault:
-        hint = "save it as UTF-8 without a byte-order mark"
-        raise error("not UTF-8 text", file=file, found=str(fault), hint=hint) from fault
-    if text.startswith("\ufeff"):
-        raise error("not valid JSON", file=file, found="a byte-order mark", hint="save it as UTF-8 without one")
-    try:
-        value = json.loads(text, object_pairs_hook=_unique_keys)
-        too_deep = _levels(value) > MOST_LEVELS
-    except _RefusedError as fault:
-        raise error(str(fault), file=file, hint="keep one") from None
-    except ValueError as fault:
-        raise error("not valid JSON", file=file, found=str(fault)) from fault
+        value = json.loads(content.decode("utf-8"), object_pairs_hook=_unique_keys)
     except RecursionError:
-        too_deep = True
-    if too_deep:
-        raise error(
-            "not valid JSON: nested too deeply",
-            file=file,
-            expected=f"at most {MOST_LEVELS} levels",
-            hint="is it the right file?",
-        )
+        raise error("not valid JSON: nested too deeply", file=path, hint="is it the right file?") from None
+    except ValueError as fault:
+        raise error("not valid JSON", file=path, found=str(fault)) from fault
     if not isinstance(value, dict):
-        raise error("not a JSON object", file=file, found=type(value).__name__)
+        raise error("not a JSON object", file=path, found=type(value).__name__)
     return value
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object; Python's own way is to keep the last of repeated keys."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"key {shown(key)} is given twice")
+    return content
 
 
 def convert_json(
@@ -114,27 +94,3 @@ def _value_at(content: Any, path: str) -> Any:
 def shown(value: Any) -> str:
     """Return a value as Python writes it, shortened: for messages, whatever somebody put into the file."""
     return _SHORT.repr(value)
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _RefusedError(f"key {shown(twice)} is given twice")
-    return content
-
-
-def _levels(content: Any) -> int:
-    """How deeply values are nested, counted no further than is allowed."""
-    levels, level = 0, [content]
-    while level and levels <= MOST_LEVELS:
-        levels += 1
-        level = [
-            inner
-            for value in level
-            if isinstance(value, (dict, list))
-            for inner in (value.values() if isinstance(value, dict) else value)
-            if isinstance(inner, (dict, list))
-        ]
-    return levels

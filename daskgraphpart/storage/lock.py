@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, OutputLockedError
+from daskgraphpart.errors import OptionError, OutputLockedError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.json_file import convert_json, parse_json_object
 from daskgraphpart.storage.region import write_exactly
 
 if TYPE_CHECKING:
@@ -135,8 +134,6 @@ def _read_notes(fd: int) -> LockNotes:
     """Read notes; none if the file is empty, cut short by a kill, or of another form."""
     content = os.pread(fd, MAX_NBYTES, 0).split(b"\n")[0]
     try:
-        return convert_json(
-            parse_json_object(content, LOCK_NAME, InputFileError), LockNotes, InputFileError, "no notes"
-        )
-    except GraphPartError:
+        return msgspec.json.decode(content, type=LockNotes)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return LockNotes()

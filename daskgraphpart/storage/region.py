@@ -18,9 +18,9 @@ from upath import UPath
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.files import read_range, read_ranges
 from daskgraphpart.storage.npy_header import read_npy_header
 from daskgraphpart.storage.paths import to_key
-from daskgraphpart.storage.stores import read_range, read_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
-from daskgraphpart.storage.stores import open_store, size_of, store_faults
+from daskgraphpart.storage.files import delete_file, file_size, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,6 @@ SEND_NBYTES = 8 << 20
 """Bytes of one request, and of the largest file that is sent with one; S3 wants parts of 5 MiB at least."""
 MAX_REQUESTS = 9_000  # S3 takes 10,000
 
-_PROBE_NAME = ".daskgraphpart-probe"
-
 
 @contextmanager
 def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
@@ -32,22 +30,22 @@ def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
     Holds two requests, 16 MiB for files of up to 70 GB.
     """
     try:
-        with store_faults(path):
+        with open_store(path) as fs:
             if nbytes <= SEND_NBYTES:
                 content = BytesIO()
                 yield content
-                open_store(path).pipe_file(path.path, content.getvalue())
+                fs.pipe_file(path.path, content.getvalue())
             else:
-                with _open_in_parts(path, nbytes) as file:
+                with _open_in_parts(fs, path, nbytes) as file:
                     yield file
-        found = size_of(path)
+        found = file_size(path)
     except InputFileNotFoundError as fault:  # a bucket that is gone is not a mistake in the input
         raise EnvironmentFaultError(
             "the store does not take a file", file=path, found=fault.found, hint="is the bucket still there?"
         ) from fault
     if found != nbytes:
         with suppress(Exception):
-            open_store(path).rm_file(path.path)
+            delete_file(path)
         raise EnvironmentFaultError(
             "the store has another number of bytes than it was sent",
             file=path,
@@ -57,37 +55,31 @@ def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _open_in_parts(path: UPath, nbytes: int) -> Iterator[Any]:
+def _open_in_parts(fs: Any, path: UPath, nbytes: int) -> Iterator[Any]:
     request_nbytes = max(SEND_NBYTES, -(-nbytes // (MAX_REQUESTS << 20)) << 20)
-    file = open_store(path).open(path.path, "wb", block_size=request_nbytes, autocommit=False)
+    file = fs.open(path.path, "wb", block_size=request_nbytes, autocommit=False)
     try:
         yield file
         file.close()
         file.commit()
     except BaseException:
-        _discard(file)
-        raise
-
-
-def _discard(file: Any) -> None:
-    with suppress(Exception):
-        file.discard()
-    with suppress(Exception):
-        file.closed = True  # its finaliser would complete it
-    if not getattr(file, "parts", None):  # a store without uploads in parts shows what has come so far
         with suppress(Exception):
-            file.fs.rm_file(file.path)
+            file.discard()
+        with suppress(Exception):
+            file.closed = True  # its finaliser would complete it
+        if not getattr(file, "parts", None):  # a store without uploads in parts shows what has come so far
+            with suppress(Exception):
+                fs.rm_file(file.path)
+        raise
 
 
 def check_writable(directory: UPath) -> None:
     """Find out whether a directory of S3 may be written to; other stores tell when the first file is sent."""
-    fs = open_store(directory)
-    if not hasattr(fs, "call_s3"):
-        return
-    with store_faults(directory):
-        bucket, key, _ = fs.split_path((directory / _PROBE_NAME).path)
-        upload = fs.call_s3("create_multipart_upload", Bucket=bucket, Key=key)
-        fs.abort_mpu(bucket, key, upload["UploadId"])
+    with open_store(directory) as fs:
+        if hasattr(fs, "call_s3"):
+            bucket, key, _ = fs.split_path((directory / ".daskgraphpart-probe").path)
+            upload = fs.call_s3("create_multipart_upload", Bucket=bucket, Key=key)
+            fs.abort_mpu(bucket, key, upload["UploadId"])
 
 
 def upload_file(source: str, target: UPath) -> int:

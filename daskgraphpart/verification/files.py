@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.storage.checksums import hash_file
-from daskgraphpart.storage.files import file_size, is_file
+from daskgraphpart.storage.files import cached_listings, file_size, is_file
 from daskgraphpart.storage.paths import to_key
-from daskgraphpart.storage.stores import cached_listings
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:

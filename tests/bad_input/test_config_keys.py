@@ -101,7 +101,7 @@ WHOLE_FILES = [
     Case("empty", text(lambda _: b""), ("g.json", "not valid JSON")),
     Case("cut short", text(lambda c: c[:-20]), ("g.json", "not valid JSON")),
     Case("a list", text(lambda c: b"[" + c + b"]"), ("g.json", "not a JSON object")),
-    Case("UTF-16", text(lambda c: c.decode().encode("utf-16")), ("g.json", "not UTF-8")),
+    Case("UTF-16", text(lambda c: c.decode().encode("utf-16")), ("g.json", "utf-8")),
     Case("a key twice", text(lambda c: b'{"num_parts": 3,' + c[1:]), ("g.json", "'num_parts' is given twice")),
     Case("nested", text(lambda _: b'{"part-0": ' + b"[" * 5000 + b"]" * 5000 + b"}"), ("g.json", "nested too deeply")),
     Case("sparse and huge", lambda out: os.truncate(out / "g.json", 1 << 40), ("g.json", "too large")),

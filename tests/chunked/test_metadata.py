@@ -168,7 +168,7 @@ def test_all_faults_are_in_one_error(directory: Path) -> None:
     [
         (b"{", "not valid JSON"),
         (b"[]", "not a JSON object"),
-        (b"\xff\xfe", "not UTF-8"),
+        (b"\xff\xfe", "not valid JSON; found .utf-8"),
         (b'{"graph_name": "a", "graph_name": "b"}', "given twice"),
         (b'{"a": ' * 100_000, "not valid JSON"),
         (b"", "not valid JSON"),

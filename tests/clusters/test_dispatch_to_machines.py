@@ -193,7 +193,7 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
     ips.write_text("127.0.0.1\n127.0.0.8\n127.0.0.2\n127.0.0.9\n")
     refused(
         EnvironmentFaultError,
-        "the cluster has no worker on 127.0.0.8, 127.0.0.9; .* found workers on 127.0.0.1, 127.0.0.2",
+        "the cluster has no worker on 127.0.0.8, 127.0.0.9; found workers on 127.0.0.1, 127.0.0.2",
         ips=ips,
     )
     refused(GraphPartError, "there is no such file of machines", ips=tmp_path / "none")
@@ -264,7 +264,7 @@ def test_a_machine_that_is_lost_is_one_error_and_may_come_back_with_another_disk
             if name == when:
                 machines.stop(HOSTS[1])
 
-    with pytest.raises(EnvironmentFaultError, match=r"the last worker on 127.0.0.2 is gone; found no other after 2 s"):
+    with pytest.raises(EnvironmentFaultError, match=r"the cluster has no worker on 127.0.0.2; found workers on"):
         partition(machines, graph, out, progress=Killer(0, lambda: None))
     # where all files are, the config may be
     assert bool(configs(machines.seen_by(HOSTS[0], out))) == (when == "describe-parts")
@@ -317,7 +317,6 @@ def where_am_i(unit: int, _: None) -> str:
 def test_units_run_on_their_machines_and_small_ones_do_not_travel_together(machines: Machines) -> None:
     hosts = [HOSTS[i % 3 == 0] for i in range(200)]
     with open_runner(dgp.Resources(1 << 28, machines.scheduler, 1)) as runner:
-        runner.scheduler.check_hosts(HOSTS, "ips")
         found = runner.run(Pass("where", where_am_i, range(200), None, [1] * 200, unit_hosts=hosts))
     assert [address.split("/")[2].split(":")[0] for address in found] == hosts
     with open_runner(dgp.Resources(1 << 28, "threads", 1)) as runner, pytest.raises(AssertionError):

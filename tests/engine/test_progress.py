@@ -93,7 +93,7 @@ def test_json_lines_tell_every_event(capsys: pytest.CaptureFixture[str]) -> None
 def test_long_stages_tell_how_far_they_are(
     capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    run(JsonProgress(seconds_between_events=0), 1)
+    run(JsonProgress(seconds_between_lines=0), 1)
     events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [event["event"] for event in events] == ["begin", "advance", "advance", "end", "note"]
     assert events[1]["units_done"] == 1

@@ -122,9 +122,9 @@ def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monk
     cases = [case for case in THREADS if case.name in ("random", "hetero-zarr", "by-range", "dispatch")]
     original = LocalScheduler.compute
 
-    def twice(self: LocalScheduler, name: str, tasks: Any, on_done: Any, hosts: Any) -> None:
-        original(self, name, tasks, lambda *_: None, hosts)
-        original(self, name, tasks, on_done, hosts)
+    def twice(self: LocalScheduler, name: str, graph: Any, keys: Any, on_done: Any, hosts: Any) -> None:
+        original(self, name, graph, keys, lambda *_: None, hosts)
+        original(self, name, graph, keys, on_done, hosts)
 
     for case in cases:
         once, again = tmp_path / f"{case.name}-once", tmp_path / f"{case.name}-twice"

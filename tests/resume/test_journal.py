@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from daskgraphpart.engine.journal import JOURNAL_NAME, Journal
-from daskgraphpart.engine.journal_values import from_json, to_json
+from daskgraphpart.engine.journal import JOURNAL_NAME, Journal, from_json, to_json
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
