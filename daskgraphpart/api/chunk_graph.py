@@ -12,7 +12,8 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.describe import describe
-from daskgraphpart.sources.stage_collections import collections_in, stage_collections, with_staged
+from daskgraphpart.sources.graph_source import LazyRows
+from daskgraphpart.sources.stage_collections import stage_collections, with_staged
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -102,8 +103,9 @@ def chunk_graph(
     check_name(name, "graph name")
     form = ChunkFormat(edge_format, data_format, delimiter, num_chunks)
     source = describe(g, num_nodes, ndata_paths, edata_paths)
+    files = [*source.files, *(path for rows in source.rows for path in getattr(rows, "paths", ()))]
     out = require_local(output_path, "a graph that is written").absolute()
-    with claimed_directory(out, source.files, overwrite):
+    with claimed_directory(out, files, overwrite):
         return write_source(source, name, out, form, resources, progress)
 
 
@@ -118,8 +120,8 @@ def write_source(
     """Compute what is lazy on the cluster, and write all of it from here."""
     resources = (resources or detect_resources()).limited(TASK_MEMORY)
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as scratch:
-        staged: dict[str, list[Rows]] = {}
-        if any(True for _ in collections_in(source)):  # a cluster is not started for nothing
+        staged: dict[LazyRows, Rows] = {}
+        if any(isinstance(rows, LazyRows) for rows in source.rows):  # a cluster is not started for nothing
             with open_runner(resources, progress) as runner:
                 staged = stage_collections(source, scratch, runner)
         graph = with_staged(source, name, staged)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,47 +14,24 @@ from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunked.rows import ArrayRows, FileRows
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
-from daskgraphpart.sources.graph_source import LazyArray, canonical_name
+from daskgraphpart.sources.graph_source import LazyRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.sources.graph_source import GivenRows
-
 _FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
 
 
-def data_of(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, dict[str, GivenRows]]:
-    """Describe ``{type: {name: values}}``, or ``{name: values}`` of a graph with one type; `what` is node or edge."""
-    if not data:
-        return {}
-    if not all(isinstance(value, Mapping) for value in data.values()):
-        if len(types) != 1 or any(isinstance(value, Mapping) for value in data.values()):
-            raise OptionError(
-                f"{what} data of a graph with several {what} types",
-                expected=f"{{{what} type: {{name: rows}}}}",
-                found=", ".join(map(str, list(data)[:5])),
-            )
-        data = {types[0]: data}
-    found: dict[str, dict[str, GivenRows]] = {}
-    for key, features in data.items():
-        name = key if what == "node" else canonical_name(key)
-        if name not in types:
-            raise OptionError(f"{what} data of an unknown type", expected=f"one of {', '.join(types)}", found=name)
-        found[name] = {feature: rows_of(values, f"{name}/{feature}") for feature, values in features.items()}
-    return found
-
-
-def rows_of(values: Any, what: str) -> GivenRows:
+def rows_of(values: Any, what: str) -> ArrayRows | FileRows | LazyRows:
     """Describe a feature: an array, memmap, tensor, dask array or column, path of an npy or parquet file, or paths."""
+    if isinstance(values, (LazyRows, FileRows)):
+        return values
     if isinstance(values, (str, os.PathLike)):
         values = [values]
     if isinstance(values, (list, tuple)) and values and all(isinstance(value, (str, os.PathLike)) for value in values):
         return file_rows(what.rpartition("/")[2], [os.fspath(value) for value in values])
-    if hasattr(values, "dask") and hasattr(values, "to_dask_array"):  # a column of a dask frame
-        return LazyArray(values.to_dask_array())
-    if hasattr(values, "dask") and hasattr(values, "chunks"):
-        return LazyArray(values)
+    if hasattr(values, "dask"):
+        return LazyRows(what, values)
     is_sliced = hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__array__")
     if not is_sliced or hasattr(values, "detach") or hasattr(values, "to_numpy"):
         values = as_array(values, what)
@@ -102,24 +78,30 @@ def as_array(values: Any, what: str) -> np.ndarray:
     return array
 
 
-def as_ids(values: Any, what: str) -> ArrayRows:
-    """Describe node IDs, as int64; whether there are such nodes is checked when they are written."""
-    array = as_array(values, what)
+def ids_of(values: Any, what: str) -> ArrayRows | LazyRows:
+    """Describe one end of edges: node IDs, as int64; whether there are such nodes is checked when they are written."""
+    if isinstance(values, LazyRows):
+        return replace(values, what=what, is_ids=True)
+    return LazyRows(what, values, is_ids=True) if hasattr(values, "dask") else ArrayRows(as_ids(values, what))
+
+
+def as_ids(values: Any, what: str) -> np.ndarray:
+    """Return node IDs as int64; refuse what is no column of whole numbers."""
+    array, found = as_array(values, what), ""
     if array.ndim != 1:
         raise OptionError(f"{what}: not a column of node IDs", expected="one dimension", found=f"shape {array.shape}")
     if array.dtype == object and array.size and isinstance(array[0], (int, np.integer)):  # pandas' with missing values
         try:
-            return ArrayRows(np.array(array.tolist(), np.int64))
+            return np.array(array.tolist(), np.int64)
         except (TypeError, ValueError, OverflowError):
-            raise _not_ids(what, "missing values, or something that is no whole number") from None
-    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
-        raise OptionError(f"{what}: ID too large", expected="less than 2**63", found=int(array.max()))
-    if array.dtype.kind not in "iu" and array.size:
-        is_missing = array.dtype.kind == "f" and np.isnan(array).any()
-        raise _not_ids(what, "missing values" if is_missing else f"dtype {array.dtype}")
-    return ArrayRows(array.astype(np.int64, copy=False))
-
-
-def _not_ids(what: str, found: str) -> OptionError:
-    hint = "IDs are whole numbers from 0; for names, write an edge list and use `daskgraphpart chunk --map-ids`"
-    return OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=hint)
+            found = "missing values, or something that is no whole number of 63 bits"
+    elif array.dtype.kind == "f" and np.isnan(array).any():
+        found = "missing values"
+    elif array.dtype.kind not in "iu" and array.size:
+        found = f"dtype {array.dtype}"
+    elif array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
+        found = f"{array.max()}, which takes 64 bits"
+    if found:
+        hint = "IDs are whole numbers from 0; for names, write an edge list and use `daskgraphpart chunk --map-ids`"
+        raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=hint)
+    return array.astype(np.int64, copy=False)

@@ -3,67 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from daskgraphpart.chunked.rows import ArrayRows, FileRows
+    from collections.abc import Mapping
 
 HOMOGENEOUS_NODES = "_N"
 HOMOGENEOUS_EDGES = "_N:_E:_N"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LazyFrame:
-    """Edges in a dask DataFrame, and its columns: source, destination, features."""
+class LazyRows:
+    """A dask array, or a column of a dask frame; `what` it is, for messages."""
 
-    frame: Any
-    columns: Sequence[Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LazyArray:
-    """Rows in a dask array."""
-
-    array: Any
-
-
-GivenRows: TypeAlias = "ArrayRows | FileRows | LazyArray"
+    what: str
+    collection: Any
+    column: Any = None
+    is_ids: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphSource:
     """A graph as it was handed in; node and edge types are in the order of type IDs.
 
-    A number of nodes is None where nobody has said; `edges` are pairs of sources and destinations, or frames;
-    `edge_files` are files that the edges are read from, as far as that is known.
+    A number of nodes is None where nobody has said; `edges` are pairs of sources and destinations, `data` features by
+    any type and name: first in any form, then as `Rows` or `LazyRows`. `files` are those that edges are read from.
     """
 
     num_nodes: Mapping[str, int | None]
-    edges: Mapping[str, tuple[GivenRows, GivenRows] | LazyFrame]
-    node_data: Mapping[str, Mapping[str, GivenRows]] = field(default_factory=dict)
-    edge_data: Mapping[str, Mapping[str, GivenRows]] = field(default_factory=dict)
-    edge_files: tuple[str, ...] = ()
+    edges: Mapping[str, tuple[Any, Any]]
+    data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """All files that will be read, as far as that is known: collections of dask do not tell theirs."""
-        features = [rows for data in (self.node_data, self.edge_data) for of in data.values() for rows in of.values()]
-        ends = [rows for edges in self.edges.values() if isinstance(edges, tuple) for rows in edges]
-        read = (rows for rows in (*ends, *features) if not isinstance(rows, LazyArray))
-        return (*self.edge_files, *(path for rows in read for path in rows.paths))
+    def rows(self) -> list[Any]:
+        """All ends of edges and features."""
+        ends = [end for pair in self.edges.values() for end in pair]
+        return ends + [rows for features in self.data.values() for rows in features.values()]
 
 
 def canonical_name(etype: Any) -> str:
     """Return ``src:rel:dst`` of a tuple or of that name itself."""
     parts = etype.split(":") if isinstance(etype, str) else etype
     if not isinstance(parts, (tuple, list)) or len(parts) != 3 or not all(isinstance(p, str) and p for p in parts):
-        raise OptionError(
-            "not a canonical edge type",
-            expected="('user', 'follows', 'user') or 'user:follows:user'",
-            found=repr(etype),
-        )
+        expected = "('user', 'follows', 'user') or 'user:follows:user'"
+        raise OptionError("not a canonical edge type", expected=expected, found=repr(etype))
     return ":".join(parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.rows import EdgeRows, JoinedRows
@@ -11,54 +10,46 @@ from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.sources.arrays import as_array, as_ids
-from daskgraphpart.sources.graph_source import LazyArray, LazyFrame
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.sources.graph_source import LazyRows
+from daskgraphpart.storage.region import npy_region, save_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import numpy as np
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from daskgraphpart.chunked.rows import Rows
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.sources.graph_source import GraphSource
+    from daskgraphpart.storage.region import Region
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StageUnit:
-    """One partition of a frame with the columns that are wanted, or one block of an array."""
+@dataclass(frozen=True, slots=True)
+class StageColumn:
+    """A column of a partition that is wanted (None: all of it), and its file."""
 
     what: str
-    columns: Sequence[Any]
+    column: Any
     is_ids: bool
     path: str
 
 
-def collections_in(source: GraphSource) -> Iterator[tuple[str, LazyFrame | LazyArray, bool]]:
-    """Yield all that is lazy: its name, the collection, and whether it holds IDs."""
-    for etype, edges in source.edges.items():
-        if isinstance(edges, LazyFrame):
-            yield f"edges of {etype}", edges, True
-        else:
-            for end, rows in zip(("sources", "destinations"), edges, strict=True):
-                if isinstance(rows, LazyArray):
-                    yield f"{end} of {etype}", rows, True
-    for data in (source.node_data, source.edge_data):
-        for type_name, features in data.items():
-            for name, rows in features.items():
-                if isinstance(rows, LazyArray):
-                    yield f"{type_name}/{name}", rows, False
-
-
-def stage_collections(source: GraphSource, directory: Path, runner: Runner) -> dict[str, list[Rows]]:
-    """Compute all that is lazy, as much at a time as there are tasks; return the columns of each collection by name."""
-    units = {
-        what: list(_units(what, lazy, is_ids, directory / str(number)))
-        for number, (what, lazy, is_ids) in enumerate(collections_in(source))
-    }
-    every = [unit for of_one in units.values() for unit, _ in of_one]
-    partitions = [partition for of_one in units.values() for _, partition in of_one]
-    staging = Pass("stage-collections", stage_partition, every, None, [1] * len(every), partitions=partitions)
+def stage_collections(source: GraphSource, directory: Path, runner: Runner) -> dict[LazyRows, Rows]:
+    """Compute all that is lazy, as much at a time as there are tasks."""
+    collections: dict[int, list[LazyRows]] = {}
+    for lazy in source.rows:
+        if isinstance(lazy, LazyRows):
+            collections.setdefault(id(lazy.collection), []).append(lazy)
+    lengths: list[int] = []
+    units, partitions = [], []
+    for columns in collections.values():
+        of_collection = _partitions(columns[0].collection)
+        for i in range(len(of_collection)):
+            path = str(directory / f"{len(lengths)}-{i}")
+            wanted = [(f"{lazy.what}, partition {i}", lazy.column, lazy.is_ids) for lazy in columns]
+            units.append([StageColumn(*column, f"{path}-{j}.npy") for j, column in enumerate(wanted)])
+        partitions += of_collection
+        lengths.append(len(of_collection))
+    staging = Pass("stage-collections", stage_partition, units, None, [1] * len(units), partitions=partitions)
     try:
         results = iter(runner.run(staging))
     except (GraphPartError, MemoryError, OSError):
@@ -66,74 +57,46 @@ def stage_collections(source: GraphSource, directory: Path, runner: Runner) -> d
     except Exception as fault:  # whatever the user's own functions raise
         found = f"{type(fault).__name__}: {str(fault)[:300]}"
         raise OptionError("a dask collection cannot be computed", found=found) from fault
-    return {
-        what: [_joined(what, regions) for regions in zip(*(next(results) for _ in of_one), strict=True)]
-        for what, of_one in units.items()
-    }
+    staged: dict[LazyRows, Rows] = {}
+    for columns, length in zip(collections.values(), lengths, strict=True):
+        regions = zip(*(next(results) for _ in range(length)), strict=True)
+        staged |= {lazy: _joined(lazy.what, of_column) for lazy, of_column in zip(columns, regions, strict=True)}
+    return staged
 
 
-def stage_partition(value: Any, unit: StageUnit, _: None) -> list[Region]:
-    """Write the columns of one partition."""
-    columns = [(f"{unit.what}, column {name!r}", value[name]) for name in unit.columns] or [(unit.what, value)]
-    Path(unit.path).parent.mkdir(parents=True, exist_ok=True)
-    return [
-        _write(f"{unit.path}-{i}.npy", as_ids(column, what).array if unit.is_ids and i < 2 else column, what)
-        for i, (what, column) in enumerate(columns)
-    ]
+def stage_partition(value: Any, columns: Sequence[StageColumn], _: None) -> list[Region]:
+    """Write the wanted columns of one partition."""
+    regions = []
+    for wanted in columns:
+        rows = value if wanted.column is None else value[wanted.column]
+        rows = as_ids(rows, wanted.what) if wanted.is_ids else as_array(rows, wanted.what)
+        if rows.dtype.kind not in "biuf":
+            what, hint = f"{wanted.what}: not numbers", "leave it out, or turn it into numbers"
+            raise OptionError(what, expected="integers, floats or bools", found=rows.dtype, hint=hint)
+        save_npy(wanted.path, rows)
+        regions.append(npy_region(wanted.path, rows.dtype, rows.shape))
+    return regions
 
 
-def with_staged(source: GraphSource, name: str, staged: Mapping[str, list[Rows]]) -> GraphRows:
+def with_staged(source: GraphSource, name: str, staged: Mapping[LazyRows, Rows]) -> GraphRows:
     """Put what was staged in the place of what was lazy."""
-
-    def data(of_types: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-        return {
-            kind: {n: staged[f"{kind}/{n}"][0] if isinstance(rows, LazyArray) else rows for n, rows in of.items()}
-            for kind, of in of_types.items()
-        }
-
     edges: dict[str, Rows] = {}
-    edge_data = data(source.edge_data)
-    for etype, given in source.edges.items():
-        if isinstance(given, LazyFrame):
-            src, dst, *features = staged[f"edges of {etype}"]
-            of_type = {str(column): rows for column, rows in zip(given.columns[2:], features, strict=True)}
-            twice = sorted(of_type.keys() & edge_data.get(etype, {}).keys())
-            if twice:
-                raise OptionError("feature is given twice", found=f"{etype}/{twice[0]}", hint="the frame itself has it")
-            edge_data[etype] = {**edge_data.get(etype, {}), **of_type}
-        else:
-            src, dst = (
-                staged[f"{end} of {etype}"][0] if isinstance(rows, LazyArray) else rows
-                for end, rows in zip(("sources", "destinations"), given, strict=True)
-            )
+    for etype, pair in source.edges.items():
+        src, dst = (staged.get(rows, rows) for rows in pair)
         if src.shape[0] != dst.shape[0]:
             found = [src.shape[0], dst.shape[0]]
             raise OptionError(f"edges of type {etype!r}: not as many sources as destinations", found=found)
         edges[etype] = EdgeRows(src, dst)
-    return GraphRows(name, source.num_nodes, edges, {**data(source.node_data), **edge_data})
+    data = {of: {n: staged.get(rows, rows) for n, rows in features.items()} for of, features in source.data.items()}
+    return GraphRows(name, source.num_nodes, edges, data)
 
 
-def _write(path: str, values: Any, what: str) -> Region:
-    rows: np.ndarray = as_array(values, what)
-    if rows.dtype.kind not in "biuf":
-        hint = "leave it out, or turn it into numbers"
-        raise OptionError(f"{what}: not numbers", expected="integers, floats or bools", found=rows.dtype, hint=hint)
-    region = create_npy(path, rows.dtype, rows.shape)
-    region.write(rows, 0)
-    return region
-
-
-def _units(what: str, lazy: LazyFrame | LazyArray, is_ids: bool, directory: Path) -> Iterator[tuple[StageUnit, Any]]:
-    """Units of one collection, each with its delayed partition."""
-    if isinstance(lazy, LazyFrame):
-        for i, partition in enumerate(lazy.frame.to_delayed()):
-            yield StageUnit(f"{what}, partition {i}", lazy.columns, True, str(directory / str(i))), partition
-        return
-    array = lazy.array
-    if any(len(chunks) > 1 for chunks in array.chunks[1:]):
-        array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
-    for i, block in enumerate(array.to_delayed().reshape(-1)):
-        yield StageUnit(f"{what}, block {i}", (), is_ids, str(directory / str(i))), block
+def _partitions(collection: Any) -> list[Any]:
+    """Delayed partitions of a frame, or of an array in blocks of whole rows."""
+    if any(len(chunks) > 1 for chunks in getattr(collection, "chunks", ())[1:]):
+        collection = collection.rechunk(dict.fromkeys(range(1, collection.ndim), -1))
+    partitions = collection.to_delayed()
+    return partitions if isinstance(partitions, list) else partitions.reshape(-1).tolist()
 
 
 def _joined(what: str, regions: Sequence[Region]) -> Rows:
