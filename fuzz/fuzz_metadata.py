@@ -1,18 +1,11 @@
 """Fuzz the readers of metadata and partition configs: JSON that is mutated as text and as a tree; see engine.py."""
 
-import copy
 import json
 import random
-from typing import Any
 
 import atheris
 from engine import run
-
-VALUES: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2, 3, 5, 2**31, 2**63, 10**30, 0.5, 1e308, float("nan"), float("inf"), "", "n", "_N",
-       "e.csv", "x.npy", "numpy", "parquet", "csv", "/dev/zero", "\0", "a" * 300, "n:e:n", "\ud800", [], {}, [[]],
-    [[0, 3], [3, 5]], "..",     [3, 5], {"n": 0}, {"": 0}, [None], ["n"], [["n"]], [[0, None]],
-)  # fmt: skip
+from trees import changed
 
 
 def mutate(content: bytes, max_size: int, seed: int) -> bytes:
@@ -27,24 +20,6 @@ def mutate(content: bytes, max_size: int, seed: int) -> bytes:
     for _ in range(chance.choice((1, 1, 2, 3))):
         tree = changed(tree, chance)
     return json.dumps(tree).encode()[:max_size]
-
-
-def changed(tree: Any, chance: random.Random) -> Any:
-    """Replace, remove or add a value somewhere below."""
-    if isinstance(tree, (dict, list)) and tree and chance.random() < 0.8:
-        key: Any = chance.choice(list(tree)) if isinstance(tree, dict) else chance.randrange(len(tree))
-        what = chance.random()
-        if what < 0.1:
-            del tree[key]
-        elif what < 0.2:
-            if isinstance(tree, dict):
-                tree[str(chance.choice(VALUES))] = copy.deepcopy(tree[key])
-            else:
-                tree.append(tree[key])
-        else:
-            tree[key] = changed(tree[key], chance)
-        return tree
-    return copy.deepcopy(chance.choice(VALUES))  # what is taken may be changed later
 
 
 if __name__ == "__main__":

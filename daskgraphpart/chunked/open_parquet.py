@@ -6,6 +6,7 @@ header demands: whoever opens files of strangers limits the memory of the proces
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from upath import UPath
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import StoreFile
+from daskgraphpart.storage.files import StoreFile, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,8 @@ def open_parquet(path: FilePath) -> Iterator[Any]:
         # without pre_buffer, which would keep whole column chunks
         options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
         source: Any = StoreFile(path) if isinstance(path, UPath) else path
+        if source is path:
+            os.close(open_regular(path))  # pyarrow would wait for a pipe
         with attach_path_to_error(path), parquet.ParquetFile(source, **options) as file:
             yield file
     except FileNotFoundError as fault:

@@ -211,7 +211,7 @@ def read_file(path: AnyPath) -> bytes:
     """Read all of a small file."""
     if isinstance(path, UPath):
         return read_range(path, 0, file_size(path))
-    with open(path, "rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         return file.read()
 
 
@@ -219,7 +219,16 @@ def open_for_reading(path: AnyPath) -> BinaryIO:
     """Open a file for reading bytes."""
     if isinstance(path, UPath):
         return cast("BinaryIO", io.BufferedReader(StoreFile(path), BUFFER_NBYTES))
-    return open(path, "rb")
+    return os.fdopen(open_regular(path), "rb")
+
+
+def open_regular(path: str | os.PathLike[str]) -> int:
+    """Open a file for reading; a pipe, which would keep us waiting, or a directory is refused."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise InputFileError("not a regular file", file=str(path), hint="was it replaced while it was in use?")
 
 
 class StoreFile(io.RawIOBase):

@@ -18,7 +18,7 @@ from upath import UPath
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import read_range, read_ranges
+from daskgraphpart.storage.files import open_regular, read_range, read_ranges
 from daskgraphpart.storage.npy_header import read_npy_header
 from daskgraphpart.storage.paths import to_key
 
@@ -78,7 +78,7 @@ class Region:
                 stop = min(first + MAX_REQUEST_NBYTES, len(buffer))
                 buffer[first:stop] = read_range(self.path, offset + first, offset + stop)
             return
-        fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_regular(self.path)
         try:
             _read_exactly(fd, buffer, offset, self.path)
         finally:
