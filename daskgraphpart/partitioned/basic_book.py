@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import IdOutOfRangeError, as_ids, canonical_tuple, check_ids, like
+from daskgraphpart.book import IdOutOfRangeError, PartitionBook, as_ids, check_ids, like
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.part import open_part
-from daskgraphpart.partitioned.range_book import part_metadata
+from daskgraphpart.partitioned.range_book import DglBook
 from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.storage.region import open_npy
 
@@ -22,44 +22,21 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.storage.paths import Location
+    from daskgraphpart.storage.paths import AnyPath, Location
     from daskgraphpart.storage.region import Region
 
 
-@dataclass(frozen=True, repr=False)
-class BasicPartitionBook:
+@dataclass(frozen=True, eq=False, repr=False)
+class BasicPartitionBook(DglBook):
     """Owners of nodes and edges that kept their IDs, seen from one part, as DGL 0.9's `BasicPartitionBook`.
 
     IDs are torch tensors or numpy arrays of integers, and results are of the same kind; `partid2nids` and
     `partid2eids` return tensors.
     """
 
-    partid: int  # the part
-    num_parts: int
-    ntype: str  # the node type
-    etype: str  # the canonical edge type
     node_owners: Region  # owner of every node and edge
     edge_owners: Region
     graph: GraphFile  # the part's local graph, which has the IDs of its nodes and edges
-
-    def num_partitions(self) -> int:
-        """Number of parts."""
-        return self.num_parts
-
-    def metadata(self) -> list[dict[str, int]]:
-        """For each part `machine_id`, `num_nodes` and `num_edges`, the numbers of what it owns."""
-        owners = (self.node_owners, self.edge_owners)
-        return part_metadata(*(np.bincount(region.memmap(), minlength=self.num_parts) for region in owners))
-
-    @property
-    def ntypes(self) -> list[str]:
-        """The node type."""
-        return [self.ntype]
-
-    @property
-    def canonical_etypes(self) -> list[tuple[str, str, str]]:
-        """The canonical edge type."""
-        return [canonical_tuple(self.etype)]
 
     def nid2partid(self, nids: Any) -> Any:
         """Part that owns each node, int64."""
@@ -85,10 +62,6 @@ class BasicPartitionBook:
         """Local IDs of edges that this part holds."""
         return self._local(self._local_edges, eids, partid, "edge")
 
-    def __repr__(self) -> str:
-        nodes, edges = self.node_owners.num_rows, self.edge_owners.num_rows
-        return f"<BasicPartitionBook of part {self.partid}: {self.num_parts} parts, {nodes:,} nodes, {edges:,} edges>"
-
     @cached_property
     def _local_nodes(self) -> tuple[np.ndarray, np.ndarray]:
         return _sorted(self.graph.node_arrays["_ID"])
@@ -98,8 +71,7 @@ class BasicPartitionBook:
         return _sorted(self.graph.edge_arrays["_ID"])
 
     def _owned(self, region: Region, partid: int) -> Any:
-        if not 0 <= partid < self.num_parts:
-            raise IdOutOfRangeError("no such part", expected=f"0 to {self.num_parts - 1}", found=partid)
+        self.book.nodes.part_range(partid)  # refuses parts that are not there
         return torch_module().from_numpy(np.flatnonzero(np.asarray(region.memmap()) == partid))
 
     def _local(self, known: tuple[np.ndarray, np.ndarray], given: Any, partid: int, what: str) -> Any:
@@ -113,19 +85,23 @@ class BasicPartitionBook:
         return like(order[places], given)
 
 
-def open_kept_ids(config: PartitionConfig, directory: Location, part_id: int) -> tuple[Part, BasicPartitionBook, str]:
-    """Open one part of a layout in which IDs were kept: the part, its book, and the name of the graph."""
-    if not 0 <= part_id < config.num_parts:
-        raise IdOutOfRangeError("no such part", expected=f"0 to {config.num_parts - 1}", found=part_id)
-    owners = [open_npy(path) for path in config.id_maps or ()]
-    for region in owners:
-        if len(region.shape) != 1 or region.dtype.kind not in "iu":
-            found = f"{region.dtype} of shape {region.shape}"
-            raise LayoutError("not a map of owners", file=region.path, expected="one integer per ID", found=found)
-    part = open_part(part_id, config.book, directory, config.parts[part_id], tuple)
-    types = config.book.ntypes[0], config.book.etypes[0]
-    book = BasicPartitionBook(part_id, config.num_parts, *types, owners[0], owners[1], part.graph)
-    return part, book, config.graph_name
+def open_kept_ids(config: PartitionConfig, directory: Location, part_id: int) -> tuple[Part, BasicPartitionBook]:
+    """Open one part of a layout in which IDs were kept, and its book, of whose ranges only the sizes mean something."""
+    owners = [_open_owners(path, config.num_parts) for path in config.id_maps or ()]
+    counts = [np.bincount(region.memmap(), minlength=config.num_parts)[:, np.newaxis] for region in owners]
+    book = PartitionBook.from_counts(config.book.ntypes, config.book.etypes, counts[0], counts[1])
+    part = open_part(part_id, book, directory, config.parts, tuple)
+    return part, BasicPartitionBook(book, part_id, owners[0], owners[1], part.graph)
+
+
+def _open_owners(path: AnyPath, num_parts: int) -> Region:
+    region = open_npy(path)
+    is_list = len(region.shape) == 1 and region.dtype.kind in "iu"
+    owners = region.memmap()
+    if not is_list or (owners.size and not 0 <= owners.min() <= owners.max() < num_parts):
+        expected, found = f"one integer in [0, {num_parts}) per ID", f"{region.dtype} of shape {region.shape}"
+        raise LayoutError("not a map of owners", file=region.path, expected=expected, found=found)
+    return region
 
 
 def _owners(region: Region, given: Any, what: str) -> Any:

@@ -122,7 +122,7 @@ class PartitionedGraph:
     def parts(self) -> tuple[Part, ...]:
         """All parts."""
         files, book, directory = self.config.parts, self.book, self.path.parent
-        return tuple(open_part(i, book, directory, files[i], self._original_ids) for i in range(self.num_parts))
+        return tuple(open_part(i, book, directory, files, self._original_ids) for i in range(self.num_parts))
 
     def part(self, part_id: int) -> Part:
         """One part."""

@@ -18,7 +18,7 @@ from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.partitioned.basic_book import BasicPartitionBook, open_kept_ids
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.partitioned.range_book import RangePartitionBook
-from daskgraphpart.partitioned.torch_arrays import read_tensor, torch_module
+from daskgraphpart.partitioned.torch_arrays import torch_module
 
 if TYPE_CHECKING:
     import os
@@ -75,10 +75,10 @@ class LocalGraph:
         torch = torch_module()
         stored = self.file.formats.get(fmt)
         if stored is not None:
-            eids = read_tensor(stored["data"])
+            eids = _read(stored["data"])
             return (
-                read_tensor(stored["indptr"]),
-                read_tensor(stored["indices"]),
+                _read(stored["indptr"]),
+                _read(stored["indices"]),
                 eids if len(eids) else torch.arange(self.num_edges()),
             )
         rows, columns = self.file.ends(0, self.num_edges())
@@ -134,8 +134,8 @@ def load_partition(
     part, book, name = _opened(part_config, part_id, storage_options)
     graph = LocalGraph(
         part.graph,
-        {key: read_tensor(region) for key, region in part.graph.node_arrays.items()},
-        {key: read_tensor(region) for key, region in part.graph.edge_arrays.items()},
+        {key: _read(region) for key, region in part.graph.node_arrays.items()},
+        {key: _read(region) for key, region in part.graph.edge_arrays.items()},
     )
     node_feats = _features(part.node_regions) if load_feats else {}
     edge_feats = _features(part.edge_regions) if load_feats else {}
@@ -219,11 +219,15 @@ def _opened(
     config_path = find_config(part_config, options)
     config = read_config(config_path, allow_kept_ids=True)
     if config.id_maps is not None:
-        return open_kept_ids(config, config_path.parent, part_id)
-    graph = PartitionedGraph(config_path, config)
-    book = RangePartitionBook(graph.book, part_id)  # refuses parts that are not there
-    return graph.part(part_id), book, graph.name
+        return *open_kept_ids(config, config_path.parent, part_id), config.graph_name
+    book = RangePartitionBook(config.book, part_id)  # refuses parts that are not there
+    return PartitionedGraph(config_path, config).part(part_id), book, config.graph_name
+
+
+def _read(region: Region) -> Any:
+    """Read a region into a torch tensor of its own memory."""
+    return torch_module().from_numpy(region.read())
 
 
 def _features(regions: Mapping[str, Mapping[str, Region]]) -> dict[str, Any]:
-    return {f"{kind}/{name}": read_tensor(region) for kind, of in regions.items() for name, region in of.items()}
+    return {f"{kind}/{name}": _read(region) for kind, of in regions.items() for name, region in of.items()}

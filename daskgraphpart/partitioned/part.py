@@ -12,7 +12,7 @@ from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.storage.files import file_sizes_in, is_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -29,7 +29,7 @@ class Part:
     """One part of a partitioned graph."""
 
     part_id: int  # its number
-    book: PartitionBook  # ranges of new IDs; all of them empty where IDs were kept
+    book: PartitionBook  # ranges of new IDs
     graph_path: Location  # its files
     node_feats_path: Location
     edge_feats_path: Location
@@ -53,7 +53,7 @@ class Part:
         ):
             for key in ("_ID", f"inner_{what}"):
                 region = arrays.get(key)
-                if self._has_ranges and (region is None or not _is_list_of_integers(region) or count < owned):
+                if region is None or not _is_list_of_integers(region) or count < owned:
                     found = "none" if region is None else f"{region.dtype} of shape {region.shape}"
                     raise LayoutError(
                         "not the graph of this part",
@@ -115,11 +115,6 @@ class Part:
         return part_edge_frame(self.graph, self.book, self.original_ids() if original else None)
 
     @property
-    def _has_ranges(self) -> bool:
-        """Whether the ranges of the book mean something; not where IDs were kept."""
-        return bool(self.book.node_ranges[-1].any())
-
-    @property
     def _owned_nodes(self) -> dict[str, int]:
         """Inner nodes of each type."""
         return dict(zip(self.book.ntypes, self.book.node_counts[self.part_id].tolist(), strict=True))
@@ -152,7 +147,7 @@ class Part:
 
     def _check_rows(self, place: str, region: Region, owned: int | None, is_right: bool = True) -> None:
         """Refuse an array of a type that has not as many rows as the part owns of it."""
-        if owned is not None and self._has_ranges and not (is_right and region.num_rows == owned):
+        if owned is not None and not (is_right and region.num_rows == owned):
             raise LayoutError(
                 "an array has not the rows that the part owns",
                 file=region.path,
@@ -168,10 +163,16 @@ class Part:
 
 
 def open_part(
-    number: int, book: PartitionBook, directory: Location, files: PartPaths, original_ids: Callable[[], Maps]
+    number: int,
+    book: PartitionBook,
+    directory: Location,
+    files: Sequence[PartPaths],
+    original_ids: Callable[[], Maps],
 ) -> Part:
-    """Open a part, whose files are named as in the config in a directory."""
-    paths = [directory / name for name in (files.part_graph, files.node_feats, files.edge_feats)]
+    """Open a part; `files` are those of all parts, named as in the config in a directory."""
+    book.nodes.part_range(number)  # refuses parts that are not there
+    of_part = files[number]
+    paths = [directory / name for name in (of_part.part_graph, of_part.node_feats, of_part.edge_feats)]
     return Part(number, book, paths[0], paths[1], paths[2], original_ids)
 
 

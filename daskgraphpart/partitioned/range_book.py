@@ -11,28 +11,54 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import DEFAULT_ETYPE, DEFAULT_NTYPE, BookMethods, IdOutOfRangeError, canonical_tuple
+from daskgraphpart.book import DEFAULT_ETYPE, DEFAULT_NTYPE, BookMethods, canonical_tuple
 from daskgraphpart.partitioned.torch_arrays import torch_module
 
 if TYPE_CHECKING:
     from daskgraphpart.book import EdgeTypeName, IdRanges, PartitionBook
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RangePartitionBook(BookMethods):
+@dataclass(frozen=True, eq=False, repr=False)
+class DglBook:
+    """What all books of DGL's tell, seen from one part."""
+
+    book: PartitionBook  # the ranges
+    partid: int  # the part
+
+    def __post_init__(self) -> None:
+        self.book.nodes.part_range(self.partid)  # refuses parts that are not there
+
+    def num_partitions(self) -> int:
+        """Number of parts."""
+        return self.book.num_parts
+
+    def metadata(self) -> list[dict[str, int]]:
+        """For each part `machine_id`, `num_nodes` and `num_edges`, the numbers of what it owns."""
+        counts = (of_kind.counts.sum(axis=1).tolist() for of_kind in (self.book.nodes, self.book.edges))
+        rows = enumerate(zip(*counts, strict=True))
+        return [{"machine_id": part, "num_nodes": nodes, "num_edges": edges} for part, (nodes, edges) in rows]
+
+    @property
+    def ntypes(self) -> list[str]:
+        """Node types in ID order."""
+        return list(self.book.ntypes)
+
+    @property
+    def canonical_etypes(self) -> list[tuple[str, str, str]]:
+        """Canonical edge types in ID order."""
+        return [canonical_tuple(etype) for etype in self.book.etypes]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of part {self.partid}: {self.book!r}>"
+
+
+class RangePartitionBook(DglBook, BookMethods):
     """New IDs of all parts, seen from one of them.
 
     IDs are torch tensors or numpy arrays of integers, and results are of the same kind; `partid2nids` and
     `partid2eids` return tensors. Without a type, or with DGL's ``"_N"`` and ``("_N", "_E", "_N")``, IDs are
     homogeneous.
     """
-
-    book: PartitionBook  # the ranges
-    partid: int  # the part
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.partid < self.book.num_parts:
-            raise IdOutOfRangeError("no such part", expected=f"0 to {self.book.num_parts - 1}", found=self.partid)
 
     @property
     def nodes(self) -> IdRanges:
@@ -44,28 +70,10 @@ class RangePartitionBook(BookMethods):
         """Ranges of edges."""
         return self.book.edges
 
-    def num_partitions(self) -> int:
-        """Number of parts."""
-        return self.book.num_parts
-
-    def metadata(self) -> list[dict[str, int]]:
-        """For each part `machine_id`, `num_nodes` and `num_edges`, the numbers of what it owns."""
-        return part_metadata(self.book.node_counts.sum(axis=1), self.book.edge_counts.sum(axis=1))
-
-    @property
-    def ntypes(self) -> list[str]:
-        """Node types in ID order."""
-        return list(self.book.ntypes)
-
     @property
     def etypes(self) -> list[str]:
         """Relations in the order of the edge types' IDs; not unique in all graphs."""
         return [rel for _, rel, _ in self.canonical_etypes]
-
-    @property
-    def canonical_etypes(self) -> list[tuple[str, str, str]]:
-        """Canonical edge types in ID order."""
-        return [canonical_tuple(etype) for etype in self.book.etypes]
 
     @property
     def local_ntype_offset(self) -> list[int]:
@@ -88,9 +96,6 @@ class RangePartitionBook(BookMethods):
     def partid2eids(self, partid: int, etype: EdgeTypeName | None = None) -> Any:
         """IDs of the edges a part owns, int64 tensor."""
         return torch_module().from_numpy(self.book.partid2eids(partid, etype))
-
-    def __repr__(self) -> str:
-        return f"<RangePartitionBook of part {self.partid}: {self.book!r}>"
 
 
 class _PartitionPolicy:
@@ -151,9 +156,3 @@ class EdgePartitionPolicy(_PartitionPolicy):
     def __init__(self, partition_book: RangePartitionBook, etype: EdgeTypeName = DEFAULT_ETYPE) -> None:
         name = partition_book.known_etype(etype)
         super().__init__(partition_book, partition_book.edges, canonical_tuple(name or DEFAULT_ETYPE), name)
-
-
-def part_metadata(num_nodes: np.ndarray, num_edges: np.ndarray) -> list[dict[str, int]]:
-    """Describe parts as the books of DGL do, given what each owns."""
-    rows = enumerate(zip(num_nodes.tolist(), num_edges.tolist(), strict=True))
-    return [{"machine_id": part, "num_nodes": nodes, "num_edges": edges} for part, (nodes, edges) in rows]

@@ -18,12 +18,11 @@ from daskgraphpart.book import is_tensor
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import InputFileNotFoundError, LayoutError, OptionError, OutputExistsError
+from daskgraphpart.errors import LayoutError, OptionError, OutputExistsError
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
 from daskgraphpart.storage.atomic import lasting_directory, publish, scratch_directory, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
-from daskgraphpart.storage.npy_header import read_npy_header
-from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, map_npy
+from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import create_rows_array, open_rows_array
 
 if TYPE_CHECKING:
@@ -103,15 +102,7 @@ def _open_rows(rows: Any, num_rows: int, what: str) -> Any:
     found, source = rows, None
     if isinstance(rows, (str, os.PathLike)):
         source = os.fspath(rows)
-        if Path(source).is_dir():
-            found = open_rows_array(source)
-        elif Path(source).exists():
-            header = read_npy_header(source)
-            if header.is_fortran and len(header.shape) > 1:
-                raise OptionError("rows in Fortran order", file=source, hint="save them with numpy.ascontiguousarray")
-            found = StoredRows(source, [Region(source, header.offset, header.dtype, header.shape)])
-        else:
-            raise InputFileNotFoundError("no such file", file=source, expected="an npy file or a zarr array")
+        found = open_rows_array(source) if Path(source).is_dir() else StoredRows(source, [open_npy(source)])
     elif is_tensor(rows):
         found = rows.detach().cpu().numpy()
     elif not hasattr(rows, "dtype"):
