@@ -15,16 +15,15 @@ import numpy as np
 from daskgraphpart.dispatching.collect_extra import read_window
 from daskgraphpart.dispatching.compress_graph import bucket_rows
 from daskgraphpart.dispatching.edge_runs import places_of
+from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.dispatching.part_graph import PartGraph, local_ids_of
-from daskgraphpart.dispatching.targets import write_rows
 from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column, write_run
 
 if TYPE_CHECKING:
     from daskgraphpart.dispatching.edge_runs import Slices
-    from daskgraphpart.dispatching.part_graph import NewIds
-    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.dispatching.part_graph import GraphConfig, NewIds
 
 EDGE_NBYTES = 33
 
@@ -43,20 +42,18 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BuildConfig:
-    """Files, dtype of the runs, names and new IDs of edges, and how many edges one segment may have."""
+    """Names of edge types and new IDs of edges."""
 
-    work: Workspace
-    run_dtype: np.dtype
+    graph: GraphConfig
     etypes: tuple[str, ...]
     new_eids: NewIds
-    max_edges: int
 
 
 def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     """Write one segment; return for ``"csr"`` and ``"csc"`` the edges in each bucket of rows."""
     graph, is_owned = segment.graph, segment.window is None
     src, dst, new_eids = (_read_owned if is_owned else _read_extra)(segment, config)
-    local_src, local_dst = local_ids_of(graph, config.work, src, dst)
+    local_src, local_dst = local_ids_of(graph, config.graph.work, src, dst)
 
     def write(name: str, values: np.ndarray) -> None:
         write_rows(graph.arrays.get(name, ()), values, segment.first_local_eid)
@@ -77,10 +74,10 @@ def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
     """Read new IDs of sources, of destinations and of the edges themselves, and write the original IDs of these."""
     graph, slices, done = segment.graph, segment.slices, 0
     first_new_eid = graph.first_new_eid + segment.first_local_eid
-    columns = [np.empty(segment.num_edges, config.run_dtype) for _ in range(3)]
+    columns = [np.empty(segment.num_edges, config.graph.run_dtype) for _ in range(3)]
     for run, run_rows, start, count in places_of(slices):
         for column, values in zip((SOURCE, DESTINATION, ROW), columns, strict=True):
-            region = run_column(config.work.run(run), config.run_dtype, run_rows, column)
+            region = run_column(config.graph.work.file("runs", run), config.graph.run_dtype, run_rows, column)
             region.read_into(values[done : done + count], start)
         done += count
     src, dst, rows = columns
@@ -94,18 +91,18 @@ def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
 
 def _read_extra(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]:
     assert segment.window is not None, "only windows hold extra edges"
-    return read_window(segment.slices, segment.window, config.work)
+    return read_window(segment.slices, segment.window, config.graph.work)
 
 
 def _group_by_row(
     segment: Segment, config: BuildConfig, name: str, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
     """Write (row, column, local edge ID) grouped by bucket of the row."""
-    width = bucket_rows(segment.graph, config.max_edges)
+    width = bucket_rows(segment.graph, config.graph.max_edges)
     counts = np.zeros(max(1, -(-segment.graph.num_nodes // width)), np.int64)
     count_keys(rows, 0, width, counts)
     eids = np.arange(segment.first_local_eid, segment.first_local_eid + rows.size)
     run = np.empty((3, rows.size), np.int64)
     scatter_by_bucket(rows, columns, eids, width, group_starts(counts)[:-1], run)
-    write_run(config.work.local(segment.graph.part, segment.number, name), run)
+    write_run(config.graph.work.file("local", segment.graph.part, segment.number, name), run)
     return counts

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from daskgraphpart.dispatching.edge_runs import Slices
+    from daskgraphpart.dispatching.part_graph import GraphConfig
     from daskgraphpart.dispatching.workspace import Workspace
 
 EXTRA_DTYPE = np.dtype(np.int64)
@@ -51,12 +52,12 @@ def collect_extra(unit: ExtraUnit, config: ExtraConfig) -> np.ndarray:
 
     An edge may go to many parts, so the rows of one part at a time are held, at the price of choosing them twice.
     """
-    src, dst, _ = open_npy(config.work.run(unit.run)).read()
+    src, dst, _ = open_npy(config.work.file("runs", unit.run)).read()
     starts = np.cumsum(unit.counts) - unit.counts
     eids = np.arange(src.size) + np.repeat(unit.first_new_eids - starts, unit.counts)
     counts = np.array([rows.size for rows in _chosen_rows(src, dst, unit, config)], np.int64)
     total = int(counts.sum())
-    with whole_file(config.work.extra(unit.run)) as temporary:
+    with whole_file(config.work.file("extra", unit.run)) as temporary:
         create_npy(temporary, EXTRA_DTYPE, (3, total))
         columns = [run_column(temporary, EXTRA_DTYPE, total, i) for i in range(3)]
         first = 0
@@ -74,7 +75,7 @@ def _chosen_rows(src: np.ndarray, dst: np.ndarray, unit: ExtraUnit, config: Extr
 
 
 def _wanted_by(part: int, src: np.ndarray, dst: np.ndarray, config: ExtraConfig) -> np.ndarray:
-    members = open_npy(config.work.members(part, config.member_hops)).read()
+    members = open_npy(config.work.file("halo", part, "members", config.member_hops)).read()
     selected = np.empty(src.size, np.int64)
     low, high = config.ranges[part]
     count = select_extra(src, dst, low, high, members, config.out_edges, selected)
@@ -90,16 +91,7 @@ def _leaving(src: np.ndarray, counts: np.ndarray, config: ExtraConfig) -> list[n
     return np.split(rows, np.cumsum(np.bincount(owners, minlength=counts.size))[:-1])
 
 
-@dataclass(frozen=True, slots=True)
-class OrderConfig:
-    """Files, number of edges of the graph, and how many edges fit into one window."""
-
-    work: Workspace
-    num_edges: int
-    max_edges: int
-
-
-def order_extra(slices: Slices, config: OrderConfig) -> list[tuple[int, int, int]]:
+def order_extra(slices: Slices, config: GraphConfig) -> list[tuple[int, int, int]]:
     """Cut one part's extra edges into windows of new edge IDs that fit into memory: (low, high, edges) of each.
 
     Each slice is in ascending ID, so counting a window is one binary search per slice.
@@ -124,7 +116,7 @@ def read_window(slices: Slices, window: tuple[int, int], work: Workspace) -> tup
     found = window_rows(eid_columns(slices, work), *window)
     for (run, run_rows, first, _), (start, stop) in zip(places_of(slices), found, strict=True):
         for column, values in enumerate(columns):
-            region = run_column(work.extra(run), EXTRA_DTYPE, run_rows, column)
+            region = run_column(work.file("extra", run), EXTRA_DTYPE, run_rows, column)
             values.append(region.read(first + start, first + stop))
     src, dst, eids = (np.concatenate(values) for values in columns)
     order = np.argsort(eids)
@@ -134,7 +126,7 @@ def read_window(slices: Slices, window: tuple[int, int], work: Workspace) -> tup
 def eid_columns(slices: Slices, work: Workspace) -> list[np.ndarray]:
     """Memory-mapped new edge IDs of each slice."""
     return [
-        run_column(work.extra(run), EXTRA_DTYPE, run_rows, ROW).memmap()[start : start + count]
+        run_column(work.file("extra", run), EXTRA_DTYPE, run_rows, ROW).memmap()[start : start + count]
         for run, run_rows, start, count in places_of(slices)
     ]
 

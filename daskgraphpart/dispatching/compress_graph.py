@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.targets import write_rows
+from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.kernels.compress import count_keys, scatter_window
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.runs import run_column
@@ -20,8 +20,7 @@ from daskgraphpart.storage.runs import run_column
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.dispatching.part_graph import PartGraph
-    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.dispatching.part_graph import GraphConfig, PartGraph
 
 LOCAL_DTYPE = np.dtype(np.int64)
 EDGES_PER_READ = 1 << 18
@@ -39,14 +38,6 @@ class RowRange:
     first_edge: int
     num_edges: int
     segments: np.ndarray  # int64 (segments, 4): number and edges of the segment, first edge and edges of the slice
-
-
-@dataclass(frozen=True, slots=True)
-class CompressConfig:
-    """Files, and how many edges fit into memory."""
-
-    work: Workspace
-    max_edges: int
 
 
 def bucket_rows(graph: PartGraph, max_edges: int) -> int:
@@ -73,7 +64,7 @@ def row_ranges(graph: PartGraph, name: str, counts: np.ndarray, max_edges: int) 
     return ranges
 
 
-def compress_graph(unit: RowRange, config: CompressConfig) -> None:
+def compress_graph(unit: RowRange, config: GraphConfig) -> None:
     """Sort the edges of one range of rows."""
     arrays = unit.graph.arrays
     degrees = np.zeros(unit.stop_row - unit.first_row, np.int64)
@@ -94,10 +85,10 @@ def compress_graph(unit: RowRange, config: CompressConfig) -> None:
         write_rows(arrays.get(f"{unit.name}/eids", ()), eids, unit.first_edge + first)
 
 
-def _edges(unit: RowRange, config: CompressConfig) -> Iterator[tuple[np.ndarray, ...]]:
+def _edges(unit: RowRange, config: GraphConfig) -> Iterator[tuple[np.ndarray, ...]]:
     """Read (row, column, local edge ID) of the range, segment after segment."""
     for number, rows, start, count in unit.segments.tolist():
-        path = config.work.local(unit.graph.part, number, unit.name)
+        path = config.work.file("local", unit.graph.part, number, unit.name)
         columns = [run_column(path, LOCAL_DTYPE, rows, column) for column in range(3)]
         for first in range(start, start + count, EDGES_PER_READ):
             stop = min(first + EDGES_PER_READ, start + count)

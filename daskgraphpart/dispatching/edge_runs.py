@@ -33,7 +33,6 @@ class RunTable:
     first_rows: np.ndarray  # int64 (runs,): original type-wise ID of the first edge of the run's block
     num_rows: np.ndarray  # int64 (runs,): edges of each run
     counts: np.ndarray  # int64 (runs, parts): edges of each run that each part holds
-    dtype: np.dtype  # of the runs' columns
 
     @property
     def edges_of_parts(self) -> np.ndarray:

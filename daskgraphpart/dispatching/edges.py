@@ -1,24 +1,36 @@
-"""Bring edges to their owners, as runs."""
+"""Bring edges to their owners, as runs: by `bucket-edges`, or by three passes when node maps are larger than memory.
+
+Those do the same join without random I/O: `split-ends` groups both ends of each block's edges by range of IDs;
+`resolve-ends` takes one range of a node type at a time, whose slice of the map fits into memory, and looks up all ends
+in it; `merge-ends` brings the ends of each block back into its order and writes the very run that `bucket-edges` would
+have written.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.assignment.assignment import owner_dtype
 from daskgraphpart.chunked.partitions import edge_partitions
-from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass
-from daskgraphpart.dispatching.bucket_edges_by_range import RangeConfig, bucket_edges_by_range
+from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass, write_edge_owners
 from daskgraphpart.dispatching.edge_runs import RunTable
 from daskgraphpart.dispatching.lay_out import wanted_arrays
-from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
+from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy
+from daskgraphpart.storage.runs import write_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from daskgraphpart.chunked.partitions import Edges, Partition
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.nodes import NumberedNodes
+    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
 
@@ -30,10 +42,10 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
     schema, sizes = job.graph.schema, job.sizes
     found = edge_partitions(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
     partitions = [partition for _, partition in found]
-    units = [EdgeUnit(i, p.rows, edge_type, job.work.run(i)) for i, (edge_type, p) in enumerate(found)]
+    units = [EdgeUnit(i, p.rows, edge_type, job.work.file("runs", i)) for i, (edge_type, p) in enumerate(found)]
     wanted = wanted_arrays(job.layouts, schema)
     edge_owners = {
-        edge_type.name: npy_region(job.work.edge_owners(i), owner_dtype(job.num_parts), (edge_type.num_edges,))
+        edge_type.name: npy_region(job.work.file("edge-owners", i), owner_dtype(job.num_parts), (edge_type.num_edges,))
         for i, edge_type in enumerate(schema.edge_types)
         if edge_type.data or f"edge_owners/{edge_type.name}" in wanted
     }
@@ -47,12 +59,109 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
     else:
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
         ranges = RangeConfig(config, job.work, sizes.range_nodes, part_ends)
-        counts = bucket_edges_by_range(units, partitions, ranges, job.runner)
+        counts = _bucket_by_range(units, partitions, ranges, job.runner)
     runs = RunTable(
         etype_ids=np.array([schema.etypes.index(unit.edge_type.name) for unit in units], np.int64),
         first_rows=np.array([unit.rows.first_row for unit in units], np.int64),
         num_rows=np.array([unit.rows.num_rows for unit in units], np.int64),
         counts=np.array(counts, np.int64).reshape(len(units), job.num_parts),
-        dtype=dtype,
     )
     return runs, edge_owners
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RangeConfig:
+    """What the three passes share."""
+
+    bucket: BucketConfig  # as for `bucket-edges`
+    work: Workspace  # names of temporary files
+    range_nodes: int  # nodes per range
+    part_ends: np.ndarray  # int64 (parts,): end of each part's range of new node IDs, from which owners follow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResolveUnit:
+    """One range of original type-wise IDs of one node type, and the slices of ends that fall into it."""
+
+    ntype: str
+    start: int
+    stop: int
+    slices: tuple[tuple[int, str, int, int], ...]  # number of the run, "src" or "dst", first row, number of rows
+
+
+def _bucket_by_range(
+    units: Sequence[EdgeUnit], partitions: Sequence[Partition], config: RangeConfig, runner: Runner
+) -> list[np.ndarray]:
+    """Run the three passes; the results are those of `bucket-edges`."""
+    dtype = next(iter(config.bucket.maps.values())).dtype
+    split_pass = edge_pass("split-ends", split_ends, units, partitions, config, dtype.itemsize)
+    split = runner.run(split_pass)
+    files = [
+        (config.work.file("ends", unit.index, end, "new"), unit.rows.num_rows)
+        for unit in units
+        for end in ("src", "dst")
+    ]
+    new_ends = [npy_region(path, dtype, (num_rows,)) for path, num_rows in files]
+    runner.step("create-ends", lambda: create_files(new_ends))
+    ranges = resolve_units(units, split, config)
+    range_sizes = [sum(rows for *_, rows in unit.slices) * 16 for unit in ranges]
+    runner.run(Pass("resolve-ends", resolve_ends, ranges, config, range_sizes))
+    return runner.run(Pass("merge-ends", merge_ends, units, config, split_pass.unit_nbytes))
+
+
+def split_ends(edges: Edges, unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
+    """Group both ends of a partition by range of IDs; return how many of each fall into each range."""
+    src, dst = edges
+    unit.rows.check(src.size)
+    counts = []
+    for end, ids, ntype in (("src", src, unit.edge_type.src), ("dst", dst, unit.edge_type.dst)):
+        num_ranges = -(-config.bucket.maps[ntype].num_rows // config.range_nodes)
+        rows, in_range = group_by_owner((ids // config.range_nodes).astype(np.uint16), num_ranges)
+        save_npy(config.work.file("ends", unit.index, end, "ids"), ids[rows])
+        save_npy(config.work.file("ends", unit.index, end, "rows"), rows.astype(np.int32))
+        counts.append(in_range)
+    return counts[0], counts[1]
+
+
+def resolve_units(
+    units: Sequence[EdgeUnit], split: Sequence[tuple[np.ndarray, np.ndarray]], config: RangeConfig
+) -> list[ResolveUnit]:
+    """List the ranges of all node types with the slices of ends in them."""
+    slices: dict[tuple[str, int], list[tuple[int, str, int, int]]] = {}
+    for unit, both in zip(units, split, strict=True):
+        ends = (("src", unit.edge_type.src), ("dst", unit.edge_type.dst))
+        for (end, ntype), counts in zip(ends, both, strict=True):
+            starts = group_starts(counts)
+            for number in np.flatnonzero(counts).tolist():
+                entry = (unit.index, end, int(starts[number]), int(counts[number]))
+                slices.setdefault((ntype, number), []).append(entry)
+    width = config.range_nodes
+    return [
+        ResolveUnit(ntype, number * width, min((number + 1) * width, config.bucket.maps[ntype].num_rows), tuple(found))
+        for (ntype, number), found in sorted(slices.items())
+    ]
+
+
+def resolve_ends(unit: ResolveUnit, config: RangeConfig) -> None:
+    """Look up the new IDs of all ends in one range."""
+    new_ids = config.bucket.maps[unit.ntype].read(unit.start, unit.stop)
+    for index, end, start, num_rows in unit.slices:
+        ids = open_npy(config.work.file("ends", index, end, "ids")).read(start, start + num_rows)
+        open_npy(config.work.file("ends", index, end, "new")).write(new_ids[ids - unit.start], start)
+
+
+def merge_ends(unit: EdgeUnit, config: RangeConfig) -> np.ndarray:
+    """Bring the ends of a block back into its order and write its run; return the edges of each part."""
+    ends = []
+    for end in ("src", "dst"):
+        rows = open_npy(config.work.file("ends", unit.index, end, "rows")).read()
+        new_ids = open_npy(config.work.file("ends", unit.index, end, "new")).read()
+        in_order = np.empty_like(new_ids)
+        in_order[rows] = new_ids
+        ends.append(in_order)
+    owner_dtype = config.bucket.owners[unit.edge_type.dst].dtype
+    owners = np.searchsorted(config.part_ends, ends[1], side="right").astype(owner_dtype)
+    order, counts = group_by_owner(owners, config.bucket.num_parts)
+    write_run(unit.run, np.array([ends[0][order], ends[1][order], order], ends[0].dtype))
+    write_edge_owners(unit, config.bucket, owners)
+    return counts

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.assignment.assignment import owner_dtype
 from daskgraphpart.dispatching.lay_out import mask_keys
 from daskgraphpart.dispatching.sizes import choose_sizes
+from daskgraphpart.dispatching.workspace import EDGE_DIRECTORIES
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
-EDGE_FILES = ("runs", "halo", "extra", "ends", "local")
-"""Directories of the workspace that lead from edges to graphs."""
 RANDOM_CUT, TYPICAL_CUT = 1.0, 0.55
 """Edges that are cut by random owners, and by a partitioner, as a share of those that random owners cut on average."""
 
@@ -106,7 +105,7 @@ def workspace_files(
 def workspace_nbytes(files: Mapping[str, int]) -> int:
     """Bytes of temporary files at their peak: what leads from edges to graphs is deleted before features travel."""
     lasting = sum(files[name] for name in ("owners", "node-maps", "edge-owners"))
-    return lasting + max(sum(files[name] for name in EDGE_FILES), files["staged"])
+    return lasting + max(sum(files[name] for name in EDGE_DIRECTORIES), files["staged"])
 
 
 def _distinct(num_nodes: float, num_draws: float) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.partitions import row_partitions
-from daskgraphpart.dispatching.targets import write_groups
+from daskgraphpart.dispatching.lay_out import write_groups
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.owner_sort import group_by_owner
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Partition, RowRange
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.lay_out import RowTarget
     from daskgraphpart.dispatching.offsets import RowOffsets
-    from daskgraphpart.dispatching.targets import RowTarget
     from daskgraphpart.schema import DataSpec, RowType
     from daskgraphpart.storage.paths import FilePath
     from daskgraphpart.storage.region import Region

@@ -10,26 +10,25 @@ import numpy as np
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, BuildConfig, Segment, build_graph
 from daskgraphpart.dispatching.collect_extra import (
-    EXTRA_DTYPE,
     ExtraConfig,
     ExtraUnit,
-    OrderConfig,
     collect_extra,
     order_extra,
 )
-from daskgraphpart.dispatching.compress_graph import CompressConfig, compress_graph, row_ranges
+from daskgraphpart.dispatching.compress_graph import compress_graph, row_ranges
 from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, cut_slices
-from daskgraphpart.dispatching.mark_halo import HaloConfig, HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
-from daskgraphpart.dispatching.part_graph import NODE_NBYTES, NewIds, NodeConfig, PartGraph, write_nodes
+from daskgraphpart.dispatching.mark_halo import HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
+from daskgraphpart.dispatching.part_graph import NODE_NBYTES, GraphConfig, NewIds, PartGraph, write_nodes
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.quality import Quality
+from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.targets import Target, Targets
+    from daskgraphpart.dispatching.lay_out import Target, Targets
 
 GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc", "orig_eids")
 
@@ -38,6 +37,7 @@ GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc", "orig_eids")
 class HeldGraphs:
     """What every part holds: its ranges and edges, those it does not own as well, HALO nodes and cut edges."""
 
+    config: GraphConfig
     runs: RunTable
     book: PartitionBook
     units: Sequence[HaloUnit]
@@ -61,33 +61,36 @@ class HeldGraphs:
 
 def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     """Find the edges and nodes that each part holds beside its own."""
+    schema = job.graph.schema
+    config = GraphConfig(
+        job.work, schema.num_nodes, schema.num_edges, id_dtype(schema.num_nodes), job.sizes.segment_edges
+    )
     ranges = np.stack([book.node_ranges[:, 0, 0], book.node_ranges[:, -1, 1]], axis=1)
     extra = [np.empty(0, SLICE)] * job.num_parts
     if job.options.has_extra_edges:
-        extra = _collect_extra(job, runs, book, ranges).slices_of_parts()
+        extra = _collect_extra(job, config, runs, book, ranges).slices_of_parts()
     held = zip(ranges.tolist(), runs.slices_of_parts(), extra, strict=True)
     units = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
-    config = HaloConfig(job.work, job.graph.schema.num_nodes, runs.dtype)
-    sizes = [int(unit.owned["count"].sum()) * runs.dtype.itemsize for unit in units]
+    sizes = [int(unit.owned["count"].sum()) * config.run_dtype.itemsize for unit in units]
     halo = job.runner.run(Pass("mark-halo", mark_halo, units, config, sizes))
-    return HeldGraphs(runs, book, units, np.array(halo, np.int64))
+    return HeldGraphs(config, runs, book, units, np.array(halo, np.int64))
 
 
-def _collect_extra(job: Job, runs: RunTable, book: PartitionBook, ranges: np.ndarray) -> RunTable:
+def _collect_extra(job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray) -> RunTable:
     """Write the edges that parts hold without owning them as extra runs."""
-    num_nodes, hops = job.graph.schema.num_nodes, job.options.num_hops
-    run_nbytes = [int(rows) * 2 * runs.dtype.itemsize for rows in runs.num_rows]
-    groups = group_parts(ranges, num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers)
+    hops = job.options.num_hops
+    run_nbytes = [int(rows) * 2 * config.run_dtype.itemsize for rows in runs.num_rows]
+    groups = group_parts(ranges, config.num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers)
     for hop in range(1, hops):
-        config = HopConfig(job.work, num_nodes, runs.num_rows, runs.dtype, hop)
-        job.runner.run(Pass("follow-hop", follow_hop, groups, config, [sum(run_nbytes)] * len(groups)))
+        hop_config, sizes = HopConfig(config, runs.num_rows, hop), [sum(run_nbytes)] * len(groups)
+        job.runner.run(Pass("follow-hop", follow_hop, groups, hop_config, sizes))
         job.work.remove_members(job.num_parts, hop - 1)
     first = runs.first_new_eids(book)
     units = [ExtraUnit(run, counts, first[run]) for run, counts in enumerate(runs.counts)]
     extra = ExtraConfig(job.work, ranges, job.options.out_edges, hops - 1)
     found = job.runner.run(Pass("collect-extra", collect_extra, units, extra, run_nbytes))
     counts = np.array(found, np.int64).reshape(len(found), job.num_parts)
-    return RunTable(runs.etype_ids, runs.first_rows, counts.sum(axis=1), counts, EXTRA_DTYPE)
+    return RunTable(runs.etype_ids, runs.first_rows, counts.sum(axis=1), counts)
 
 
 def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
@@ -97,12 +100,12 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
         return
     book, originals = held.book, (None, None) if job.options.reshuffle else _originals(held.book, targets)
     parts = _part_graphs(held, arrays)
-    nodes = NodeConfig(job.work, NewIds(book.node_ranges[:, :, 1], originals[0]))
+    new_nids = NewIds(book.node_ranges[:, :, 1], originals[0])
     sizes = [graph.num_nodes * NODE_NBYTES for graph in parts]
-    job.runner.run(Pass("write-nodes", write_nodes, parts, nodes, sizes))
+    job.runner.run(Pass("write-nodes", write_nodes, parts, (held.config, new_nids), sizes))
 
     new_eids = NewIds(book.edge_ranges[:, :, 1], originals[1])
-    config = BuildConfig(job.work, held.runs.dtype, book.etypes, new_eids, job.sizes.segment_edges)
+    config = BuildConfig(held.config, book.etypes, new_eids)
     owned = _owned_segments(job, parts, held)
     extra = _extra_segments(job, parts, held, Counter(segment.graph.part for segment in owned))
     found: list[tuple[Segment, Mapping[str, np.ndarray]]] = []
@@ -111,7 +114,7 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
         sizes = [count * EDGE_NBYTES for count in num_edges]
         counts = job.runner.run(Pass("build-graph", build_graph, segments, config, sizes, unit_num_rows=num_edges))
         found += zip(segments, counts, strict=True)
-    _compress(job, found)
+    _compress(job, held.config, found)
 
 
 def _originals(book: PartitionBook, targets: Targets) -> tuple[Target, Target]:
@@ -154,9 +157,8 @@ def _extra_segments(
     """Segments of the edges that parts do not own, numbered behind those of the edges that they do."""
     if not job.options.has_extra_edges:
         return []
-    config = OrderConfig(job.work, job.graph.schema.num_edges, job.sizes.segment_edges)
     units = [unit.extra for unit in held.units]
-    windows = job.runner.run(Pass("order-extra", order_extra, units, config, (8 * held.num_extra_edges).tolist()))
+    windows = job.runner.run(Pass("order-extra", order_extra, units, held.config, (8 * held.num_extra_edges).tolist()))
     segments = []
     for graph, slices, of_part in zip(parts, units, windows, strict=True):
         first = graph.num_owned_edges
@@ -166,7 +168,7 @@ def _extra_segments(
     return segments
 
 
-def _compress(job: Job, found: Sequence[tuple[Segment, Mapping[str, np.ndarray]]]) -> None:
+def _compress(job: Job, config: GraphConfig, found: Sequence[tuple[Segment, Mapping[str, np.ndarray]]]) -> None:
     """Write the matrices, given how many edges of each segment lie in each bucket of rows."""
     by_part: dict[tuple[int, str], list[np.ndarray]] = {}
     for segment, counts in found:
@@ -176,9 +178,7 @@ def _compress(job: Job, found: Sequence[tuple[Segment, Mapping[str, np.ndarray]]
     ranges = [
         unit
         for (part, name), counts in by_part.items()
-        for unit in row_ranges(graphs[part], name, np.array(counts), job.sizes.segment_edges)
+        for unit in row_ranges(graphs[part], name, np.array(counts), config.max_edges)
     ]
     sizes = [40 * unit.num_edges + 8 * (unit.stop_row - unit.first_row) for unit in ranges]
-    job.runner.run(
-        Pass("compress-graph", compress_graph, ranges, CompressConfig(job.work, job.sizes.segment_edges), sizes)
-    )
+    job.runner.run(Pass("compress-graph", compress_graph, ranges, config, sizes))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.dispatching.targets import Target, file_of_part
+from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.layouts.file_layout import create_file
 from daskgraphpart.layouts.layout import GraphSizes
 from daskgraphpart.storage.atomic import temporary_path
@@ -16,16 +17,67 @@ from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.staged_array import StagedArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.targets import RowTarget
     from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import Layout
     from daskgraphpart.schema import GraphSchema
 
 _FEATURES = ("node_data/", "edge_data/")
 _MASK = re.compile(r"(train|val|valid|validation|test)_?mask")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """Where one array goes in one file of every part: `offsets` (bytes) and `num_rows` are int64 (parts,)."""
+
+    out: str  # output
+    name: str  # path of the file below it, with ``{part}``
+    offsets: np.ndarray
+    num_rows: np.ndarray
+    dtype: np.dtype
+    row_shape: tuple[int, ...]
+
+    def region(self, part: int) -> Region:
+        """Region of a part, in its unfinished file."""
+        shape = (int(self.num_rows[part]), *self.row_shape)
+        path = temporary_path(f"{self.out}/{file_of_part(self.name, part)}")
+        return Region(path, int(self.offsets[part]), self.dtype, shape)
+
+    def write(self, part: int, start: int, rows: np.ndarray) -> None:
+        """Write rows of a part from its row `start` on."""
+        self.region(part).write(rows, start)
+
+
+Targets: TypeAlias = Mapping[str, tuple[Target, ...]]
+"""By name of the array, as `layouts.layout` lists them."""
+
+
+RowTarget: TypeAlias = Target | StagedArray
+"""Where rows of all parts go."""
+
+
+def file_of_part(name: str, part: int) -> str:
+    """Path of a part's file, of one with ``{part}``."""
+    return name.replace("{part}", str(part))
+
+
+def write_rows(regions: tuple[Region, ...], rows: np.ndarray, start: int) -> None:
+    """Write rows of an array to all its regions, from row `start` on."""
+    for region in regions:
+        region.write(rows, start)
+
+
+def write_groups(rows: np.ndarray, counts: np.ndarray, targets: Sequence[RowTarget], before: np.ndarray) -> None:
+    """Write rows that are grouped by part, `counts` of each, behind the `before` rows of each (int64 (parts,))."""
+    if rows.size == 0:
+        return
+    starts = group_starts(counts)
+    for target in targets:
+        stored = np.ascontiguousarray(rows, target.dtype)
+        for part in np.flatnonzero(counts).tolist():
+            target.write(part, int(before[part]), stored[starts[part] : starts[part + 1]])
 
 
 def mask_keys(schema: GraphSchema) -> list[str]:
@@ -78,10 +130,10 @@ class Places:
     @property
     def rows(self) -> Mapping[str, tuple[RowTarget, ...]]:
         """Where rows go that may be staged."""
-        names = {**self.targets, **self.staged}
-        return {
-            name: (*self.targets.get(name, ()), *([self.staged[name]] if name in self.staged else ())) for name in names
-        }
+        rows: dict[str, tuple[RowTarget, ...]] = {**self.targets}
+        for name, array in self.staged.items():
+            rows[name] = (*rows.get(name, ()), array)
+        return rows
 
 
 def lay_out(job: Job, sizes: GraphSizes) -> Places:
@@ -95,7 +147,7 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
         if not is_streamed:
             places.targets[array] = (*places.targets.get(array, ()), target)
         elif array not in places.staged and 0 not in target.row_shape:
-            path, limit = job.work.staged(len(places.staged)), job.sizes.row_block_bytes
+            path, limit = f"{job.work.root}/staged/{len(places.staged)}.zarr", job.sizes.row_block_bytes
             places.staged[array] = StagedArray.of(path, target.dtype, target.row_shape, target.num_rows, limit)
 
     def create() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.dispatching.edge_runs import Slices
-    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.dispatching.part_graph import GraphConfig
 
 ROWS_PER_READ = 1 << 18
 
@@ -37,42 +37,31 @@ class HaloUnit:
     extra: Slices
 
 
-@dataclass(frozen=True, slots=True)
-class HaloConfig:
-    """Files, the size of the ID space, and the dtype of the runs."""
-
-    work: Workspace
-    num_nodes: int
-    dtype: np.dtype
-
-
-def mark_halo(unit: HaloUnit, config: HaloConfig) -> tuple[int, int]:
+def mark_halo(unit: HaloUnit, config: GraphConfig) -> tuple[int, int]:
     """Write bitmap and ranks of one part's HALO nodes; return how many there are, and the cut edges the part owns."""
     words = empty_bitmap(config.num_nodes)
     num_cut_edges = 0
     for run, run_rows, start, count in places_of(unit.owned):
-        for (src,) in _read(config.work.run(run), config.dtype, run_rows, (SOURCE,), start, count):
+        for (src,) in _read(config.work.file("runs", run), config.run_dtype, run_rows, (SOURCE,), start, count):
             num_cut_edges += add_foreign(src, unit.low, unit.high, words)
     for run, run_rows, start, count in places_of(unit.extra):
-        for ends in _read(config.work.extra(run), EXTRA_DTYPE, run_rows, (SOURCE, DESTINATION), start, count):
+        for ends in _read(config.work.file("extra", run), EXTRA_DTYPE, run_rows, (SOURCE, DESTINATION), start, count):
             for ids in ends:
                 add_foreign(ids, unit.low, unit.high, words)
     # counts of HALO nodes stay below the number of nodes
     ranks = np.empty(words.size, id_dtype(config.num_nodes))
     num_halo_nodes = rank_words(words, ranks)
-    save_npy(config.work.halo_words(unit.part), words)
-    save_npy(config.work.halo_ranks(unit.part), ranks)
+    save_npy(config.work.file("halo", unit.part, "words"), words)
+    save_npy(config.work.file("halo", unit.part, "ranks"), ranks)
     return int(num_halo_nodes), int(num_cut_edges)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HopConfig:
-    """Files, the size of the ID space, rows and dtype of all runs, and how many hops out the nodes to add are."""
+    """Rows of all runs, and how many hops out the nodes to add are."""
 
-    work: Workspace
-    num_nodes: int
+    graph: GraphConfig
     run_rows: np.ndarray
-    dtype: np.dtype
     hop: int
 
 
@@ -81,17 +70,20 @@ def follow_hop(parts: list[tuple[int, int, int]], config: HopConfig) -> None:
 
     The bitmaps of the hop before are left as they are, so that the task can run again.
     """
+    work, dtype, hop = config.graph.work, config.graph.run_dtype, config.hop
     members = [
-        open_npy(config.work.members(part, config.hop - 1)).read() if config.hop > 1 else empty_bitmap(config.num_nodes)
+        open_npy(work.file("halo", part, "members", hop - 1)).read()
+        if hop > 1
+        else empty_bitmap(config.graph.num_nodes)
         for part, _, _ in parts
     ]
     grown = [words.copy() for words in members]
     for run, num_rows in enumerate(config.run_rows.tolist()):
-        for src, dst in _read(config.work.run(run), config.dtype, num_rows, (SOURCE, DESTINATION), 0, num_rows):
+        for src, dst in _read(work.file("runs", run), dtype, num_rows, (SOURCE, DESTINATION), 0, num_rows):
             for (_, low, high), old, new in zip(parts, members, grown, strict=True):
                 add_sources_of_members(src, dst, low, high, old, new)
     for (part, _, _), words in zip(parts, grown, strict=True):
-        save_npy(config.work.members(part, config.hop), words)
+        save_npy(work.file("halo", part, "members", hop), words)
 
 
 def group_parts(

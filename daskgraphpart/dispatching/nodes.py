@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.book import PartitionBook
+from daskgraphpart.dispatching.lay_out import write_groups, write_rows
 from daskgraphpart.dispatching.offsets import count_intervals
-from daskgraphpart.dispatching.targets import write_groups, write_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
 from daskgraphpart.storage.region import create_files, npy_region
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.lay_out import Targets
     from daskgraphpart.dispatching.offsets import RowOffsets
-    from daskgraphpart.dispatching.targets import Targets
     from daskgraphpart.storage.region import Region
 
 
@@ -68,7 +68,7 @@ def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
     first_nids = PartitionBook.from_counts(schema.ntypes, (), counts, counts[:, :0]).node_ranges[:, :, 0]
     dtype = id_dtype(schema.num_nodes)
     maps = {
-        node_type.name: npy_region(job.work.node_map(i), dtype, (node_type.num_nodes,))
+        node_type.name: npy_region(job.work.file("node-maps", i), dtype, (node_type.num_nodes,))
         for i, node_type in enumerate(schema.node_types)
     }
     job.runner.step("create-node-maps", lambda: create_files(maps.values()))

@@ -11,19 +11,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.book import places_by_part
-from daskgraphpart.dispatching.targets import write_rows
+from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.kernels.bitmap import list_members, local_ids
 from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from daskgraphpart.dispatching.targets import Target
+    from daskgraphpart.dispatching.lay_out import Target
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.storage.region import Region
 
 NODES_PER_WRITE = 1 << 18
 NODE_NBYTES = 13
+
+
+@dataclass(frozen=True, slots=True)
+class GraphConfig:
+    """What passes over graphs share."""
+
+    work: Workspace
+    num_nodes: int  # of the whole graph
+    num_edges: int
+    run_dtype: np.dtype
+    max_edges: int  # that fit into the memory of a task
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,33 +88,25 @@ class NewIds:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeConfig:
-    """Files of the workspace, and the new IDs of nodes."""
-
-    work: Workspace
-    new_nids: NewIds
-
-
-def write_nodes(graph: PartGraph, config: NodeConfig) -> None:
+def write_nodes(graph: PartGraph, config: tuple[GraphConfig, NewIds]) -> None:
     """Write the IDs of one part's nodes, whether they are inner, and their types."""
-    arrays, local = graph.arrays, 0
-    for new_nids, inner in _nodes(graph, config):
-        write_rows(arrays.get("nodes/id", ()), config.new_nids.stored(new_nids), local)
+    (files, ids), arrays, local = config, graph.arrays, 0
+    for new_nids, inner in _nodes(graph, files.work):
+        write_rows(arrays.get("nodes/id", ()), ids.stored(new_nids), local)
         if "nodes/inner" in arrays:
             write_rows(arrays["nodes/inner"], np.full(new_nids.size, inner, np.uint8), local)
         if "nodes/type" in arrays:
-            write_rows(arrays["nodes/type"], config.new_nids.types_of(new_nids), local)
+            write_rows(arrays["nodes/type"], ids.types_of(new_nids), local)
         local += new_nids.size
     assert local == graph.num_nodes, f"part {graph.part}: {local} nodes written, {graph.num_nodes} counted"
 
 
-def _nodes(graph: PartGraph, config: NodeConfig) -> Iterator[tuple[np.ndarray, bool]]:
+def _nodes(graph: PartGraph, work: Workspace) -> Iterator[tuple[np.ndarray, bool]]:
     for first in range(graph.low, graph.high, NODES_PER_WRITE):
         yield np.arange(first, min(first + NODES_PER_WRITE, graph.high)), True
     if not graph.num_halo_nodes:
         return
-    words = open_npy(config.work.halo_words(graph.part))
+    words = open_npy(work.file("halo", graph.part, "words"))
     per_read = NODES_PER_WRITE // 64
     members = np.empty(NODES_PER_WRITE, np.int64)
     for first in range(0, words.num_rows, per_read):
@@ -115,7 +118,7 @@ def local_ids_of(graph: PartGraph, work: Workspace, *columns: np.ndarray) -> lis
     """Turn arrays of new node IDs into local IDs of one part, int64; holds the part's bitmap and ranks."""
     words, ranks = np.zeros(0, np.uint64), np.zeros(0, np.int64)
     if graph.num_halo_nodes:
-        words, ranks = (open_npy(path(graph.part)).read() for path in (work.halo_words, work.halo_ranks))
+        words, ranks = (open_npy(work.file("halo", graph.part, name)).read() for name in ("words", "ranks"))
     found = [np.empty(new_nids.size, np.int64) for new_nids in columns]
     for new_nids, out in zip(columns, found, strict=True):
         local_ids(new_nids, graph.low, graph.high, words, ranks, out)

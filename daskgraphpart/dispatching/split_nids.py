@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.dispatching.features import PlaceConfig, group_rows, row_units
-from daskgraphpart.dispatching.lay_out import mask_keys, wanted_arrays
+from daskgraphpart.dispatching.lay_out import mask_keys, wanted_arrays, write_groups
 from daskgraphpart.dispatching.offsets import exclusive_sums
-from daskgraphpart.dispatching.targets import write_groups
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_starts
 
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.features import Feature, RowUnit
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.lay_out import Targets
     from daskgraphpart.dispatching.nodes import NumberedNodes
-    from daskgraphpart.dispatching.targets import Targets
 
 
 @dataclass(frozen=True, slots=True, eq=False)

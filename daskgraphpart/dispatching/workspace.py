@@ -20,10 +20,23 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.paths import Location
 
 WORKSPACE_NAME = ".daskgraphpart-work"
-_TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `storage.atomic.whole_file`
-
-
 STAGING_NAME = ".daskgraphpart-staging"
+EDGE_DIRECTORIES = {
+    "runs": "edges of a block, grouped by owner",
+    "extra": "edges of a run that parts hold without owning them, grouped by part",
+    "halo": "bitmaps of a part: HALO nodes (words, ranks), foreign nodes up to so many hops away (members)",
+    "ends": "one end of a block's edges grouped by ID range: ids, rows, new IDs",
+    "local": "edges of one segment of a part by local ID, grouped for CSR or CSC",
+}
+"""What leads from edges to graphs."""
+DIRECTORIES = {
+    "owners": "owner of every node of a type",
+    "node-maps": "new ID of every node of a type",
+    "edge-owners": "owner of every edge of a type",
+    "staged": "rows of one feature in owner order; see `storage.staged_array`",
+    **EDGE_DIRECTORIES,
+}
+_TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `storage.atomic.whole_file`
 
 
 def staging_directory(target: Location, workspace: str | None) -> Path:
@@ -73,7 +86,7 @@ class Workspace:
         shutil.rmtree(root, ignore_errors=True)
         root.parent.mkdir(parents=True, exist_ok=True)
         root.mkdir(mode=0o700)  # the disk may be shared; a link somebody else has put there is an error
-        for name in ("owners", "node-maps", "edge-owners", "runs", "halo", "extra", "ends", "local", "staged"):
+        for name in DIRECTORIES:
             (root / name).mkdir()
         return work
 
@@ -99,55 +112,19 @@ class Workspace:
     def remove_edges(self) -> None:
         """Delete all that leads from edges to graphs, once the graphs are written."""
         if not self.is_kept:
-            for name in ("runs", "halo", "extra", "ends", "local"):
+            for name in EDGE_DIRECTORIES:
                 shutil.rmtree(f"{self.root}/{name}", ignore_errors=True)
 
     def remove_members(self, num_parts: int, hop: int) -> None:
         """Delete the bitmaps of one hop, once those of the next are written."""
         for part in range(0 if self.is_kept else num_parts):
-            Path(self.members(part, hop)).unlink(missing_ok=True)
+            Path(self.file("halo", part, "members", hop)).unlink(missing_ok=True)
 
     @property
     def owners(self) -> Path:
         """Directory of the owner files of node types."""
         return Path(self.root) / "owners"
 
-    def node_map(self, ntype_id: int) -> str:
-        """New ID of every node of a type."""
-        return f"{self.root}/node-maps/{ntype_id}.npy"
-
-    def edge_owners(self, etype_id: int) -> str:
-        """Owner of every edge of a type."""
-        return f"{self.root}/edge-owners/{etype_id}.npy"
-
-    def run(self, index: int) -> str:
-        """Edges of one block, grouped by owner."""
-        return f"{self.root}/runs/{index}.npy"
-
-    def ends(self, index: int, end: str, what: str) -> str:
-        """One end ("src", "dst") of a block's edges grouped by ID range: "ids", "rows" or "new"."""
-        return f"{self.root}/ends/{index}-{end}-{what}.npy"
-
-    def members(self, part: int, hop: int) -> str:
-        """Bitmap of the foreign nodes that are up to so many hops away, whose in-edges a part holds."""
-        return f"{self.root}/halo/{part}-members-{hop}.npy"
-
-    def halo_words(self, part: int) -> str:
-        """Bitmap of a part's HALO nodes."""
-        return f"{self.root}/halo/{part}-words.npy"
-
-    def halo_ranks(self, part: int) -> str:
-        """HALO nodes before each word of the bitmap."""
-        return f"{self.root}/halo/{part}-ranks.npy"
-
-    def extra(self, index: int) -> str:
-        """Edges of one run that parts hold without owning them."""
-        return f"{self.root}/extra/{index}.npy"
-
-    def local(self, part: int, segment: int, kind: str) -> str:
-        """Edges of one segment by local ID, grouped for CSR or CSC."""
-        return f"{self.root}/local/{part}-{segment}-{kind}.npy"
-
-    def staged(self, number: int) -> str:
-        """Rows of one feature in owner order; see `storage.staged_array`."""
-        return f"{self.root}/staged/{number}.zarr"
+    def file(self, directory: str, *names: object) -> str:
+        """Name a file in one of `DIRECTORIES`."""
+        return f"{self.root}/{directory}/{'-'.join(map(str, names))}.npy"

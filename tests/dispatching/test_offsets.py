@@ -36,7 +36,7 @@ def test_slices_of_runs_hold_consecutive_edge_ids(counts: np.ndarray, data: st.D
     num_runs, num_parts = counts.shape
     etype_ids = np.array(sorted(data.draw(st.integers(0, 2)) for _ in range(num_runs)), np.int64)
     num_rows = counts.sum(axis=1)
-    runs = RunTable(etype_ids, np.cumsum(num_rows) - num_rows, num_rows, counts, np.dtype(np.int32))
+    runs = RunTable(etype_ids, np.cumsum(num_rows) - num_rows, num_rows, counts)
     by_type = runs.counts_by_type(3)
     for part in range(num_parts):
         for etype in range(3):
