@@ -221,8 +221,9 @@ def _leave(
             raise torn from torn.__cause__
         return
     lock.release(keep_notes=True)
-    if isinstance(fault, FileNotFoundError) and not isinstance(fault, GraphPartError):
-        raise ResumeError("a file of the unfinished run is gone", file=fault.filename, hint=RESTART_HINT) from fault
+    cause = fault.__cause__ if isinstance(fault, EnvironmentFaultError) else fault
+    if isinstance(cause, FileNotFoundError) and Path(work.root) in Path(cause.filename or "").parents:
+        raise ResumeError("a file of the unfinished run is gone", file=cause.filename, hint=RESTART_HINT) from fault
     if isinstance(fault, GraphPartError):
         if not isinstance(fault, ResumeError):
             fault.add_hint(CONTINUE_HINT)
