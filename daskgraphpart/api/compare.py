@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 import tempfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from daskgraphpart.engine.resources import Resources
+
+NAMES = ("method", "used", "cut_share", "replication_factor", "seconds", "peak_bytes")
+PANELS = {
+    "cut_share": "edge cut, share of edges",
+    "balance of edges": "edges of the largest part / average",
+    "seconds": "seconds",
+    "peak_bytes": "peak memory, bytes",
+}
+"""What plots show, by column."""
 
 HEADERS = ("parts", "method", "edge cut", "nodes", "edges", "replication", "time", "peak memory", "")
 
@@ -126,27 +136,20 @@ def _run(graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequ
             fault = (lines[0] if lines else f"exit code {code}").removeprefix("error: ")
             return Compared(method, num_parts, seconds=taken.seconds, peak_bytes=taken.peak_bytes, fault=fault)
         found = json.loads(report.read_text(encoding="utf-8"))
-    return Compared(
-        method,
-        num_parts,
-        found["method"],
-        found["cut_share"],
-        found["replication_factor"],
-        {balance["name"]: balance["ratio"] for balance in found["balances"]},
-        taken.seconds,
-        taken.peak_bytes,
-    )
+    balances = {balance["name"]: balance["ratio"] for balance in found["balances"]}
+    shares = found["method"], found["cut_share"], found["replication_factor"]
+    return Compared(method, num_parts, *shares, balances, taken.seconds, taken.peak_bytes)
 
 
 def comparison_table(results: Sequence[Compared]) -> str:
     """Lay out results as text."""
     rows = []
     for result in results:
-        balances = result.balances or {}
         cells = [str(result.num_parts), result.method]
         if result.fault:
             cells += [""] * (len(HEADERS) - 3) + [result.fault]
         else:
+            balances = result.balances or {}
             cells += [f"{result.cut_share:.2%}", f"{balances['nodes']:.3f}", f"{balances['edges']:.3f}"]
             cells += [f"{result.replication_factor:.2f}", format_seconds(result.seconds)]
             cells += [format_size(result.peak_bytes), result.used if result.used != result.method else ""]
@@ -156,36 +159,38 @@ def comparison_table(results: Sequence[Compared]) -> str:
 
 def write_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
     """Write results as CSV, a line per method and number of parts."""
-    names = sorted({name for result in results for name in result.balances or {}})
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            ["parts", "method", "used", "cut_share", "replication_factor", "seconds", "peak_bytes"]
-            + [f"balance of {name}" for name in names]
-            + ["fault"]
-        )
-        for r in results:
-            balances = [(r.balances or {}).get(name, "") for name in names]
-            row = [r.num_parts, r.method, r.used, r.cut_share, r.replication_factor, r.seconds, r.peak_bytes]
-            writer.writerow([*row, *balances, r.fault])
+    _frame(results).to_csv(path, index=False, lineterminator="\r\n")
 
 
 def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
     """Draw cut, balance of edges, time and memory by number of parts, to a PNG, SVG or PDF file."""
-    from daskgraphpart.reporting.plots import draw_lines
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as fault:
+        raise OptionError("matplotlib is not installed", place="--plot", hint="pip install matplotlib") from fault
+    frame = _frame([result for result in results if not result.fault])
+    figure = Figure(figsize=(4.2 * len(PANELS), 3.6), layout="constrained")
+    for axis, (column, title) in zip(figure.subplots(1, len(PANELS)), PANELS.items(), strict=True):
+        lines = frame.pivot_table(column, "parts", "method", sort=False) if len(frame) else frame
+        if not lines.empty:
+            logy = bool((frame[column] > 0).all())
+            lines.plot(ax=axis, title=title, marker="o", logy=logy, grid=True, xlabel="number of parts")
+            axis.set_xscale("log", base=2)
+            axis.set_xticks(lines.index, [str(parts) for parts in lines.index])
+    try:
+        figure.savefig(path)
+    except ValueError as fault:
+        raise OptionError("unknown format of a picture", place="--plot", found=str(fault)) from fault
 
-    good = [r for r in results if not r.fault]
-    panels: list[tuple[str, Callable[[Compared], float]]] = [
-        ("edge cut, share of edges", lambda r: r.cut_share),
-        ("edges of the largest part / average", lambda r: (r.balances or {})["edges"]),
-        ("seconds", lambda r: r.seconds),
-        ("peak memory, GB", lambda r: r.peak_bytes / 1e9),
-    ]
-    lines = {
-        title: {
-            method: [(r.num_parts, value(r)) for r in good if r.method == method]
-            for method in dict.fromkeys(r.method for r in good)
+
+def _frame(results: Sequence[Compared]) -> pd.DataFrame:
+    """Return a row per result, with a column per balance."""
+    balances = sorted({name for result in results for name in result.balances or {}})
+    return pd.DataFrame(
+        {
+            "parts": [result.num_parts for result in results],
+            **{name: [getattr(result, name) for result in results] for name in NAMES},
+            **{f"balance of {name}": [(result.balances or {}).get(name) for result in results] for name in balances},
+            "fault": [result.fault for result in results],
         }
-        for title, value in panels
-    }
-    draw_lines(lines, "number of parts", path)
+    )

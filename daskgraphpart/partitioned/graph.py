@@ -255,7 +255,9 @@ class PartitionedGraph:
         """
         from daskgraphpart.reporting.pipeline import report_parts
 
-        return report_parts(self.path, self.config, self.parts, labels=labels, resources=resources, progress=progress)
+        graphs, regions = [part.graph for part in self.parts], [part.node_regions for part in self.parts]
+        how: Any = {"labels": labels, "resources": resources, "progress": progress}
+        return report_parts(self.path, self.config, graphs, regions, **how)
 
     def _reorder(self, kind: str | tuple[str, str, str], rows: Any, out: AnyPath | None, **how: Any) -> Any:
         from daskgraphpart.partitioned.reorder import reorder

@@ -36,27 +36,18 @@ class EdgeUnit:
     """A range of the local nodes of one part, whose counters fit into memory."""
 
     part: int
-    path: str
     graph: GraphFile
     first_node: int
     stop_node: int
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EdgeCounts:
-    """What a unit has counted."""
-
-    part: int
-    cut: np.ndarray
-    owners: np.ndarray
-    halo: np.ndarray
-    stored_halo: np.ndarray
-    in_degrees: np.ndarray
-    max_in_degree: int
+    @property
+    def file(self) -> str:
+        """Graph file, for errors."""
+        return str(self.graph.node_arrays["_ID"].path)
 
 
-def report_edges(unit: EdgeUnit, book: PartitionBook) -> EdgeCounts:
-    """Count the edges of one unit.
+def report_edges(unit: EdgeUnit, book: PartitionBook) -> dict[str, np.ndarray]:
+    """Count the edges of one unit; a row for the part of each array in `Figures`, but edges by owner of the source.
 
     Memory: 4 bytes for each node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
     """
@@ -74,7 +65,7 @@ def report_edges(unit: EdgeUnit, book: PartitionBook) -> EdgeCounts:
         if bad >= 0:
             raise LayoutError(
                 "the part does not hold both ends of an edge it owns",
-                file=unit.path,
+                file=unit.file,
                 place=f"local edge {int(eids[bad]):,}",
                 expected=f"a source below {sizes[1]:,} and a destination below {sizes[0]:,}",
                 found=f"{int(src[bad]):,} and {int(dst[bad]):,}",
@@ -82,11 +73,9 @@ def report_edges(unit: EdgeUnit, book: PartitionBook) -> EdgeCounts:
             )
         seen += src.size
     if seen != num_owned:
-        raise LayoutError("owned edges are missing", file=unit.path, expected=f"{num_owned:,}", found=f"{seen:,}")
+        raise LayoutError("owned edges are missing", file=unit.file, expected=f"{num_owned:,}", found=f"{seen:,}")
     inner = max(0, min(num_inner, unit.stop_node) - unit.first_node)
-    bins, largest = _degree_bins(counts[:inner])
-    owners, halo, stored = _halo(unit, book, inner, counts[inner:])
-    return EdgeCounts(unit.part, cut, owners, halo, stored, bins, largest)
+    return {"cut_edges": cut, **_degrees(counts[:inner]), **_halo(unit, book, inner, counts[inner:])}
 
 
 def _check_marks(unit: EdgeUnit, key: str, arrays: Mapping[str, Region], expected: int) -> None:
@@ -95,7 +84,7 @@ def _check_marks(unit: EdgeUnit, key: str, arrays: Mapping[str, Region], expecte
     if found != expected:
         raise LayoutError(
             f"{key} contradicts the partition config",
-            file=unit.path,
+            file=unit.file,
             expected=f"{expected:,} of them",
             found=f"{found:,}",
         )
@@ -107,19 +96,17 @@ def pieces(region: Region) -> Iterator[np.ndarray]:
         yield region.read(first, min(first + ROWS_PER_READ, region.num_rows))
 
 
-def _degree_bins(degrees: np.ndarray) -> tuple[np.ndarray, int]:
+def _degrees(degrees: np.ndarray) -> dict[str, np.ndarray]:
     bins, largest = np.zeros(DEGREE_BINS, np.int64), 0
     for first in range(0, degrees.size, ROWS_PER_READ):
         block = degrees[first : first + ROWS_PER_READ]
         # the exponent of a whole number is its number of bits
         bins += np.bincount(np.frexp(block.astype(np.float64))[1], minlength=DEGREE_BINS)
         largest = max(largest, int(block.max()))
-    return bins, largest
+    return {"in_degrees": bins, "max_in_degrees": np.array([largest])}
 
 
-def _halo(
-    unit: EdgeUnit, book: PartitionBook, inner: int, uses: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _halo(unit: EdgeUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> dict[str, np.ndarray]:
     """Cut edges by owner, HALO nodes in use and all HALO nodes by type; `uses` is for the HALO nodes of the range."""
     owners = np.zeros(book.num_parts, np.int64)
     halo, stored = np.zeros((2, len(book.ntypes)), np.int64)
@@ -133,7 +120,7 @@ def _halo(
         if bad.size:
             raise LayoutError(
                 "a HALO node is no node of another part",
-                file=unit.path,
+                file=unit.file,
                 place=f"_ID of local node {local + first + int(bad[0]):,}",
                 found=f"{int(ids[bad[0]]):,}",
                 hint=VERIFY,
@@ -143,4 +130,4 @@ def _halo(
         halo += np.bincount(types[used > 0], minlength=halo.size)
         # sums of whole numbers below 2 ** 53: exact
         owners += np.bincount(parts, weights=used, minlength=owners.size).astype(np.int64)
-    return owners, halo, stored
+    return {"edge_matrix": owners, "halo_nodes": halo, "stored_halo_nodes": stored}

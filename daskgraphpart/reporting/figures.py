@@ -1,15 +1,17 @@
-"""The noun `Figures`: what was counted in partitions, and what follows from it by arithmetic."""
+"""The noun `Figures`: what was counted in partitions, what follows from it, and a dictionary of it all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+FORMAT, VERSION = "daskgraphpart report", 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +36,16 @@ class Labels:
         total = self.counts.sum()
         overall = self.counts.sum(axis=0) / max(1, total)
         return tuple(float(np.abs(row / row.sum() - overall).sum() / 2) if row.sum() else None for row in self.counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as lists and numbers."""
+        return {
+            "classes": list(self.classes),
+            "all": self.counts.sum(axis=0).tolist(),
+            "by_part": self.counts.tolist(),
+            "unlabelled_by_part": self.unlabelled.tolist(),
+            "total_variation_by_part": list(self.total_variation),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +94,6 @@ class Figures:
         return int(self.owned_edges.sum())
 
     @property
-    def is_heterogeneous(self) -> bool:
-        """Whether there is more than one node or edge type."""
-        return len(self.ntypes) > 1 or len(self.etypes) > 1
-
-    @property
     def num_cut_edges(self) -> int:
         """Edges whose ends have different owners."""
         return int(self.cut_edges.sum())
@@ -119,10 +126,7 @@ class Figures:
     @property
     def nbytes(self) -> np.ndarray:
         """Bytes on disk, int64 (parts,)."""
-        total = np.zeros(self.num_parts, np.int64)
-        for sizes in self.file_sizes.values():
-            total += sizes
-        return total
+        return sum(self.file_sizes.values(), np.zeros(self.num_parts, np.int64))
 
     @cached_property
     def measures(self) -> Mapping[str, np.ndarray]:
@@ -142,6 +146,58 @@ class Figures:
         found |= {f"labelled {labels.key}": labels.counts.sum(axis=1) for labels in self.labels}
         return {**found, **self.masks, "bytes": self.nbytes}
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as lists, numbers and text, as ``daskgraphpart report --format json`` writes them.
+
+        Lists over parts are in the order of the parts. Keys stay as they are while `VERSION` does; keys may be added.
+        """
+        edges, cut = self.owned_edges.sum(axis=0).tolist(), self.cut_edges.sum(axis=0).tolist()
+        cut_by_type = {
+            etype: {"num_edges": edges[i], "num_cut_edges": cut[i], "cut_share": share(cut[i], edges[i])}
+            for i, etype in enumerate(self.etypes)
+        }
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "about": dict(self.about),
+            "graph_name": self.graph_name,
+            "num_parts": self.num_parts,
+            "num_nodes": self.num_nodes,
+            "num_edges": self.num_edges,
+            "halo_hops": self.halo_hops,
+            "num_nodes_per_type": _by_type(self.ntypes, self.inner_nodes.sum(axis=0)),
+            "num_edges_per_type": _by_type(self.etypes, self.owned_edges.sum(axis=0)),
+            "edge_cut": {
+                "num_cut_edges": self.num_cut_edges,
+                "cut_share": self.cut_share,
+                "by_edge_type": cut_by_type,
+            },
+            "communication_volume": self.communication_volume,
+            "replication_factor": self.replication_factor,
+            "stored_replication_factor": self.stored_replication_factor,
+            "halo": {
+                "by_part": self.halo_nodes.sum(axis=1).tolist(),
+                "by_type": _by_type(self.ntypes, self.halo_nodes.T),
+                "stored_by_part": self.stored_halo_nodes.sum(axis=1).tolist(),
+                "stored_by_type": _by_type(self.ntypes, self.stored_halo_nodes.T),
+            },
+            "balance": {
+                name: {"by_part": values.tolist(), "max_over_mean": balance(values)}
+                for name, values in self.measures.items()
+            },
+            "edge_matrix": self.edge_matrix.tolist(),
+            "in_degrees": {
+                "least_of_bin": [0, *(1 << (b - 1) for b in range(1, self.in_degrees.shape[1]))],
+                "all": self.in_degrees.sum(axis=0).tolist(),
+                "by_part": self.in_degrees.tolist(),
+                "max_by_part": self.max_in_degrees.tolist(),
+            },
+            "labels": {labels.key: labels.to_dict() for labels in self.labels},
+            "masks": {key: counts.tolist() for key, counts in self.masks.items()},
+            "files": {name: sizes.tolist() for name, sizes in self.file_sizes.items()},
+            "notes": list(self.notes),
+        }
+
 
 def share(count: int, total: int) -> float:
     """Return `count` over `total`; 0 if there is nothing."""
@@ -152,3 +208,7 @@ def balance(values: np.ndarray) -> float:
     """Largest over average; 1 if all are zero."""
     total = int(values.sum())
     return int(values.max()) * len(values) / total if total else 1.0
+
+
+def _by_type(names: tuple[str, ...], counts: np.ndarray) -> dict[str, Any]:
+    return dict(zip(names, counts.tolist(), strict=True))

@@ -1,25 +1,36 @@
-"""Figures as one HTML page of tables whose cells are drawn upon: no script, no other file, no network."""
+"""Figures as text that fits a terminal, and as one HTML page: no script, no other file, no network.
+
+Tables of the page are pandas' `Styler`, whose bars are backgrounds of cells.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pandas.io.formats.style import Styler
 
 from daskgraphpart.reporting.sections import all_sections, key_figures, title_of
-from daskgraphpart.tables import printable
+from daskgraphpart.tables import printable, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.reporting.figures import Figures
-    from daskgraphpart.reporting.sections import Cell, Section
+    from daskgraphpart.reporting.sections import Section
 
-MAX_MATRIX = 64
+MAX_ROWS, MAX_COLUMNS = 16, 17
+"""Of a table in text."""
+
+MAX_MATRIX = 32
+"""Parts whose edges between each other are a matrix on a page."""
+
 STYLE = """
 .dgp-report{--ink:#1d2733;--soft:#5c6b7a;--line:#dfe4ea;--back:#fff;--high:#f3b27a;--low:#8fbbe8;--bar:#a9cfc0;
- --shade:233,120,60;color:var(--ink);background:var(--back);font:14px/1.45 system-ui,sans-serif}
+ color:var(--ink);background:var(--back);font:14px/1.45 system-ui,sans-serif}
 @media (prefers-color-scheme:dark){.dgp-report{--ink:#e3e8ee;--soft:#98a6b5;--line:#333d49;--back:#171c22;
- --high:#8a5426;--low:#2d5a87;--bar:#2f6a55;--shade:200,100,50}}
+ --high:#8a5426;--low:#2d5a87;--bar:#2f6a55}}
 .dgp-report main{max-width:1180px;margin:0 auto;padding:20px;display:flex;flex-wrap:wrap;gap:0 36px}
 .dgp-report main>*{max-width:100%;min-width:0}
 .dgp-report header{width:100%}
@@ -35,15 +46,32 @@ STYLE = """
 .dgp-report .cards span{color:var(--soft);font-size:12px}
 .dgp-report .table{max-height:640px;overflow:auto;border:1px solid var(--line)}
 .dgp-report table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-.dgp-report th,.dgp-report td{padding:3px 12px;text-align:right;white-space:nowrap;background-color:var(--back)}
-.dgp-report th{position:sticky;top:0;z-index:1;color:var(--soft);border-bottom:1px solid var(--line)}
-.dgp-report th:first-child,.dgp-report td:first-child{position:sticky;left:0;z-index:1;text-align:left}
+.dgp-report th,.dgp-report td{padding:3px 12px;text-align:right;white-space:nowrap}
+.dgp-report th{position:sticky;top:0;background:var(--back);color:var(--soft)}
+.dgp-report th:first-child,.dgp-report td:first-child{text-align:left}
 .dgp-report td{border-top:1px solid var(--line)}
-.dgp-report td i{display:inline-block;width:72px;height:9px;margin-left:8px;border-radius:2px}
 @media (max-width:800px){.dgp-report{font-size:13px}.dgp-report main{padding:12px}
-.dgp-report th,.dgp-report td{padding:3px 7px}.dgp-report td i{width:40px}}
-.dgp-report small{color:var(--soft);display:inline-block;width:54px}
+.dgp-report th,.dgp-report td{padding:3px 7px}}
 """
+
+
+def report_text(figures: Figures) -> str:
+    """Lay out all figures as text; of many parts, the first are shown."""
+    lines = [f"Partitions of {figures.graph_name!r}: {title_of(figures)}"]
+    lines += [f"{name}: {value}" for name, value in figures.about.items()]
+    lines += ["", *(f"{name:<20} {value:<12} {more}" for name, value, more in key_figures(figures))]
+    tables = [f"{printable(section.title)}\n{_text_of(section)}" for section in all_sections(figures, MAX_ROWS)]
+    notes = ["Notes\n" + "\n".join(figures.notes)] if figures.notes else []
+    return "\n\n".join([printable("\n".join(lines)), *tables, *notes])
+
+
+def _text_of(section: Section) -> str:
+    table = section.table.iloc[:, :MAX_COLUMNS]
+    heads = [str(column) for column in table]
+    rows = [[section.text(*cell) for cell in zip(table, row, strict=True)] for row in table.itertuples(index=False)]
+    if heads[0] == "part" and len(rows) > MAX_ROWS:
+        rows = [*rows[: MAX_ROWS - 1], ["...", *([""] * (len(heads) - 1))], rows[-1]]
+    return text_table(heads, rows, align="<" + ">" * (len(heads) - 1))
 
 
 def report_page(figures: Figures) -> str:
@@ -67,8 +95,10 @@ def _content(figures: Figures) -> Iterator[str]:
         yield "<dl>" + "".join(f"<dt>{_text(k)}</dt><dd>{_text(v)}</dd>" for k, v in figures.about.items()) + "</dl>"
     cards = (f"<div>{_text(k)}<b>{_text(v)}</b><span>{_text(more)}</span></div>" for k, v, more in key_figures(figures))
     yield f"<div class='cards'>{''.join(cards)}</div></header>"
-    for section in all_sections(figures, MAX_MATRIX):
-        yield _section(section)
+    for number, section in enumerate(all_sections(figures, MAX_MATRIX)):
+        about = f"<p>{_text(section.about)}</p>" if section.about else ""
+        yield f"<section><h2>{_text(section.title)}</h2>{about}<div class='table'>"
+        yield f"{_table_of(section, f'dgp{number}')}</div></section>"
     if figures.notes:
         yield f"<section><h2>Notes</h2>{''.join(f'<p>{_text(note)}</p>' for note in figures.notes)}</section>"
 
@@ -77,30 +107,19 @@ def _text(text: str) -> str:
     return escape(printable(text))
 
 
-def _section(section: Section) -> str:
-    scale = max((abs(end) for row in section.rows for cell in row for end in (cell.low, cell.high)), default=0.0) or 1.0
-    head = "".join(f"<th>{_text(name)}</th>" for name in section.heads)
-    body = "".join("<tr>" + "".join(_cell(cell, scale) for cell in row) + "</tr>" for row in section.rows)
-    return (
-        f"<section><h2>{_text(section.title)}</h2>{f'<p>{_text(section.about)}</p>' if section.about else ''}"
-        f"<div class='table'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
-    )
+def _table_of(section: Section, name: str) -> str:
+    table = section.table
+    style = Styler(table, uuid=name, cell_ids=False).hide(axis="index")
+    style = style.format_index(lambda column: _text(str(column)), axis=1)
+    style = style.format({column: partial(_cell, section, column) for column in table})
+    for column in section.means:
+        if table[column].nunique() > 1:
+            style = style.bar([column], align="mean", color=["var(--low)", "var(--high)"])
+    highest = max((table[column].max() for column in section.bars), default=0)
+    if highest > section.least:
+        style = style.bar(list(section.bars), vmin=section.least, vmax=highest, color="var(--bar)")
+    return style.to_html()
 
 
-def _cell(cell: Cell, scale: float) -> str:
-    """Draw a cell; the largest value of the section fills a bar, or half of an interval."""
-    low, high = cell.low / scale, cell.high / scale
-    if cell.drawn == "shade":
-        return f"<td style='background:rgba(var(--shade),{0.75 * high:.2f})'>{_text(cell.text)}</td>"
-    drawn = note = ""
-    if cell.drawn == "bar":
-        drawn = f"<i style='background:linear-gradient(90deg,var(--bar) {high:.1%},var(--line) {high:.1%})'></i>"
-    if cell.drawn == "deviation":
-        start, stop = 0.5 + low / 2, 0.5 + high / 2
-        drawn = (
-            f"<i style='background:linear-gradient(90deg,var(--line) {start:.1%},var(--low) {start:.1%},var(--low) 50%,"
-            f"var(--high) 50%,var(--high) {stop:.1%},var(--line) {stop:.1%})'></i>"
-        )
-    if cell.note:
-        note = f"<small>{_text(cell.note)}</small>"
-    return f"<td>{_text(cell.text)}{drawn}{note}</td>"
+def _cell(section: Section, column: Any, value: Any) -> str:
+    return escape(section.text(column, value))

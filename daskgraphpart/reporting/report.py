@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.reporting.content import report_content
 from daskgraphpart.reporting.figures import Figures
-from daskgraphpart.reporting.page import report_fragment, report_page
-from daskgraphpart.reporting.text import report_text
+from daskgraphpart.reporting.page import report_fragment, report_page, report_text
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.faults import environment_faults
 
@@ -29,10 +27,6 @@ class Report(Figures):
     >>> report.cut_share, report.replication_factor  # doctest: +SKIP
     >>> report.to_html("report.html")  # doctest: +SKIP
     """
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all figures as lists, numbers and text, as ``daskgraphpart report --format json`` writes them."""
-        return report_content(self)
 
     @overload
     def to_html(self) -> str: ...

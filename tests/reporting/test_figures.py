@@ -114,7 +114,7 @@ def test_figures_do_not_depend_on_how_the_work_is_cut(graph, num_parts, bite, fo
         patch.setattr(edges, "ROWS_PER_READ", bite)
         patch.setattr(edges, "EDGES_PER_PIECE", bite)
         with open_runner(dgp.Resources(1 << 30, "sync")) as runner:
-            units = _edge_units(partitioned.parts, 2 * bite)
+            units = _edge_units([part.graph for part in partitioned.parts], 2 * bite)
             found = _count_edges(units, partitioned.book, runner)
     for name, values in found.items():
         assert values.tolist() == getattr(expected, name).tolist()
@@ -195,14 +195,14 @@ def test_labels_are_found_by_name_or_given(tmp_path: Path) -> None:
     assert partitioned.report().labels == ()
     assert [labels.key for labels in partitioned.report(["n:field"]).labels] == ["n/field"]
     assert [labels.key for labels in partitioned.report(["n/field"]).labels] == ["n/field"]
-    with pytest.raises(dgp.GraphPartError, match=r"no such labels; expected one of n:field, found n:y"):
+    with pytest.raises(dgp.GraphPartError, match=r"no such labels; expected .* one of n:field, found n:y"):
         partitioned.report(["n:y"])
 
 
 def test_floats_and_vectors_are_not_labels(tmp_path: Path) -> None:
     partitioned = two_parts(np.zeros((4, 2), np.int64), tmp_path)
     assert partitioned.report().labels == ()
-    with pytest.raises(dgp.GraphPartError, match=r"one whole number per node, found int64 of shape \(2,\)"):
+    with pytest.raises(dgp.GraphPartError, match=r"one whole number per node.*, found n:label, int64 of shape \(2,\)"):
         partitioned.report(["n:label"])
 
 
@@ -242,7 +242,7 @@ def test_a_part_of_another_partition_is_one_error(tmp_path: Path) -> None:
         two_parts(np.arange(count), tmp_path / name)
     path = tmp_path / "a" / "out" / "part0" / "graph.dgl"
     path.write_bytes((tmp_path / "c" / "out" / "part0" / "graph.dgl").read_bytes())
-    with pytest.raises(dgp.GraphPartError, match="the part owns more nodes than its graph has"):
+    with pytest.raises(dgp.GraphPartError, match="not the graph of this part"):
         dgp.open_partitions(tmp_path / "a" / "out").report()
     path.write_bytes((tmp_path / "b" / "out" / "part0" / "graph.dgl").read_bytes())
     with pytest.raises(dgp.GraphPartError, match="inner_node contradicts the partition config; expected 3 of them"):
@@ -270,7 +270,7 @@ def test_a_graph_that_is_no_part_is_one_error(tmp_path: Path) -> None:
     partitioned = two_parts(np.arange(6), tmp_path)
     path = tmp_path / "out" / "part0" / "graph.dgl"
     path.write_bytes(path.read_bytes().replace(b"inner_node", b"inner_naut"))
-    with pytest.raises(dgp.GraphPartError, match="not the graph of a partition"):
+    with pytest.raises(dgp.GraphPartError, match="not the graph of this part"):
         dgp.open_partitions(partitioned.path).report()
 
 
@@ -289,7 +289,7 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         graph = Graph(schema, {"n:r:n": (ends[0], ends[1])})
         partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), dgp.DispatchOptions(1, (form,)))
         # the first range of a part is of inner nodes, the last of HALO nodes
-        units = _edge_units(partitioned.parts[:1], 30_000)
+        units = _edge_units([partitioned.part(0).graph], 30_000)
         edges.report_edges(units[0], partitioned.book)
         tracemalloc.start()
         for unit in (units[0], units[-1]):

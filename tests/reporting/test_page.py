@@ -99,23 +99,28 @@ def test_any_number_of_types_and_classes_is_drawn(num_types: int, num_classes: i
     assert "train_mask" in str(report)
 
 
-def test_cells_have_the_figures_and_their_deviations() -> None:
+def cells_of(page: str) -> list[str]:
+    return re.findall(r"<td[^>]*>(.*?)</td>", page)
+
+
+def test_cells_have_the_figures_and_bars_behind_them() -> None:
     report = report_of(3)
     page = report.to_html()
     nodes = report.inner_nodes.sum(axis=1)
-    for count in nodes.tolist():
-        assert re.search(
-            rf"<td>{count:,}<i [^>]*></i><small>{re.escape(f'{count / nodes.mean() - 1:+.1%}')}</small>", page
-        )
-    share = int(report.edge_matrix[0, 1]) / report.num_edges
-    assert re.search(rf"<td style='background:rgba\(var\(--shade\),0\.\d+\)'>{share:.1%}</td>", page)
+    assert {f"{count:,}" for count in nodes.tolist()} < set(cells_of(page))
+    assert f"{int(report.edge_matrix[0, 1]) / report.num_edges:.1%}" in cells_of(page)
+    largest = rf"#T_dgp0_row{int(nodes.argmax())}_col1\b[^{{]*{{[^}}]*background: linear-gradient\(([^;]*)\);"
+    bar = re.search(largest, page)
+    assert bar is not None
+    assert "var(--high) 50.0%" in bar[1]
 
 
 def test_of_many_parts_the_pairs_with_most_edges_are_listed() -> None:
     report = report_of(80)
     between = report.edge_matrix - np.diag(np.diag(report.edge_matrix))
     a, b = divmod(int(between.argmax()), 80)
-    assert f"<td>{a} to {b}</td><td>{int(between.max()):,}</td>" in report.to_html()
+    cells = cells_of(report.to_html())
+    assert cells[cells.index(f"{a} to {b}") + 1] == f"{int(between.max()):,}"
 
 
 def test_the_head_says_where_the_partitions_are_and_how_they_were_made() -> None:
