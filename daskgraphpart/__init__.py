@@ -9,29 +9,41 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from daskgraphpart.api.chunk_graph import chunk_graph
-    from daskgraphpart.api.compare import compare
-    from daskgraphpart.api.convert import convert
-    from daskgraphpart.api.edge_lists import chunk_edge_lists, read_id_map
-    from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
-    from daskgraphpart.api.partition_graph import partition_graph
-    from daskgraphpart.api.pipeline import assign, dispatch, partition
-    from daskgraphpart.api.plan import plan
-    from daskgraphpart.assignment.assignment import Assignment
-    from daskgraphpart.assignment.options import AssignOptions
-    from daskgraphpart.chunked.from_collections import from_collections
-    from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
-    from daskgraphpart.chunked.write import write_chunked
-    from daskgraphpart.dispatching.bucket_edges import with_owners
-    from daskgraphpart.dispatching.options import DispatchOptions
-    from daskgraphpart.engine.resources import Resources, detect_resources
-    from daskgraphpart.errors import GraphPartError
-    from daskgraphpart.id_converter import IdConverter
-    from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
-    from daskgraphpart.partitioned.load import load_partition, load_partition_book, load_partition_feats
-    from daskgraphpart.partitioned.staged import open_staged
-    from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-    from daskgraphpart.verification.pipeline import verify, verify_checksums
+    from daskgraphpart.api.chunk_graph import chunk_graph as chunk_graph
+    from daskgraphpart.api.compare import compare as compare
+    from daskgraphpart.api.convert import convert as convert
+    from daskgraphpart.api.edge_lists import chunk_edge_lists as chunk_edge_lists
+    from daskgraphpart.api.edge_lists import read_id_map as read_id_map
+    from daskgraphpart.api.parmetis import read_parmetis as read_parmetis
+    from daskgraphpart.api.parmetis import write_parmetis as write_parmetis
+    from daskgraphpart.api.partition_graph import partition_graph as partition_graph
+    from daskgraphpart.api.pipeline import assign as assign
+    from daskgraphpart.api.pipeline import dispatch as dispatch
+    from daskgraphpart.api.pipeline import partition as partition
+    from daskgraphpart.api.plan import plan as plan
+    from daskgraphpart.assignment.assignment import Assignment as Assignment
+    from daskgraphpart.assignment.options import AssignOptions as AssignOptions
+    from daskgraphpart.chunked.from_collections import from_collections as from_collections
+    from daskgraphpart.chunked.graph import ChunkedGraph as ChunkedGraph
+    from daskgraphpart.chunked.graph import read_chunked as read_chunked
+    from daskgraphpart.chunked.write import write_chunked as write_chunked
+    from daskgraphpart.dispatching.bucket_edges import with_owners as with_owners
+    from daskgraphpart.dispatching.options import DispatchOptions as DispatchOptions
+    from daskgraphpart.engine.resources import Resources as Resources
+    from daskgraphpart.engine.resources import detect_resources as detect_resources
+    from daskgraphpart.errors import GraphPartError as GraphPartError
+    from daskgraphpart.id_converter import IdConverter as IdConverter
+    from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
+    from daskgraphpart.partitioned.graph import open_partitions as open_partitions
+    from daskgraphpart.partitioned.load import load_partition as load_partition
+    from daskgraphpart.partitioned.load import load_partition_book as load_partition_book
+    from daskgraphpart.partitioned.load import load_partition_feats as load_partition_feats
+    from daskgraphpart.partitioned.staged import open_staged as open_staged
+    from daskgraphpart.schema import EdgeType as EdgeType
+    from daskgraphpart.schema import GraphSchema as GraphSchema
+    from daskgraphpart.schema import NodeType as NodeType
+    from daskgraphpart.verification.pipeline import verify as verify
+    from daskgraphpart.verification.pipeline import verify_checksums as verify_checksums
 
 __version__ = "0.1.0"
 
@@ -73,43 +85,7 @@ _HOMES = {
     "write_parmetis": "api.parmetis",
 }
 
-__all__ = [
-    "AssignOptions",
-    "Assignment",
-    "ChunkedGraph",
-    "DispatchOptions",
-    "EdgeType",
-    "GraphPartError",
-    "GraphSchema",
-    "IdConverter",
-    "NodeType",
-    "PartitionedGraph",
-    "Resources",
-    "assign",
-    "chunk_edge_lists",
-    "chunk_graph",
-    "compare",
-    "convert",
-    "detect_resources",
-    "dispatch",
-    "from_collections",
-    "load_partition",
-    "load_partition_book",
-    "load_partition_feats",
-    "open_partitions",
-    "open_staged",
-    "partition",
-    "partition_graph",
-    "plan",
-    "read_chunked",
-    "read_id_map",
-    "read_parmetis",
-    "verify",
-    "verify_checksums",
-    "with_owners",
-    "write_chunked",
-    "write_parmetis",
-]
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ The order of `GraphSchema.node_types` and `GraphSchema.edge_types` fixes the typ
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
@@ -191,29 +192,18 @@ def check_name(
     place: str | None = None,
 ) -> None:
     """Refuse names that DGL's keys cannot carry."""
-    bad = [c for c in FORBIDDEN_IN_NAMES if c in name]
     encoded = name.encode(errors="replace")
-    if encoded.decode() != name or len(encoded) > LONGEST_NAME:
+    if not 0 < len(encoded) <= LONGEST_NAME or encoded.decode() != name or set(name) & set(FORBIDDEN_IN_NAMES):
         raise error(
-            f"{what} {name[:40]!r} cannot be a file name",
+            f"{what} {name[:40]!r} cannot be used in DGL's files",
             file=file,
             place=place,
-            expected=f"UTF-8 text of at most {LONGEST_NAME} bytes",
-            hint="rename it",
-        )
-    if not name or bad:
-        raise error(
-            f"{what} {name!r} cannot be used in DGL's files",
-            file=file,
-            place=place,
-            expected="a non-empty name without '/', ':', '~' or NUL",
+            expected=f"UTF-8 text of 1 to {LONGEST_NAME} bytes without '/', ':', '~' or NUL",
             hint="rename it",
         )
 
 
 def _check_unique(names: Iterable[str], what: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise MetadataError(f"{what} {name!r} is given twice", hint="remove one")
-        seen.add(name)

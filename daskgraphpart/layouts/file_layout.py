@@ -45,40 +45,27 @@ class FileLayout:
 
 
 class LayoutBuilder:
-    """Appends bytes and arrays one after another, as a sequential writer does."""
+    """Appends bytes and arrays one after another, as a sequential writer does, at `offset`."""
 
     def __init__(self) -> None:
+        self.offset = 0
         self._pieces: list[tuple[int, bytes]] = []
         self._regions: dict[str, tuple[int, np.dtype, tuple[int, ...]]] = {}
-        self._pending = bytearray()
-        self._offset = 0
-
-    @property
-    def offset(self) -> int:
-        """Offset of what is appended next."""
-        return self._offset + len(self._pending)
 
     def add(self, *content: bytes) -> None:
         """Append bytes."""
-        for piece in content:
-            self._pending += piece
+        piece = b"".join(content)
+        self._pieces.append((self.offset, piece))
+        self.offset += len(piece)
 
     def add_array(self, spec: ArraySpec) -> None:
         """Append room for the elements of an array."""
-        self._flush()
-        self._regions[spec.key] = (self._offset, spec.dtype, spec.shape)
-        self._offset += spec.dtype.itemsize * math.prod(spec.shape)
+        self._regions[spec.key] = (self.offset, spec.dtype, spec.shape)
+        self.offset += spec.dtype.itemsize * math.prod(spec.shape)
 
     def finish(self) -> FileLayout:
         """Return the layout."""
-        self._flush()
-        return FileLayout(tuple(self._pieces), self._regions, self._offset)
-
-    def _flush(self) -> None:
-        if self._pending:
-            self._pieces.append((self._offset, bytes(self._pending)))
-            self._offset += len(self._pending)
-            self._pending.clear()
+        return FileLayout(tuple(self._pieces), self._regions, self.offset)
 
 
 def npy_file_layout(spec: ArraySpec) -> FileLayout:
