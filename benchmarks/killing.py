@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daskgraphpart as dgp
-import daskgraphpart.api.open_dispatch as opening
+import daskgraphpart.api.run_dispatch as opening
 from daskgraphpart.chunked.write import write_chunked
 from daskgraphpart.dispatching.sizes import Sizes
 from daskgraphpart.storage.lock import LOCK_NAME

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.api.jobs import RunOptions
-from daskgraphpart.api.open_dispatch import open_dispatch
+from daskgraphpart.api.run_dispatch import run_dispatch
 from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty, check_output
-from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.schema import check_name
@@ -112,11 +111,9 @@ def convert(
         with open_runner(resources, progress) as runner:
             graph = convert_to_chunked(given, workspace, runner)
             assignment = read_parmetis_parts(given.parts, graph.schema, workspace / "owners", runner)
-        assignment.check_fits(graph.schema)
         # the graph is lost with a failure, and so nothing can be continued
         run = RunOptions(resources, progress, overwrite, restart=True, can_continue=False)
-        with open_dispatch(graph, out, options or DispatchOptions(), assignment, None, run) as opened_job:
-            return dispatch_graph(opened_job.job(assignment))
+        return run_dispatch(graph, out, options or DispatchOptions(), assignment, None, run)
 
 
 def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:

@@ -7,23 +7,21 @@ Times are only compared for being equal, never with a clock, so that one that li
 from __future__ import annotations
 
 import zlib
-from datetime import UTC, datetime
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, crc_of
+from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, Assignment, crc_of
+from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, signature_of
-from daskgraphpart.storage.paths import to_path
-from daskgraphpart.units import format_size
+from daskgraphpart.storage.paths import require_local, to_path
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.chunked.graph import ChunkedGraph
 
 WORK_VERSION = 3
@@ -53,16 +51,31 @@ def fingerprint(
     return found
 
 
-def balance_files(balance: str | Sequence[str] | None) -> list[Path]:
-    """Files that a balance names."""
-    items = balance.split(",") if isinstance(balance, str) else balance or ()
+def identify_owners(
+    owners: Assignment | Path | AssignOptions, num_parts: int | None
+) -> tuple[str, dict[str, Any], list[Path]]:
+    """Return the command, the options and the files that the owners of a job depend on."""
+    if isinstance(owners, AssignOptions):
+        files = [] if owners.method in METHODS else _files_in(require_local(owners.method, "an assignment"))
+        return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
+    if isinstance(owners, Assignment):
+        # not in a directory of the user's: its files are temporary, their names too
+        regions = {**owners.owners, **{f"{TRAINERS}/{name}": region for name, region in owners.trainers.items()}}
+        crcs = {name: [region.num_rows, crc_of(Path(region.path))] for name, region in regions.items()}
+        return "dispatch", {"assignment": [owners.num_parts, owners.method, crcs]}, []
+    chosen = {"num_parts": num_parts, "assignment": str(owners.absolute())}
+    return "dispatch", chosen, [owners, *_files_in(owners)]
+
+
+def _balance_files(options: AssignOptions) -> list[Path]:
+    """List the files that a balance names."""
+    items = options.balance.split(",") if isinstance(options.balance, str) else options.balance or ()
     named = [item.strip().removeprefix("file:") for item in items if item.strip().startswith("file:")]
     return [Path(name if Path(name).is_file() else name.rpartition("=")[0]) for name in named]
 
 
-def owner_files(path: str | os.PathLike[str]) -> list[Path]:
-    """Files of an assignment: those directly in its directory, and those of its trainers and zarr arrays."""
-    root = Path(path)
+def _files_in(root: Path) -> list[Path]:
+    """List the files of an assignment: those directly in its directory, and those of its trainers and zarr arrays."""
     if not root.is_dir():
         return [root]
     found = [child for child in root.iterdir() if child.is_file() and not child.name.startswith(".")]
@@ -70,13 +83,6 @@ def owner_files(path: str | os.PathLike[str]) -> list[Path]:
         if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in BINARY_FORMS):
             found += [inner for inner in child.rglob("*") if inner.is_file()]
     return sorted(found)
-
-
-def owners_fingerprint(assignment: Assignment) -> dict[str, Any]:
-    """Content of an assignment that is not in a directory of the user's: its files are temporary, their names too."""
-    regions = {**assignment.owners, **{f"{TRAINERS}/{name}": region for name, region in assignment.trainers.items()}}
-    crcs = {name: [region.num_rows, crc_of(Path(region.path))] for name, region in regions.items()}
-    return {"assignment": [assignment.num_parts, assignment.method, crcs]}
 
 
 def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace: str) -> None:
@@ -91,20 +97,7 @@ def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace
         "an unfinished run is here, and what it was begun with has changed",
         file=workspace,
         place=f"{', '.join(shown)}{more}",
-        expected=_describe(shown[0], before),
-        found=_describe(shown[0], now),
-        hint=f"run it as it was begun, or {RESTART_HINT}",
+        expected=before.get(shown[0], "nothing"),
+        found=now.get(shown[0], "nothing"),
+        hint=f"bytes, mtime, ctime and inode are those of files; run it as it was begun, or {RESTART_HINT}",
     )
-
-
-def _describe(key: str, of: Mapping[str, Any]) -> str:
-    if key not in of:
-        return "no such file" if key.startswith("input ") else "nothing"
-    if not key.startswith("input "):
-        return {"schema": "another schema", "metadata": "other metadata"}.get(key, str(of[key]))
-    nbytes, mtime_ns, *others = of[key]
-    if isinstance(mtime_ns, str):
-        return f"{format_size(nbytes)} ({nbytes} bytes), {mtime_ns}"
-    seconds, rest = divmod(mtime_ns, 10**9)
-    when = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    return f"{format_size(nbytes)} ({nbytes} bytes) of {when}.{rest:09d}, ctime and inode {others}"

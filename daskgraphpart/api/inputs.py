@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.assignment.assignment import META_FILE
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
-from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.paths import to_path
 
@@ -18,30 +17,27 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.paths import Location
 
 
-def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) -> None:
-    """Refuse to write owners among the files of the graph, or over an assignment that is there."""
-    among = [
-        path
-        for path in (to_path(graph.directory) / METADATA_FILE, *data_files(graph))
-        if os.path.dirname(os.path.realpath(str(path))) == os.path.realpath(out)  # `resolve` fails on loops of links
-    ]
-    if among:
-        raise OutputExistsError(
-            "the directory of owners holds the input", file=str(out), found=str(among[0]), hint="give one of its own"
-        )
-    if (out / META_FILE).exists() and not overwrite:
-        raise OutputExistsError(
-            "there is an assignment already", file=str(out), hint="give another directory, or --overwrite to replace it"
-        )
-
-
-def data_files(graph: ChunkedGraph) -> list[Location]:
-    """All data files of a graph."""
-    return [to_path(file.path).resolve() for file in graph.files]
-
-
 def opened(
     graph: ChunkedGraph | str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
 ) -> ChunkedGraph:
     """Open a graph unless it is open."""
     return graph if isinstance(graph, ChunkedGraph) else read_chunked(graph, storage_options=storage_options)
+
+
+def input_paths(graph: ChunkedGraph) -> list[Location]:
+    """List the directory and the data files of a graph; none of one of dask collections."""
+    if graph.source is not None:
+        return []
+    return [to_path(graph.directory), *(to_path(file.path) for file in graph.files)]
+
+
+def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) -> None:
+    """Refuse to write owners among the files of the graph, or over an assignment that is there."""
+    directory = os.path.realpath(out)
+    for path in map(str, input_paths(graph)):
+        if directory in (os.path.realpath(path), os.path.dirname(os.path.realpath(path))):
+            hint = "give one of its own"
+            raise OutputExistsError("the directory of owners holds the input", file=out, found=path, hint=hint)
+    if (out / META_FILE).exists() and not overwrite:
+        hint = "give another directory, or --overwrite to replace it"
+        raise OutputExistsError("there is an assignment already", file=out, hint=hint)

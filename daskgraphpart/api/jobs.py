@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.fingerprint import check_unchanged
+from daskgraphpart.api.inputs import input_paths
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
 from daskgraphpart.engine.runner import open_runner
@@ -28,10 +29,10 @@ from daskgraphpart.units import format_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.storage.paths import Location
 
 logger = logging.getLogger(__name__)
 
@@ -40,14 +41,13 @@ CONTINUE_HINT = "run the same command again to continue, or add --restart to sta
 
 @dataclass(frozen=True, slots=True)
 class OutputDirectory:
-    """Directory that a job writes to, and the graph's directory that it reads."""
+    """Directory that a job writes to."""
 
     path: Path
     claim: Callable[[bool], None]
     """Make it ready for a new job, or raise; the argument says whether what is there is from an unfinished one."""
     discard: Callable[[], None]
     """Delete what an unfinished job has written."""
-    source: Location | None
     name: str = "output directory"
 
 
@@ -66,7 +66,7 @@ class RunOptions:
 
 @contextmanager
 def open_job(
-    output: OutputDirectory, fingerprint: dict[str, Any], run: RunOptions
+    output: OutputDirectory, graph: ChunkedGraph, fingerprint: dict[str, Any], run: RunOptions
 ) -> Iterator[tuple[Workspace, Runner]]:
     """Lock an output directory, and begin a job or continue the unfinished one that is there.
 
@@ -84,8 +84,10 @@ def open_job(
         plan, usable = _shares(run.resources, journal.header["plan"])
         with environment_faults(), open_runner(usable, run.progress, journal, plan) as runner:
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
-            inputs = [("input directory", output.source, "")] if isinstance(output.source, Path) else []
-            runner.scheduler.check_shared([*directories, *inputs])
+            source = next(iter(input_paths(graph)), None)
+            if isinstance(source, Path):
+                directories.append(("input directory", source.absolute(), ""))
+            runner.scheduler.check_shared(directories)
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:
@@ -210,43 +212,31 @@ def _leave(
     can_continue: bool,
 ) -> None:
     """Leave everything for a run that continues, or nothing if there is nothing to continue."""
-    torn = _torn(fault, (Path(work.root), output.path))
-    fault = torn or fault
-    is_mistake = isinstance(fault, GraphPartError) and fault.exit_code == 2 and not isinstance(fault, ResumeError)
+    told = _explain(fault, Path(work.root), output.path)
+    is_mistake = isinstance(told, GraphPartError) and told.exit_code == 2 and not isinstance(told, ResumeError)
     if is_mistake or not can_continue or not journal.num_finished:
         output.discard()
         work.remove()
         lock.release()
-        if torn is not None:
-            raise torn from torn.__cause__
-        return
-    lock.release(keep_notes=True)
-    cause = fault.__cause__ if isinstance(fault, EnvironmentFaultError) else fault
-    if isinstance(cause, FileNotFoundError) and Path(work.root) in Path(cause.filename or "").parents:
-        raise ResumeError("a file of the unfinished run is gone", file=cause.filename, hint=RESTART_HINT) from fault
-    if isinstance(fault, GraphPartError):
-        if not isinstance(fault, ResumeError):
-            fault.add_hint(CONTINUE_HINT)
-    elif isinstance(fault, KeyboardInterrupt):
-        fault.add_note(f"what is done is kept in {work.root}; {CONTINUE_HINT}")
     else:
-        logger.warning("what is done is kept in %s; %s", work.root, CONTINUE_HINT)
-    if torn is not None:
-        raise torn from torn.__cause__
+        lock.release(keep_notes=True)
+        if isinstance(told, KeyboardInterrupt):
+            told.add_note(f"what is done is kept in {work.root}; {CONTINUE_HINT}")
+        elif not isinstance(told, GraphPartError):
+            logger.warning("what is done is kept in %s; %s", work.root, CONTINUE_HINT)
+        elif not isinstance(told, ResumeError):
+            told.add_hint(CONTINUE_HINT)
+    if told is not fault:
+        raise told from fault
 
 
-def _torn(fault: BaseException, ours: tuple[Path, Path]) -> EnvironmentFaultError | None:
-    """Turn the error of a damaged temporary or output file, which is not a mistake of the user, into a fault."""
-    if not isinstance(fault, InputFileError) or fault.file is None:
-        return None
-    if not any(directory in Path(fault.file).parents for directory in ours):
-        return None
-    torn = EnvironmentFaultError(
-        f"a file of the unfinished run is damaged: {fault.what}",
-        file=fault.file,
-        place=fault.place,
-        expected=fault.expected,
-        found=fault.found,
-    )
-    torn.__cause__ = fault
-    return torn
+def _explain(fault: BaseException, workspace: Path, out: Path) -> BaseException:
+    """Return an error that says which temporary or output file is damaged or gone, or else the fault itself."""
+    file = getattr(fault, "file", None) or getattr(fault, "filename", None)
+    within = Path(str(file or "")).parents
+    if workspace in within and (isinstance(fault, FileNotFoundError) or isinstance(fault.__cause__, FileNotFoundError)):
+        return ResumeError("a file of the unfinished run is gone", file=file, hint=RESTART_HINT)
+    if isinstance(fault, InputFileError) and (workspace in within or out in within):
+        details = {name: getattr(fault, name) for name in ("file", "place", "expected", "found")}
+        return EnvironmentFaultError(f"a file of the unfinished run is damaged: {fault.what}", **details)
+    return fault

@@ -12,7 +12,7 @@ from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.graph import ChunkedGraph
 from daskgraphpart.chunked.write_graph import ChunkFormat
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
@@ -144,7 +144,7 @@ def partition_graph(
         check_empty(out, overwrite)
     resources = resources or detect_resources()
     is_chunked = isinstance(g, (ChunkedGraph, str, Path)) and not (num_nodes or node_data or edge_data)
-    how = {
+    how: dict[str, Any] = {
         "options": options,
         "resources": resources,
         "overwrite": overwrite,
@@ -152,39 +152,42 @@ def partition_graph(
         "progress": progress,
     }
     with scratch_directory(resources.workspace or out.parent) as scratch:
-        if is_chunked:
-            graph = opened(g)
-            graph = replace(graph, schema=replace(graph.schema, name=graph_name))
-        else:
+        if not is_chunked:
             source, form = (
                 describe(g, num_nodes, node_data, edge_data),
                 ChunkFormat("numpy", num_chunks=resources.workers),
             )
-            graph = read_chunked(write_source(source, graph_name, scratch / "graph", form, resources, progress))
-        options.check_fits(graph.schema)
-        ready = part_method if isinstance(part_method, Assignment) else None
-        if not isinstance(part_method, (str, Path, Assignment)):
-            ready = assignment_of(part_method, graph.schema, num_parts, scratch / "owners")
-        if ready is not None:
-            _check_ready(ready, num_parts, num_trainers_per_machine)
-            dispatch(graph, ready, out, **how)  # type: ignore[arg-type]
-        else:
-            balance = None
-            if str(part_method) in METHODS and str(part_method) != "random":
-                balance = _balance(graph, balance_ntypes, balance_edges, scratch)
+            g = write_source(source, graph_name, scratch / "graph", form, resources, progress)
+        graph = opened(g)
+        graph = replace(graph, schema=replace(graph.schema, name=graph_name))
+        if isinstance(part_method, (str, Path)):
             method = AssignOptions(
-                str(part_method), balance, imbalance, seed, objtype=objtype,
+                str(part_method),
+                _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch),
+                imbalance,
+                seed,
+                objtype=objtype,
                 num_trainers_per_machine=num_trainers_per_machine,
-            )  # fmt: skip
-            partition(graph, out, num_parts, method=method, **how)  # type: ignore[arg-type]
+            )
+            partition(graph, out, num_parts, method=method, **how)
+        else:
+            ready = part_method
+            if not isinstance(ready, Assignment):
+                ready = assignment_of(part_method, graph.schema, num_parts, scratch / "owners")
+            _check_ready(ready, num_parts, num_trainers_per_machine)
+            dispatch(graph, ready, out, **how)
     if return_mapping:
         return load_mappings(out / f"{graph_name}.json")
     return open_partitions(out / f"{graph_name}.json") if reshuffle else None
 
 
-def _balance(graph: ChunkedGraph, balance_ntypes: Any, balance_edges: bool, scratch: Path) -> tuple[str, ...]:
-    """Translate DGL's parameters to constraints."""
+def _balance(
+    graph: ChunkedGraph, method: str, balance_ntypes: Any, balance_edges: bool, scratch: Path
+) -> tuple[str, ...] | None:
+    """Translate DGL's parameters to constraints of a method that has some."""
     schema = graph.schema
+    if method not in METHODS or method == "random":
+        return None
     if balance_ntypes is not None:
         path = write_type_weights(balance_ntypes, schema, scratch / "classes.npy")
         return (f"file:{path}", *(("edges",) if balance_edges else ()))
@@ -195,12 +198,8 @@ def _balance(graph: ChunkedGraph, balance_ntypes: Any, balance_edges: bool, scra
 
 def _check_ready(assignment: Assignment, num_parts: int, trainers: int) -> None:
     if assignment.num_parts != num_parts:
-        raise OptionError(
-            "the assignment is for another number of parts",
-            place="num_parts",
-            expected=assignment.num_parts,
-            found=num_parts,
-        )
+        what, expected = "the assignment is for another number of parts", assignment.num_parts
+        raise OptionError(what, place="num_parts", expected=expected, found=num_parts)
     if trainers != 1 and not assignment.trainers:
         raise OptionError(
             "an assignment that is given has no trainers",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.fingerprint import fingerprint
+from daskgraphpart.api.fingerprint import fingerprint, identify_owners
 from daskgraphpart.api.inputs import check_assignment_directory, opened
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
-from daskgraphpart.api.open_dispatch import files_of, open_dispatch
+from daskgraphpart.api.run_dispatch import run_dispatch
 from daskgraphpart.assignment.assignment import TRAINERS, Assignment, create_owner_files
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.options import METHODS, as_options
@@ -19,13 +19,12 @@ from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.dispatching.machines import read_machines
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import require_local, resolve_path, to_path
+from daskgraphpart.storage.paths import require_local, resolve_path
 
 if TYPE_CHECKING:
     import os
@@ -108,13 +107,12 @@ def assign(
             return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
     out = require_local(out_dir, "an assignment").absolute()
     check_assignment_directory(graph, out, overwrite=True)
-    source = None if graph.source is not None else to_path(graph.directory).absolute()
-    output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None, source)
-    chosen = {"num_parts": num_parts, "form": form, **asdict(options)}
+    output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)
     run = RunOptions(resources, progress, overwrite, restart, keep_workspace)
     with environment_faults():
-        identity = fingerprint("assign", graph, chosen, files_of(options))
-        with open_job(output, identity, run) as (work, runner):
+        _, chosen, files = identify_owners(options, num_parts)
+        identity = fingerprint("assign", graph, {"form": form, **chosen}, files)
+        with open_job(output, graph, identity, run) as (work, runner):
             assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
             chance = options.method in METHODS
             write_assignment(assignment, out, runner, form=form, seed=options.seed if chance else None)
@@ -184,11 +182,7 @@ def dispatch(
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
     graph, out = opened(graph, storage_options), _output(out_dir, dispatch_to, storage_options)
-    with open_dispatch(graph, out, options or DispatchOptions(), owners, num_parts, run) as opened_job:
-        if not isinstance(owners, Assignment):
-            owners = read_assignment(owners, graph.schema, opened_job.work.owners, opened_job.runner, num_parts)
-        owners.check_fits(graph.schema)
-        return dispatch_graph(opened_job.job(owners))
+    return run_dispatch(graph, out, options or DispatchOptions(), owners, num_parts, run)
 
 
 def partition(
@@ -215,9 +209,7 @@ def partition(
         both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options))
         resources = resources.limited(max(both))
     run = RunOptions(resources, progress, overwrite, restart, keep_workspace)
-    with open_dispatch(graph, out, options, how, num_parts, run) as opened_job:
-        owners = assign_nodes(graph, num_parts, how, opened_job.work.owners, opened_job.runner, report=False)
-        return dispatch_graph(opened_job.job(owners))
+    return run_dispatch(graph, out, options, how, num_parts, run)
 
 
 def _output(

@@ -38,49 +38,23 @@ VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a job will read, write and hold, and how nodes will be assigned.
-
-    Parameters
-    ----------
-    graph_name : str
-        Name of the graph.
-    num_parts, num_nodes, num_edges : int
-        Numbers of parts, nodes and edges.
-    input_nbytes : int
-        Size of all data files, in bytes.
-    output_nbytes : int
-        Estimated size of all partitions, in bytes.
-    workspace_nbytes : int
-        Estimated size of all temporary files at their peak, in bytes.
-    method, why : str
-        The method that will be taken, and the reason.
-    method_memory : int
-        Bytes of memory that the method takes on this graph; 0 if it reads no edges.
-    workers : int
-        Tasks that run at one time.
-    memory_budget, task_memory : int
-        Bytes that all tasks, and one task, may hold. About 200 MB per process come on top.
-    smallest_budget : int
-        Bytes of the smallest memory budget with which the passes run.
-    warnings : tuple of str
-        What may not fit.
-    """
+    """What a job will read, write and hold, and how nodes will be assigned. Sizes are in bytes."""
 
     graph_name: str
     num_parts: int
     num_nodes: int
     num_edges: int
-    input_nbytes: int
-    output_nbytes: int
-    workspace_nbytes: int
-    method: str
+    input_nbytes: int  # of all data files
+    output_nbytes: int  # of all partitions, estimated
+    workspace_nbytes: int  # of all temporary files at their peak, estimated
+    method: str  # that will be taken
     why: str
-    method_memory: int
-    workers: int
-    memory_budget: int
-    task_memory: int
-    smallest_budget: int
-    warnings: tuple[str, ...]
+    method_memory: int  # that the method takes on this graph; 0 if it reads no edges
+    workers: int  # tasks that run at one time
+    memory_budget: int  # that all tasks may hold; about 200 MB per process come on top
+    task_memory: int  # that one task may hold
+    smallest_budget: int  # with which the passes run
+    warnings: tuple[str, ...]  # what may not fit
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, for JSON; ``"version"`` is that of the form."""
@@ -89,30 +63,26 @@ class Plan:
     @property
     def summary(self) -> str:
         """One line: method, sizes, memory."""
-        sizes = (
-            f"{format_size(nbytes)} {name}"
-            for name, nbytes in (
-                ("in", self.input_nbytes),
-                ("out", self.output_nbytes),
-                ("of temporary files", self.workspace_nbytes),
-            )
-        )
-        memory = f"{self.workers} tasks of {format_size(self.task_memory)} at one time"
-        return f"{self.num_parts} parts by {self.method} ({self.why}); {', '.join(sizes)}; {memory}"
+        sizes = ((self.input_nbytes, "in"), (self.output_nbytes, "out"), (self.workspace_nbytes, "of temporary files"))
+        listed = ", ".join(f"{format_size(nbytes)} {name}" for nbytes, name in sizes)
+        return f"{self.num_parts} parts by {self.method} ({self.why}); {listed}; {self._tasks}"
 
     def __str__(self) -> str:
-        width = max(len(name) for name, _ in self._facts())
-        lines = [f"{name:<{width}}  {value}" for name, value in self._facts()]
-        return "\n".join([f"plan of {self._title()}", *lines, *(f"warning: {line}" for line in self.warnings)])
+        lines = [f"{name:<9}  {value}" for name, value in self._facts()]
+        return "\n".join([f"plan of {self._title}", *lines, *(f"warning: {line}" for line in self.warnings)])
 
     def _repr_html_(self) -> str:
-        warnings = [["warning", line] for line in self.warnings]
-        facts = [list(fact) for fact in self._facts()]
-        return html_table(["", ""], [*facts, *warnings], caption=f"Plan of {self._title()}")
+        facts = [*self._facts(), *(("warning", line) for line in self.warnings)]
+        return html_table(["", ""], [list(fact) for fact in facts], caption=f"Plan of {self._title}")
 
+    @property
     def _title(self) -> str:
         counts = f"{format_count(self.num_nodes)} nodes, {format_count(self.num_edges)} edges"
         return f"{self.graph_name!r} in {self.num_parts} parts: {counts}"
+
+    @property
+    def _tasks(self) -> str:
+        return f"{self.workers} tasks of {format_size(self.task_memory)} at one time"
 
     def _facts(self) -> list[tuple[str, str]]:
         needs = f" (needs about {format_size(self.method_memory)})" if self.method_memory else ""
@@ -122,7 +92,7 @@ class Plan:
             ("input", format_size(self.input_nbytes)),
             ("output", f"about {format_size(self.output_nbytes)}"),
             ("workspace", f"about {format_size(self.workspace_nbytes)} at its peak"),
-            ("memory", f"{self.workers} tasks of {format_size(self.task_memory)} at one time; {budget}"),
+            ("memory", f"{self._tasks}; {budget}"),
         ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.chunked.rows import ArrayRows, EdgeRows
+from daskgraphpart.chunked.rows import ReadRows, array_rows, edge_rows
 from daskgraphpart.chunked.write_graph import ChunkFormat, GraphRows, write_graph
 from daskgraphpart.errors import InputFileError
 
@@ -66,13 +66,13 @@ def write_chunked(
             raise InputFileError(what, expected=t.num_edges, found=len(edges[t.name][0]))
     edge_chunks, data_chunks = (num_chunks, num_chunks) if isinstance(num_chunks, int) else num_chunks
 
-    def rows(data: Mapping[str, Mapping[str, np.ndarray]] | None) -> dict[str, dict[str, ArrayRows]]:
-        return {kind: {name: ArrayRows(of) for name, of in arrays.items()} for kind, arrays in (data or {}).items()}
+    def rows(data: Mapping[str, Mapping[str, np.ndarray]] | None) -> dict[str, dict[str, ReadRows]]:
+        return {kind: {name: array_rows(of) for name, of in arrays.items()} for kind, arrays in (data or {}).items()}
 
     graph = GraphRows(
         schema.name,
         {t.name: t.num_nodes for t in schema.node_types},
-        {etype: EdgeRows(*map(ArrayRows, edges[etype])) for etype in schema.etypes},
+        {etype: edge_rows(*map(array_rows, edges[etype])) for etype in schema.etypes},
         {**rows(node_data), **rows(edge_data)},
     )
     form = ChunkFormat(edge_format, data_format, delimiter, edge_chunks, data_chunks)

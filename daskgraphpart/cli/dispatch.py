@@ -95,18 +95,11 @@ def command(**values: Any) -> None:
     options = dispatch_options_of(values, "metadata.json" if values["dgl_out_dir"] else None)
     graph, resources = graph_of(in_dir, values), resources_of(values)
     num_parts = values["num_parts"] or read_num_parts(Path(assign_dir))
-    values["dispatch_to"] = _machines_of(values, resources, num_parts, Path(out_dir))
-    show_plan(graph, num_parts, out_dir, AssignOptions(str(assign_dir)), options, values)
+    dispatch_to = values["dispatch_to"] = _machines_of(values, resources, num_parts, Path(out_dir))
+    show_plan(values, graph, num_parts, out_dir, method=AssignOptions(str(assign_dir)), options=options)
+    how = {"num_parts": values["num_parts"], "options": options, "dispatch_to": dispatch_to}
     with run_of(values) as run:
-        outcome = dispatch(
-            graph,
-            assign_dir,
-            out_dir,
-            num_parts=values["num_parts"],
-            options=options,
-            dispatch_to=values["dispatch_to"],
-            **run,
-        )
+        outcome = dispatch(graph, assign_dir, out_dir, **how, **run)
     show_outcome(outcome, values, in_dir)
 
 

@@ -70,7 +70,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # warnings and errors that come before the options are parsed are read by the same program
         if "--progress=json" in args or ("--progress", "json") in pairwise(args):
-            ctx.ensure_object(Session).use_json(True)
+            ctx.ensure_object(Session).as_json = True
         name = _with_dashes(args[0])
         if name not in COMMANDS and not name.startswith("-"):
             near = get_close_matches(name, COMMANDS, 1)
@@ -91,7 +91,11 @@ def _with_dashes(token: str) -> str:
 
 @click.command(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": _with_dashes},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "show_default": True,
+        "token_normalize_func": _with_dashes,
+    },
     epilog="Exit codes: 0 done, 1 verify found faults, 2 a mistake in the input or the usage, 3 the machine failed "
     "(disk full, worker lost; the same command continues), 70 a bug of ours, 130 interrupted.",
 )

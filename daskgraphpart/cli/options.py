@@ -47,22 +47,14 @@ FORMAT_OPTIONS = (
         "--edge-format",
         type=click.Choice(["parquet", "csv", "numpy"]),
         default="parquet",
-        show_default=True,
         help="Format of edge files.",
     ),
-    _format(
-        "--data-format",
-        type=click.Choice(["numpy", "parquet"]),
-        default="numpy",
-        show_default=True,
-        help="Format of feature files.",
-    ),
+    _format("--data-format", type=click.Choice(["numpy", "parquet"]), default="numpy", help="Format of feature files."),
 )
 FORM_OPTION = _format(
     "--form",
     type=click.Choice(["npy", "parquet", "zarr"]),
     default="npy",
-    show_default=True,
     help="Binary form of the owners beside the text.",
 )
 
@@ -93,7 +85,6 @@ RESOURCE_OPTIONS = (
         "--progress",
         type=click.Choice(["auto", "bar", "log", "json", "none"]),
         default="auto",
-        show_default=True,
         help="On standard error: a bar and a line per pass, log lines, or JSON lines for programs. auto: a bar in a "
         "terminal, and lines for passes of ten seconds and more.",
     ),
@@ -105,7 +96,6 @@ STAGING_OPTION = _resource(
     "--staging",
     type=click.Choice(["auto", "in-place", "zarr"]),
     default="auto",
-    show_default=True,
     help="How features travel: written in place, or through zarr arrays in the workspace.",
 )
 
@@ -115,8 +105,8 @@ CONFINED_OPTION = click.option(
 
 _output = partial(click.option, cls=Option, heading="Partitions")
 OUTPUT_OPTIONS = (
-    _output("--num-hops", type=click.IntRange(min=1), default=1, show_default=True, help="Hops of HALO nodes."),
-    _output("--graph-formats", default="coo", show_default=True, help="Formats in graph.dgl: some of coo,csr,csc."),
+    _output("--num-hops", type=click.IntRange(min=1), default=1, help="Hops of HALO nodes."),
+    _output("--graph-formats", default="coo", help="Formats in graph.dgl: some of coo,csr,csc."),
     _output(
         "--out-edges", is_flag=True, help="Also store edges from inner to HALO nodes, as DGL's partition_graph does."
     ),
@@ -142,7 +132,6 @@ METHOD_OPTIONS = (
     _method(
         "--method",
         default="auto",
-        show_default=True,
         metavar="auto|kaminpar|metis|multilevel|fennel|random|DIR",
         help="Partitioner, or a directory of owners; auto takes the best that fits into the memory.",
     ),
@@ -152,11 +141,9 @@ METHOD_OPTIONS = (
         help="What is balanced: nodes, ntypes, edges, edges-by-ntype, bytes, types:NTYPE/FEATURE, "
         "weight:NTYPE/FEATURE, file:PATH.npy, each with a tolerance if need be (edges=0.05). Default: nodes,edges.",
     ),
-    _method(
-        "--imbalance", type=float, default=0.03, show_default=True, help="How much larger than average a part may be."
-    ),
+    _method("--imbalance", type=float, default=0.03, help="How much larger than average a part may be."),
     _method("--refine", is_flag=True, help="Refine the result, or the given owners, further."),
-    _method("--seed", type=int, default=0, show_default=True, help="Seed of the partitioner."),
+    _method("--seed", type=int, default=0, help="Seed of the partitioner."),
     _method(
         "--threads",
         type=int,
@@ -167,7 +154,6 @@ METHOD_OPTIONS = (
         "--objtype",
         type=click.Choice(["cut", "vol"]),
         default="cut",
-        show_default=True,
         help="What METIS minimises: cut edges, or the communication volume.",
     ),
     _method("--recursive", is_flag=True, help="METIS by recursive bisection."),
@@ -176,7 +162,6 @@ METHOD_OPTIONS = (
         "--num-trainers-per-machine",
         type=int,
         default=1,
-        show_default=True,
         help="Smaller parts that every part is made of, kept as feature trainer_id.",
     ),
 )
@@ -241,7 +226,7 @@ def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
     """Show progress as `RESOURCE_OPTIONS` say; nothing when quiet."""
     from daskgraphpart.engine.progress import open_progress
 
-    click.get_current_context().ensure_object(Session).use_json(values["progress"] == "json")
+    click.get_current_context().ensure_object(Session).as_json = values["progress"] == "json"
     kind = "bar" if values["verbose"] and values["progress"] == "auto" else values["progress"]
     with open_progress("none" if values["quiet"] else kind) as listener:
         yield listener

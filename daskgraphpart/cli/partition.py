@@ -36,17 +36,9 @@ def command(**values: Any) -> None:
     """
     from daskgraphpart.api.pipeline import partition
 
-    graph, num_parts = graph_of(values["in_dir"], values), values["num_parts"]
-    method, options = assign_options_of(values), dispatch_options_of(values)
-    show_plan(graph, num_parts, values["out_dir"], method, options, values)
+    graph, num_parts, out_dir = graph_of(values["in_dir"], values), values["num_parts"], values["out_dir"]
+    how: dict[str, Any] = {"method": assign_options_of(values), "options": dispatch_options_of(values)}
+    show_plan(values, graph, num_parts, out_dir, **how)
     with run_of(values) as run:
-        outcome = partition(
-            graph,
-            values["out_dir"],
-            num_parts,
-            method=method,
-            options=options,
-            dispatch_to=values["dispatch_to"],
-            **run,
-        )
+        outcome = partition(graph, out_dir, num_parts, dispatch_to=values["dispatch_to"], **how, **run)
     show_outcome(outcome, values, values["in_dir"])

@@ -22,8 +22,6 @@ from daskgraphpart.errors import GraphPartError
 
 if TYPE_CHECKING:
     from daskgraphpart.api.plan import Plan
-    from daskgraphpart.assignment.options import AssignOptions
-    from daskgraphpart.dispatching.options import DispatchOptions
 
 logger = logging.getLogger(__name__)
 
@@ -31,14 +29,7 @@ logger = logging.getLogger(__name__)
 @click.command("plan", cls=Command)
 @click.argument("in_dir", type=click.Path())
 @click.argument("out_dir", required=False, default=".", type=click.Path())
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Form of the plan.",
-)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
 @with_options(*PARTITION_OPTIONS)
 def command(**values: Any) -> None:
     """Estimate what `partition` does with the graph in IN_DIR, without reading the data.
@@ -51,20 +42,12 @@ def command(**values: Any) -> None:
     daskgraphpart plan graph /data/partitions --num-parts 8 --method kaminpar --graph-formats coo,csc
     daskgraphpart plan graph --num-parts 8 --format json
     """
-    graph, num_parts = graph_of(values["in_dir"], values), values["num_parts"]
-    method, options = assign_options_of(values), dispatch_options_of(values)
-    found = _plan(graph, num_parts, values["out_dir"], method, options, values)
+    how: dict[str, Any] = {"method": assign_options_of(values), "options": dispatch_options_of(values)}
+    found = _plan(values, graph_of(values["in_dir"], values), values["num_parts"], values["out_dir"], **how)
     click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))
 
 
-def show_plan(
-    graph: Any,
-    num_parts: int | None,
-    out_dir: str,
-    method: AssignOptions,
-    options: DispatchOptions,
-    values: dict[str, Any],
-) -> None:
+def show_plan(values: dict[str, Any], graph: Any, num_parts: int | None, out_dir: str, **how: Any) -> None:
     """Show the plan of a run in one line, and its warnings, unless the command is quiet.
 
     What is wrong with the input is left to the run itself to report.
@@ -72,7 +55,7 @@ def show_plan(
     if values["quiet"] or num_parts is None:
         return
     try:
-        found = _plan(graph, num_parts, out_dir, method, options, values)
+        found = _plan(values, graph, num_parts, out_dir, **how)
     except GraphPartError:
         logger.debug("no plan can be made", exc_info=True)
         return
@@ -81,14 +64,7 @@ def show_plan(
         logger.warning("%s", warning)
 
 
-def _plan(
-    graph: Any,
-    num_parts: int,
-    out_dir: str,
-    method: AssignOptions,
-    options: DispatchOptions,
-    values: dict[str, Any],
-) -> Plan:
+def _plan(values: dict[str, Any], graph: Any, num_parts: int, out_dir: str, **how: Any) -> Plan:
     """Plan a run; partitions that go to machines are made in the workspace first."""
     from daskgraphpart.api.plan import plan
     from daskgraphpart.dispatching.machines import read_machines
@@ -100,4 +76,4 @@ def _plan(
         machines.check_parts(num_parts)
         machines.check_cluster(resources.cluster)
         out_dir = str(staging_directory(machines.path, resources.workspace))
-    return plan(graph, num_parts, out_dir=out_dir, method=method, options=options, resources=resources)
+    return plan(graph, num_parts, out_dir=out_dir, resources=resources, **how)

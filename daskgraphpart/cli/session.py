@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import sys
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("daskgraphpart")
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
-STDERR_FORMAT = "%(levelname)s: %(message)s"
 FILE_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 
 
@@ -33,7 +31,7 @@ class Session:
         """Log to standard error, unless the process that calls us has a log of its own."""
         logger.setLevel(logging.INFO)
         if not logging.getLogger().handlers:
-            self._add(_StderrHandler(), STDERR_FORMAT)
+            self._add(_StderrHandler(self))
 
     def log_to(self, path: str) -> None:
         """Also log to the end of a file, with the time of each line."""
@@ -43,13 +41,6 @@ class Session:
             raise EnvironmentFaultError(
                 "the log cannot be written", file=path, place="--log-file", found=fault.strerror
             ) from fault
-
-    def use_json(self, as_json: bool) -> None:
-        """Write JSON lines only to standard error from now on, or lines for people."""
-        self.as_json = as_json
-        for handler in self.handlers:
-            if isinstance(handler, _StderrHandler):
-                handler.setFormatter(_JsonFormatter() if as_json else logging.Formatter(STDERR_FORMAT))
 
     def close(self) -> None:
         """Take the log down."""
@@ -67,7 +58,7 @@ class Session:
             click.echo(f"error: {text}", err=True)
         return exit_code
 
-    def _add(self, handler: logging.Handler, form: str) -> None:
+    def _add(self, handler: logging.Handler, form: str = "%(message)s") -> None:
         handler.setFormatter(logging.Formatter(form))
         handler.addFilter(_is_for_users)
         logging.getLogger().addHandler(handler)
@@ -79,28 +70,23 @@ def _is_for_users(record: logging.LogRecord) -> bool:
     return record.name.startswith("daskgraphpart") or record.levelno >= logging.WARNING
 
 
-class _StderrHandler(logging.StreamHandler[TextIO]):
-    """Writes to what standard error is at the moment: bars replace it, so that lines come out above them."""
+class _StderrHandler(logging.Handler):
+    """Writes lines, or JSON lines, to what standard error is at the moment: bars replace it, and stay below them."""
 
-    def __init__(self) -> None:
-        logging.Handler.__init__(self)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
 
-    @property
-    def stream(self) -> TextIO:
-        """Standard error."""
-        return sys.stderr
+    def emit(self, record: logging.LogRecord) -> None:
+        line = f"{record.levelname}: {self.format(record)}\n"
+        if self.session.as_json:
+            from daskgraphpart.engine.progress import json_event
 
-    @stream.setter
-    def stream(self, value: TextIO) -> None:
-        raise AttributeError("always standard error")
-
-
-class _JsonFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        from daskgraphpart.engine.progress import json_event
-
-        text = logging.Formatter("%(message)s").format(record)
-        return json_event("log", level=record.levelname.lower(), text=text).rstrip("\n")
+            line = json_event("log", level=record.levelname.lower(), text=self.format(record))
+        try:
+            click.echo(line, err=True, nl=False)
+        except OSError:
+            self.handleError(record)
 
 
 def _log_level(ctx: click.Context, param: click.Parameter, value: str | None) -> None:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from daskgraphpart.storage.files import file_sizes_in
 from daskgraphpart.tables import text_table
 from daskgraphpart.units import format_count, format_seconds, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.dispatching.finish import Outcome
@@ -26,12 +25,9 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
     """Print the quality of the partitions and where they are; the table of parts if verbose."""
     if values["quiet"]:
         return
-    quality, config = outcome.quality, outcome.config_path
-    sizes = outcome.part_nbytes or tuple(
-        sum(file_sizes_in(config.parent / f"part{part}").values()) for part in range(len(quality.num_inner_nodes))
-    )
+    quality, config, sizes = outcome.quality, outcome.config_path, outcome.part_nbytes
     if values["verbose"]:
-        click.echo(_part_table(outcome, sizes))
+        click.echo(_part_table(outcome))
         click.echo("")
     facts = {
         "parts": f"{len(sizes)}, {format_size(sum(sizes))} in all",
@@ -47,19 +43,20 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
         click.echo(f"{name:<18}  {value}")
 
 
-def _part_table(outcome: Outcome, sizes: Sequence[int]) -> str:
+def _part_table(outcome: Outcome) -> str:
     """Lay out what each part holds."""
-    quality, rows = outcome.quality, []
+    quality, headings = outcome.quality, ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"]
     columns = (quality.num_inner_nodes, quality.num_halo_nodes, quality.num_owned_edges)
-    for part, counts in enumerate(zip(*columns, strict=True)):
-        if part == MAX_PARTS_SHOWN:
-            rows.append(["..."] + [""] * 5)
-            break
-        cells = [str(part), *map(format_count, counts), format_size(sizes[part])]
-        rows.append([*cells, outcome.hosts[part] if outcome.hosts else ""])
-    headings = ["part", "inner nodes", "HALO nodes", "owned edges", "on disk", "machine"]
-    shown = slice(None if outcome.hosts else -1)
-    return text_table(headings[shown], [row[shown] for row in rows], align=">>>>><"[shown])
+    rows = [
+        [str(part), *map(format_count, counts), format_size(outcome.part_nbytes[part])]
+        for part, counts in enumerate(zip(*(column[:MAX_PARTS_SHOWN] for column in columns), strict=True))
+    ]
+    if outcome.hosts:
+        headings.append("machine")
+        rows = [[*row, host] for row, host in zip(rows, outcome.hosts, strict=False)]
+    if len(outcome.part_nbytes) > MAX_PARTS_SHOWN:
+        rows.append(["..."] + [""] * (len(headings) - 1))
+    return text_table(headings, rows, align=">>>>><"[: len(headings)])
 
 
 def show_assignment(assignment: Assignment, seconds: float, directory: str) -> None:

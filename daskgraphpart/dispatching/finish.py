@@ -57,7 +57,7 @@ class Outcome:
     book: PartitionBook  # ranges of new IDs
     quality: Quality  # edge cut, balance, replication
     hosts: tuple[str, ...] | None = None  # machine of each part, if they went to the disks of several
-    part_nbytes: tuple[int, ...] | None = None  # bytes of the files of each part
+    part_nbytes: tuple[int, ...] = ()  # bytes of the files of each part
 
     def __repr__(self) -> str:
         return f"<Outcome {self.config_path}: {self.book.num_parts} parts, {self.quality.cut_share:.1%} of edges cut>"

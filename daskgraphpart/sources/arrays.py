@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.chunked.headers import feature_files
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_parquet import read_parquet_header
-from daskgraphpart.chunked.rows import ArrayRows, FileRows
+from daskgraphpart.chunked.rows import ReadRows, array_rows, feature_rows
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.sources.graph_source import LazyRows
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
 
 
-def rows_of(values: Any, what: str) -> ArrayRows | FileRows | LazyRows:
+def rows_of(values: Any, what: str) -> ReadRows | LazyRows:
     """Describe a feature: an array, memmap, tensor, dask array or column, path of an npy or parquet file, or paths."""
-    if isinstance(values, (LazyRows, FileRows)):
+    if isinstance(values, (LazyRows, ReadRows)):
         return values
     if isinstance(values, (str, os.PathLike)):
         values = [values]
@@ -37,10 +37,10 @@ def rows_of(values: Any, what: str) -> ArrayRows | FileRows | LazyRows:
         values = as_array(values, what)
     if not values.shape:
         raise OptionError(f"{what}: not rows", expected="one row per node or edge", found="a single value")
-    return ArrayRows(values)
+    return array_rows(values)
 
 
-def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> FileRows:
+def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> ReadRows:
     """Open the npy or parquet files of a feature, which must agree in dtype and shape of a row."""
     forms = {_FORMS.get(Path(path).suffix.lower(), "") for path in paths}
     form = forms.pop() if len(forms) == 1 else ""
@@ -58,7 +58,7 @@ def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> File
     spec, files = feature_files(name, Files(form, " ", tuple(paths)))
     if spec.row_shape == (1,) and form == "parquet" and _is_plain_column(paths[0]):
         spec = replace(spec, row_shape=())
-    return FileRows(spec, files)
+    return feature_rows(spec, files)
 
 
 def _is_plain_column(path: str) -> bool:
@@ -78,11 +78,11 @@ def as_array(values: Any, what: str) -> np.ndarray:
     return array
 
 
-def ids_of(values: Any, what: str) -> ArrayRows | LazyRows:
+def ids_of(values: Any, what: str) -> ReadRows | LazyRows:
     """Describe one end of edges: node IDs, as int64; whether there are such nodes is checked when they are written."""
     if isinstance(values, LazyRows):
         return replace(values, what=what, is_ids=True)
-    return LazyRows(what, values, is_ids=True) if hasattr(values, "dask") else ArrayRows(as_ids(values, what))
+    return LazyRows(what, values, is_ids=True) if hasattr(values, "dask") else array_rows(as_ids(values, what))
 
 
 def as_ids(values: Any, what: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
-from daskgraphpart.chunked.rows import FileRows
+from daskgraphpart.chunked.rows import feature_rows
 from daskgraphpart.errors import OptionError
 from daskgraphpart.sources.arrays import ids_of, rows_of
 from daskgraphpart.sources.from_libraries import from_dgl, from_networkx, from_pyg, from_scipy
@@ -79,7 +79,10 @@ def _from_chunked(graph: ChunkedGraph) -> GraphSource:
     return GraphSource(
         {t.name: t.num_nodes for t in schema.node_types},
         {e: (LazyRows(e, graph.edges[e], "src"), LazyRows(e, graph.edges[e], "dst")) for e in schema.etypes},
-        {t.name: {spec.name: FileRows(spec, files[t.name][spec.name]) for spec in t.data} for t in schema.row_types},
+        {
+            t.name: {spec.name: feature_rows(spec, files[t.name][spec.name]) for spec in t.data}
+            for t in schema.row_types
+        },
         tuple(file.path for files in graph.edge_files.values() for file in files),
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.chunked.rows import FileRows
+    from daskgraphpart.chunked.rows import ReadRows
     from daskgraphpart.sources.edge_list_options import ReadOptions
 
 FeaturePaths: TypeAlias = Mapping[str, Mapping[str, Paths]]
@@ -35,8 +35,8 @@ class Inputs:
     edges: Mapping[str, tuple[Table, ...]]
     nodes: Mapping[str, tuple[Table, ...]]
     num_nodes: Mapping[str, int | None]
-    node_data: Mapping[str, Mapping[str, FileRows]]
-    edge_data: Mapping[str, Mapping[str, FileRows]]
+    node_data: Mapping[str, Mapping[str, ReadRows]]
+    edge_data: Mapping[str, Mapping[str, ReadRows]]
     notes: tuple[str, ...]
 
     @property
@@ -162,7 +162,7 @@ def _check_types(
             raise OptionError("impossible number of nodes", place=f"--num-nodes {ntype}", found=count)
 
 
-def _open_features(data: FeaturePaths, known: Sequence[str], place: str) -> dict[str, dict[str, FileRows]]:
+def _open_features(data: FeaturePaths, known: Sequence[str], place: str) -> dict[str, dict[str, ReadRows]]:
     for type_name in data:
         if type_name not in known:
             raise OptionError("unknown type", place=place, expected=f"one of {', '.join(known)}", found=type_name)

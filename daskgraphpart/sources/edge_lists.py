@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 
 from daskgraphpart.chunked.output import ID_MAP
-from daskgraphpart.chunked.rows import EdgeRows
+from daskgraphpart.chunked.rows import edge_rows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, shown
@@ -64,7 +64,9 @@ class EdgeListJob:
         num_nodes = self._rank_ids(kinds, out) if inputs.options.map_ids else self._count_ids()
         edges: dict[str, Rows] = {}
         for number, etype in enumerate(edge_data):
-            edges[etype] = EdgeRows(*(self._stage_ids(f"edges_{number}", i, end) for i, end in enumerate(_ends(etype))))
+            edges[etype] = edge_rows(
+                *(self._stage_ids(f"edges_{number}", i, end) for i, end in enumerate(_ends(etype)))
+            )
             run(self.connection, f"DROP TABLE edges_{number}")
             edge_data[etype] |= inputs.edge_data.get(etype, {})
             self.progress.advance(1)

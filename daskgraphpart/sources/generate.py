@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.chunked.output import claimed_directory
+from daskgraphpart.chunked.rows import ReadRows
 from daskgraphpart.chunked.write_graph import ChunkFormat, GraphRows, write_graph
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.sources.recipes import communities_recipe, mag_recipe, make_edges, make_rows, rmat_recipe
@@ -19,38 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.schema import DataSpec, RowType
+    from daskgraphpart.schema import DataSpec, EdgeType, RowType
     from daskgraphpart.sources.recipes import Recipe
 
 RECIPES = {"rmat": rmat_recipe, "mag": mag_recipe, "communities": communities_recipe}
 # every node type has a node, so a smaller graph would come out larger than asked for
 MIN_NODES = {"rmat": 1, "mag": 5, "communities": 1}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MadeRows:
-    """Rows that are made when they are read: of a feature, or edges."""
-
-    recipe: Recipe
-    of_type: RowType
-    spec: DataSpec | None
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
-        return np.dtype(np.int64) if self.spec is None else self.spec.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row."""
-        return self.of_type.num_rows, *((2,) if self.spec is None else self.spec.row_shape)
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        """Make rows ``[start, stop)``."""
-        if self.spec is not None:
-            return make_rows(self.recipe, self.of_type.name, self.spec, start, stop)
-        edge_type = self.recipe.schema.edge_type(self.of_type.name)
-        return np.stack(make_edges(self.recipe, edge_type, start, stop), axis=1)
 
 
 def generate(
@@ -80,12 +55,22 @@ def generate(
     graph = GraphRows(
         schema.name,
         {t.name: t.num_nodes for t in schema.node_types},
-        {t.name: MadeRows(recipe, t, None) for t in schema.edge_types},
-        {t.name: {spec.name: MadeRows(recipe, t, spec) for spec in t.data} for t in schema.row_types},
+        {t.name: ReadRows(np.dtype(np.int64), (t.num_edges, 2), partial(_edges, recipe, t)) for t in schema.edge_types},
+        {t.name: {spec.name: _rows(recipe, t, spec) for spec in t.data} for t in schema.row_types},
     )
     out = require_local(out_dir, "a graph that is written")
     with environment_faults(), claimed_directory(out, (), overwrite):
         return write_graph(graph, out, form, runner)
+
+
+def _edges(recipe: Recipe, edge_type: EdgeType, start: int, stop: int) -> np.ndarray:
+    return np.stack(make_edges(recipe, edge_type, start, stop), axis=1)
+
+
+def _rows(recipe: Recipe, of_type: RowType, spec: DataSpec) -> ReadRows:
+    """Rows of a feature that are made when they are read."""
+    read = partial(make_rows, recipe, of_type.name, spec)
+    return ReadRows(spec.dtype, (of_type.num_rows, *spec.row_shape), read)
 
 
 def _check_sizes(kind: str, num_nodes: int, num_edges: int, feature_width: int | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.rows import ArrayRows, JoinedRows
+from daskgraphpart.chunked.rows import array_rows, joined_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import MIXED_HINT, MIXED_IDS, STRINGS, shown
 from daskgraphpart.sources.database import run, stage_column, translated_errors
@@ -138,4 +138,4 @@ def _joined_arrays(column: int, tables: Sequence[Table]) -> Rows:
     if len(shapes) > 1:
         what = f"column {tables[0].columns[column].name!r} differs in shape between files"
         raise InputFileError(what, file=tables[0].path, found=" and ".join(map(str, sorted(shapes))))
-    return JoinedRows(tuple(ArrayRows(table.arrays[column]) for table in tables))
+    return joined_rows([array_rows(table.arrays[column]) for table in tables])

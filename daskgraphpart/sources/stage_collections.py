@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.rows import EdgeRows, JoinedRows
+from daskgraphpart.chunked.rows import edge_rows, joined_rows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
@@ -86,7 +86,7 @@ def with_staged(source: GraphSource, name: str, staged: Mapping[LazyRows, Rows])
         if src.shape[0] != dst.shape[0]:
             found = [src.shape[0], dst.shape[0]]
             raise OptionError(f"edges of type {etype!r}: not as many sources as destinations", found=found)
-        edges[etype] = EdgeRows(src, dst)
+        edges[etype] = edge_rows(src, dst)
     data = {of: {n: staged.get(rows, rows) for n, rows in features.items()} for of, features in source.data.items()}
     return GraphRows(name, source.num_nodes, edges, data)
 
@@ -104,4 +104,4 @@ def _joined(what: str, regions: Sequence[Region]) -> Rows:
     if len(shapes) > 1:
         found = ", ".join(sorted(f"{dtype.name}{list(shape)}" for dtype, shape in shapes))
         raise InputFileError(f"partitions of {what} differ in dtype or shape", expected="one", found=found)
-    return JoinedRows(tuple(region for region in regions if region.num_rows) or (regions[0],))
+    return joined_rows([region for region in regions if region.num_rows] or [regions[0]])

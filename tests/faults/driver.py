@@ -19,7 +19,7 @@ from typing import Any
 from fork_server import serve
 from killing import TINY, make_inputs
 
-import daskgraphpart.api.open_dispatch as opening
+import daskgraphpart.api.run_dispatch as opening
 from daskgraphpart.assignment import choose
 from daskgraphpart.cli.main import main
 from daskgraphpart.dispatching.sizes import Sizes

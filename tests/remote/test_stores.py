@@ -203,7 +203,7 @@ def test_partitions_with_ids_that_are_kept_cannot_go_to_a_store(memory: Any, tmp
     resources = detect_resources("200MB", workspace=tmp_path / "work")
     kept = DispatchOptions(reshuffle=False)
     with pytest.raises(
-        OptionError, match=r"^reshuffle: partitions with original IDs .* cannot go to a store; give a dir"
+        OptionError, match=r"^reshuffle: partitions with original IDs .* written to a directory here only; give a dir"
     ):
         partition(tmp_path / "graph", "memory://kept", 2, method="random", options=kept, resources=resources)
     assert not (tmp_path / "work").exists()

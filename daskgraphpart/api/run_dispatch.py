@@ -1,0 +1,134 @@
+"""Run a dispatch: check its options and its output, identify it, begin or continue it, bring parts to the output."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from daskgraphpart.api.fingerprint import fingerprint, identify_owners
+from daskgraphpart.api.inputs import input_paths
+from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
+from daskgraphpart.assignment.assignment import Assignment
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.pipeline import assign_nodes
+from daskgraphpart.assignment.read_files import read_assignment, read_num_parts
+from daskgraphpart.assignment.trainers import with_trainers
+from daskgraphpart.dispatching.job import Job
+from daskgraphpart.dispatching.machines import Destination, Machines, check_machine, run_on_each
+from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
+from daskgraphpart.dispatching.pipeline import dispatch_graph
+from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
+from daskgraphpart.dispatching.workspace import remove_staging, staging_directory
+from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.storage.faults import environment_faults
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.paths import Location
+
+
+def run_dispatch(
+    graph: ChunkedGraph,
+    target: Location | Machines,
+    options: DispatchOptions,
+    owners: Assignment | Path | AssignOptions,
+    num_parts: int | None,
+    run: RunOptions,
+) -> Outcome:
+    """Dispatch a graph to owners that are given, lie in a directory, or are made by options.
+
+    The number of parts may be unknown if they are in a directory.
+    """
+    options.check_fits(graph.schema)
+    run = replace(run, resources=run.resources.limited(smallest_task_memory(graph.schema, options)))
+    if not isinstance(target, Path) and not options.reshuffle:
+        raise OptionError(
+            "partitions with original IDs name their maps of IDs by path, so they are written to a directory here only",
+            place="reshuffle",
+            hint="give a directory of this file system, without dispatch_to",
+        )
+    with environment_faults():
+        command, chosen, files = identify_owners(owners, num_parts)
+        place = target.path if isinstance(target, Machines) else target.absolute()
+        check_output(place, [*input_paths(graph), *files])
+        names = (f"{graph.schema.name}.manifest.json", options.config_name or f"{graph.schema.name}.json")
+        if isinstance(target, Path):
+            out, destination = target.absolute(), None
+        else:
+            out = staging_directory(place, run.resources.workspace)
+            destination = Destination(target, str(out), names, run.overwrite)
+            run = replace(run, resources=replace(run.resources, workspace=None))
+        if isinstance(target, Machines):
+            _check_machines(target, owners, num_parts, run)
+            chosen["dispatch"] = list(target.hosts)
+        identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
+        try:
+            with open_job(_output_directory(out, destination, names, run), graph, identity, run) as (work, runner):
+                if destination is not None and isinstance(target, Machines):
+                    run_on_each("check-machines", check_machine, target, destination, runner)
+                assignment = _assign(graph, owners, num_parts, work, runner)
+                if assignment.trainers:
+                    graph = with_trainers(graph, assignment.trainers, work.owners / "edge-trainers", runner)
+                layouts = (DglLayout(options.graph_formats, options.config_name, options.reshuffle),)
+                sizes = choose_sizes(runner.resources)
+                return dispatch_graph(
+                    Job(graph, assignment, str(out), options, sizes, work, runner, layouts, destination)
+                )
+        finally:
+            if destination is not None:
+                remove_staging(out)
+
+
+def _assign(
+    graph: ChunkedGraph,
+    owners: Assignment | Path | AssignOptions,
+    num_parts: int | None,
+    work: Workspace,
+    runner: Runner,
+) -> Assignment:
+    """Return the owners, read or made if need be."""
+    if isinstance(owners, AssignOptions):
+        assert num_parts is not None, "owners are made for a number of parts"
+        return assign_nodes(graph, num_parts, owners, work.owners, runner, report=False)
+    if isinstance(owners, Path):
+        owners = read_assignment(owners, graph.schema, work.owners, runner, num_parts)
+    owners.check_fits(graph.schema)
+    return owners
+
+
+def _output_directory(
+    out: Path, destination: Destination | None, names: tuple[str, str], run: RunOptions
+) -> OutputDirectory:
+    """Directory in which a job makes files; partitions that are replaced stay until the new ones are complete."""
+
+    def claim(is_unfinished: bool) -> None:
+        target = out if destination is None else destination.target
+        if not isinstance(target, Machines):  # these are asked when workers are there
+            check_claimable(target, names, run.overwrite or is_unfinished)
+        discard()
+
+    def discard() -> None:
+        discard_unfinished(out)
+        if destination is not None:
+            discard_output(out)
+
+    return OutputDirectory(out, claim, discard, "output directory" if destination is None else "workspace")
+
+
+def _check_machines(
+    machines: Machines, owners: Assignment | Path | AssignOptions, num_parts: int | None, run: RunOptions
+) -> None:
+    """Refuse a cluster without other machines, and parts that machines cannot share evenly, as far as it is known."""
+    machines.check_cluster(run.resources.cluster)
+    if isinstance(owners, Assignment):
+        num_parts = owners.num_parts
+    elif isinstance(owners, Path) and num_parts is None:
+        num_parts = read_num_parts(owners)
+    if num_parts is not None:
+        machines.check_parts(num_parts)
