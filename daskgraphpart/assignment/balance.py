@@ -23,8 +23,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
@@ -101,8 +99,3 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
                 "impossible tolerance", place=f"--balance {name}", expected=f"0 to {MAX_TOLERANCE:,}", found=number
             )
     return BalanceConstraint(name, tolerance)
-
-
-def limits_of(constraints: Sequence[Constraint], num_parts: int) -> np.ndarray:
-    """Most that a part may weigh, int64 (constraints,)."""
-    return np.array([constraint.limit(num_parts) for constraint in constraints], np.int64)

@@ -22,7 +22,6 @@ from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, reba
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
 from daskgraphpart.assignment.solve import Solver
 from daskgraphpart.engine.malloc import give_memory_back
-from daskgraphpart.engine.plan import Pass
 from daskgraphpart.storage.region import save_npy
 
 if TYPE_CHECKING:
@@ -30,44 +29,54 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.choose import Choice
     from daskgraphpart.assignment.multilevel.graph import Map
     from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.assignment.weigh_nodes import NodeWeights
     from daskgraphpart.storage.region import Region
 
 REFINE_CYCLES = 4  # V-cycles at most, where an assignment is refined
 
 
 @dataclass(frozen=True, slots=True)
+class Problem:
+    """A graph with node weights, of which the first `num_wanted` have to be balanced, and a directory for files."""
+
+    adjacency: Adjacency
+    weights: NodeWeights
+    num_wanted: int
+    num_parts: int
+    directory: Path
+
+    @property
+    def balanced(self) -> list[int]:
+        """Numbers of the weights to be balanced: those that a node has, and the first, so that there is one."""
+        return [i for i in range(self.num_wanted) if self.weights.constraints[i].total or i == 0]
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionConfig:
-    """What is partitioned, within which limits, and how.
+    """What is partitioned, and how.
 
     Without a choice there is nothing to cut, or parts are given (`start`, int32) and have to be balanced or refined.
     """
 
-    adjacency: Adjacency
-    weights: tuple[Region, ...]
-    parts: Region
-    directory: str
-    num_parts: int
-    limits: tuple[int, ...]
-    choice: Choice | None
-    start: Region | None
+    problem: Problem
     options: AssignOptions
     memory: int
     workers: int
-
-
-def partition_pass(config: PartitionConfig) -> Pass[None, PartitionConfig, str]:
-    """Plan the pass: it fills the file of parts and returns what they come from."""
-    return Pass("partition-graph", partition_graph, [None], config, [config.adjacency.nbytes])
+    choice: Choice | None
+    start: Region | None
+    parts: Region  # where the parts go
 
 
 def partition_graph(_: None, config: PartitionConfig) -> str:
     """Find the part of every node and write them; return what they come from."""
     give_memory_back()  # to the libraries
     threads = min(config.workers, len(os.sched_getaffinity(0)), max(1, config.memory // BLOCK_NBYTES))
-    columns = tuple(region.memmap() for region in config.weights)
-    graph = Graph(config.adjacency.blocks, columns, config.adjacency.total_weight)
-    limits = Limits(config.num_parts, np.array(config.limits, np.int64))
-    scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=config.directory))
+    problem, balanced = config.problem, config.problem.balanced
+    columns = tuple(problem.weights.columns[i].memmap() for i in balanced)
+    graph = Graph(problem.adjacency.blocks, columns, problem.adjacency.total_weight)
+    most = [problem.weights.constraints[i].limit(problem.num_parts) for i in balanced]
+    limits = Limits(problem.num_parts, np.array(most, np.int64))
+    scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=problem.directory))
     with ThreadPoolExecutor(threads) as pool:
         parts, taken = _partition(graph, limits, config, scratch, pool.map if threads > 1 else map)
     shutil.rmtree(scratch, ignore_errors=True)
@@ -84,7 +93,7 @@ def _partition(
     taken = "given"
     if given is None and (choice is None or is_fennel):
         passes = options.passes or FENNEL_PASSES
-        num_isolated = config.adjacency.num_isolated
+        num_isolated = config.problem.adjacency.num_isolated
         given = stream(graph, limits, passes, num_isolated) if is_fennel else np.full(graph.num_nodes, -1, np.int32)
         taken = f"fennel ({passes} pass{'es' * (passes > 1)})"
         assign_rest(graph, given, limits)

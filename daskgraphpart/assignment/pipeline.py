@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,45 +12,27 @@ import numpy as np
 
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
-from daskgraphpart.assignment.balance import limits_of, parse_balance
+from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.choose import choose
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import fill_parts, read_parts, write_parts
-from daskgraphpart.assignment.partition import PartitionConfig, partition_pass
+from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.random import assign_random_pass
 from daskgraphpart.assignment.read_files import read_assignment
-from daskgraphpart.assignment.report import measure
+from daskgraphpart.assignment.report import AssignReport, measure
 from daskgraphpart.assignment.trainers import write_trainers
-from daskgraphpart.assignment.weigh_nodes import NodeWeights, weigh_nodes
+from daskgraphpart.assignment.weigh_nodes import weigh_nodes
+from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.storage.region import create_files, npy_region
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    from daskgraphpart.adjacency.csr_blocks import Adjacency
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What has to be partitioned: a graph with node weights, of which the first `num_wanted` have to be balanced."""
-
-    adjacency: Adjacency
-    weights: NodeWeights
-    num_wanted: int
-    num_parts: int
-    directory: Path
-
-    @property
-    def balanced(self) -> NodeWeights:
-        """The weights that have to be balanced: those that a node has, and the first, so that there is one."""
-        constraints, columns = self.weights.constraints, self.weights.columns
-        kept = [i for i in range(self.num_wanted) if constraints[i].total or i == 0]
-        return NodeWeights(tuple(constraints[i] for i in kept), tuple(columns[i] for i in kept))
 
 
 def assign_nodes(
@@ -67,18 +48,18 @@ def assign_nodes(
     num_trainers = options.num_trainers_per_machine
     if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
-    task = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
-    parts, method, why, need = _partition(task, given, options, runner)
+    problem = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
+    parts, method, why, need = _partition(problem, given, options, runner)
     if options.fill_parts:
-        parts = fill_parts(parts, graph.schema, task.num_parts, runner)
+        parts = fill_parts(parts, graph.schema, problem.num_parts, runner)
     owners = create_owner_files(directory, graph.schema, num_parts, runner)
     write_parts("write-owners", parts, owners, num_trainers, runner)
-    wanted = task.num_wanted if given is None or options.balance is not None or options.refine else 0
-    measured = measure(task.adjacency, task.weights, parts, task.num_parts, wanted, runner)
+    wanted = problem.num_wanted if given is None or options.balance is not None or options.refine else 0
+    cut, volume, balances = measure(problem, parts, wanted, runner)
     trainers = write_trainers(parts, graph.schema, directory, runner) if num_trainers > 1 else {}
     shutil.rmtree(directory / "adjacency", ignore_errors=True)
-    seconds, num_edges = time.monotonic() - started, graph.schema.num_edges
-    measured = replace(measured, method=method, why=why, need=need, num_edges=num_edges, seconds=seconds)
+    num_nodes, num_edges, seconds = graph.schema.num_nodes, graph.schema.num_edges, time.monotonic() - started
+    measured = AssignReport(method, why, problem.num_parts, cut, num_edges, volume, num_nodes, balances, need, seconds)
     for warning in measured.warnings:
         logger.warning("%s", warning)
     name = given.method if given is not None else options.method
@@ -115,33 +96,33 @@ def _given_owners(
     return read_assignment(options.method, graph.schema, target, runner, num_parts)
 
 
-def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Task:
+def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:
     """Build the adjacency and weigh the nodes, for what is balanced and for what is reported."""
     adjacency = build_adjacency(graph, directory, runner)
     wanted = parse_balance(options.wanted_balance, options.imbalance)
     names = {item.name for item in wanted}
     reported = tuple(item for item in parse_balance("nodes,edges", 0.0) if item.name not in names)
     weights = weigh_nodes(graph, (*wanted, *reported), adjacency.in_degrees, directory, runner)
-    return Task(adjacency, weights, len(weights.constraints) - len(reported), num_parts, directory)
+    return Problem(adjacency, weights, len(weights.constraints) - len(reported), num_parts, directory)
 
 
 def _partition(
-    task: Task, given: Assignment | None, options: AssignOptions, runner: Runner
+    problem: Problem, given: Assignment | None, options: AssignOptions, runner: Runner
 ) -> tuple[Region, str, str, int]:
     """Find the part of every node: its file, what it comes from, why, and how many bytes that was expected to take."""
-    adjacency, resources, balanced = task.adjacency, runner.resources, task.balanced
+    adjacency, resources = problem.adjacency, runner.resources
     parts, start = (
-        npy_region(task.directory / f"{n}.npy", np.int32, (adjacency.num_nodes,)) for n in ("parts", "given")
+        npy_region(problem.directory / f"{n}.npy", np.int32, (adjacency.num_nodes,)) for n in ("parts", "given")
     )
     if given is not None:
         runner.step("create-given", lambda: create_files([start]))
         read_parts(given.owners, start, runner)
         if not options.refine and options.balance is None:
             return start, given.method, "asked for", 0
-    limits, choice = limits_of(balanced.constraints, task.num_parts), None
-    if given is None and task.num_parts > 1 and adjacency.num_arcs:
+    choice = None
+    if given is None and problem.num_parts > 1 and adjacency.num_arcs:
         nodes = adjacency.num_nodes - adjacency.num_isolated
-        choice = choose(nodes, adjacency.num_arcs, limits.size, options, resources)
+        choice = choose(nodes, adjacency.num_arcs, len(problem.balanced), options, resources)
         if options.method == "auto":
             runner.progress.note(f"method {choice.method}, needs about {format_size(choice.need)}: {choice.why}")
         if choice.need > resources.memory and choice.method in ("metis", "kaminpar"):
@@ -153,10 +134,9 @@ def _partition(
                 hint="give more, or use --method multilevel",
             )
     config = PartitionConfig(
-        adjacency, balanced.columns, parts, str(task.directory), task.num_parts, tuple(limits.tolist()), choice,
-        start if given is not None else None, options, resources.memory, resources.workers,
-    )  # fmt: skip
-    (taken,) = runner.run(partition_pass(config))
+        problem, options, resources.memory, resources.workers, choice, None if given is None else start, parts
+    )
+    (taken,) = runner.run(Pass("partition-graph", partition_graph, [None], config, [adjacency.nbytes]))
     if given is not None:
         return parts, given.method, "asked for", 0
     if choice is None:

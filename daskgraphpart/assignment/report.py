@@ -12,8 +12,8 @@ from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import cut_of_rows
 
 if TYPE_CHECKING:
-    from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock
-    from daskgraphpart.assignment.weigh_nodes import NodeWeights
+    from daskgraphpart.adjacency.csr_blocks import CsrBlock
+    from daskgraphpart.assignment.partition import Problem
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
@@ -83,15 +83,10 @@ class AssignReport:
         return tuple(found)
 
 
-def measure(
-    adjacency: Adjacency, weights: NodeWeights, parts: Region, num_parts: int, num_wanted: int, runner: Runner
-) -> AssignReport:
-    """Measure parts: cut, volume, and the balance of all constraints, of which the first ones are to be kept.
-
-    Method, reason, need, edges and seconds of the report are the caller's to fill in.
-    """
-    config = (parts, weights.columns, num_parts)
-    blocks = adjacency.blocks
+def measure(problem: Problem, parts: Region, num_wanted: int, runner: Runner) -> tuple[int, int, tuple[Balance, ...]]:
+    """Measure parts: cut, volume, and the balance of all constraints, of which the first ones are to be kept."""
+    weights, num_parts, blocks = problem.weights, problem.num_parts, problem.adjacency.blocks
+    config = parts, weights.columns, num_parts
     found = runner.run(Pass("measure-cut", measure_block, blocks, config, [block.nbytes for block in blocks]))
     loads = sum((loads for _, _, loads in found), np.zeros((num_parts, len(weights.columns)), np.int64))
     balances = []
@@ -99,8 +94,7 @@ def measure(
         average = max(constraint.total / num_parts, 1e-9)
         allowed = constraint.limit(num_parts) / average if i < num_wanted else None
         balances.append(Balance(constraint.name, float(loads[:, i].max()) / average, allowed))
-    cut, volume = sum(cut for cut, _, _ in found) // 2, sum(volume for _, volume, _ in found)
-    return AssignReport("", "", num_parts, cut, 0, volume, adjacency.num_nodes, tuple(balances), 0, 0.0)
+    return sum(cut for cut, _, _ in found) // 2, sum(volume for _, volume, _ in found), tuple(balances)
 
 
 def measure_block(block: CsrBlock, config: tuple[Region, tuple[Region, ...], int]) -> tuple[int, int, np.ndarray]:
