@@ -21,6 +21,8 @@ from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from daskgraphpart.adjacency.split_edges import ArcRuns, Slice
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
@@ -81,34 +83,36 @@ def max_arcs_of_block(num_arcs: int) -> int:
     return min(max(num_arcs // BLOCKS, MIN_BLOCK_ARCS), MAX_BLOCK_ARCS)
 
 
+def group_ranges(num_arcs: Sequence[int], num_nodes: Sequence[int], limit: int) -> list[tuple[int, int]]:
+    """Join consecutive ranges while they have at most so many arcs, and nodes: first range, range after the last."""
+    groups, first, arcs, nodes = [], 0, 0, 0
+    for number, (more_arcs, more_nodes) in enumerate(zip(num_arcs, num_nodes, strict=True)):
+        if number > first and (arcs + more_arcs > limit or nodes + more_nodes > limit):
+            groups.append((first, number))
+            first, arcs, nodes = number, 0, 0
+        arcs, nodes = arcs + more_arcs, nodes + more_nodes
+    return [*groups, (first, len(num_arcs))] if num_arcs else groups
+
+
 def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[NodeRange]:
     """Cut the nodes into the ranges of the blocks."""
-    totals, shift = runs.counts.sum(axis=0), range_shift(runs.num_nodes)
+    totals = runs.counts.sum(axis=0)
+    borders = np.minimum(np.arange(totals.size + 1) << range_shift(runs.num_nodes), runs.num_nodes)
     limit = max_arcs_of_block(int(totals.sum()))
-
-    def join(first: int, last: int) -> NodeRange:
-        nodes = first << shift, min(last << shift, runs.num_nodes)
-        return NodeRange(*nodes, int(totals[first:last].sum()), runs.slices(first, last))
-
-    hot = {number: join(number, number + 1) for number in np.flatnonzero(totals > limit).tolist()}
-    sizes = [2 * of_range.num_arcs * config.dtype.itemsize for of_range in hot.values()]
-    units = [(of_range, limit) for of_range in hot.values()]
-    cuts = dict(zip(hot, runner.run(Pass("cut-node-range", cut_node_range, units, config, sizes)), strict=True))
-    ranges, first = [], 0
-    while first < totals.size:
-        last, arcs = first + 1, int(totals[first])
-        if first in cuts:
-            ranges += [NodeRange(*of_block, hot[first].slices) for of_block in cuts[first]]
-            first = last
-            continue
-        while last < totals.size and last not in cuts and arcs + totals[last] <= limit:
-            if min((last + 1) << shift, runs.num_nodes) - (first << shift) > limit:
-                break
-            arcs += int(totals[last])
-            last += 1
-        ranges.append(join(first, last))
-        first = last
-    return ranges
+    ranges = [
+        NodeRange(int(borders[first]), int(borders[last]), int(totals[first:last].sum()), runs.slices(first, last))
+        for first, last in group_ranges(totals.tolist(), np.diff(borders).tolist(), limit)
+    ]
+    hot = [(nodes, limit) for nodes in ranges if nodes.num_arcs > limit]
+    sizes = [2 * nodes.num_arcs * config.dtype.itemsize for nodes, _ in hot]
+    cuts = iter(runner.run(Pass("cut-node-range", cut_node_range, hot, config, sizes)))
+    found = []
+    for nodes in ranges:
+        if nodes.num_arcs > limit:
+            found += [NodeRange(*of_block, nodes.slices) for of_block in next(cuts)]
+        else:
+            found.append(nodes)
+    return found
 
 
 def cut_node_range(unit: tuple[NodeRange, int], config: MergeConfig) -> list[tuple[int, int, int]]:

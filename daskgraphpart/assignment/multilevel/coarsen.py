@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.build import max_arcs_of_block
+from daskgraphpart.adjacency.build import group_ranges, max_arcs_of_block
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.adjacency.split_edges import num_node_ranges, range_shift
 from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, spans
@@ -106,8 +106,10 @@ def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, director
             return Rows(start, indptr, indices[:done].copy(), weights[:done].copy())
         return write_block(str(directory / f"block-{first}.csr"), start, indptr, indices[:done], weights[:done])
 
-    most = MOST_ARCS_OF_ONE_BLOCK if directory is None else 0
-    blocks = list(each(merge, _ranges(np.diff(ends, axis=1).sum(axis=0), most)))
+    totals = np.diff(ends, axis=1).sum(axis=0).tolist()
+    is_one = directory is None and sum(totals) <= MOST_ARCS_OF_ONE_BLOCK
+    limit = sum(totals) if is_one else max_arcs_of_block(sum(totals))
+    blocks = list(each(merge, group_ranges(totals, [0] * num_ranges, limit)))
     for _, run in runs:
         if isinstance(run, Region):
             Path(run.path).unlink()
@@ -120,16 +122,3 @@ def _contract_column(column: np.ndarray, clusters: np.ndarray, count: int) -> np
     for start, stop in spans(column.size):
         add_up(clusters, start, np.array(column[start:stop, None]), sums)
     return sums[:, 0]
-
-
-def _ranges(totals: np.ndarray, most: int) -> list[tuple[int, int]]:
-    """Node ranges that have as many arcs as a block may together; all of them if there are at most `most`."""
-    num_arcs = int(totals.sum())
-    most = num_arcs if num_arcs <= most else max_arcs_of_block(num_arcs)
-    found, first, arcs = [], 0, 0
-    for node_range, count in enumerate(totals.tolist()):
-        if node_range > first and arcs + count > most:
-            found.append((first, node_range))
-            first, arcs = node_range, 0
-        arcs += count
-    return [*found, (first, totals.size)] if totals.size else found
