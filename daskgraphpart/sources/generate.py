@@ -1,31 +1,53 @@
-"""Write a synthetic chunked graph, one file per task, in bounded memory."""
+"""Write a synthetic chunked graph, one file per task, in bounded memory: every row is a function of seed and number."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.chunked.output import claimed_directory
-from daskgraphpart.chunked.rows import ReadRows
 from daskgraphpart.chunked.write_graph import ChunkFormat, GraphRows, write_graph
 from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.sources.recipes import communities_recipe, mag_recipe, make_edges, make_rows, rmat_recipe
+from daskgraphpart.kernels.hashing import stream_key, uniform_ints
+from daskgraphpart.kernels.synthetic import (
+    community_edges,
+    number_of_communities,
+    rmat_edges,
+    scatter_step,
+    skewed_ids,
+    uniform_floats,
+)
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.schema import DataSpec, EdgeType, RowType
-    from daskgraphpart.sources.recipes import Recipe
 
-RECIPES = {"rmat": rmat_recipe, "mag": mag_recipe, "communities": communities_recipe}
-# every node type has a node, so a smaller graph would come out larger than asked for
-MIN_NODES = {"rmat": 1, "mag": 5, "communities": 1}
+RMAT_THRESHOLDS = tuple(round(65536 * share) for share in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19))
+SHARE_INSIDE_COMMUNITIES = 0.75
+WRITES, CITES = "author:writes:paper", "paper:cites:paper"
+MIN_MAG_NODES = 5
+NUM_CLASSES = 153  # fields of study that papers of MAG240M are labelled with
+# of every 10 nodes 6 are for training, 2 for validation, 2 for testing
+MASKS = {"train_mask": range(6), "val_mask": range(6, 8), "test_mask": range(8, 10)}
+# integers: how many different ones, and the least
+INTEGERS = {"label": (NUM_CLASSES, 0), "year": (50, 1975), "order": (12, 0)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeRows:
+    """Rows that are made when they are read: of a feature, or edges."""
+
+    read: Callable[[int, int], np.ndarray]
+    dtype: np.dtype
+    shape: tuple[int, ...]
 
 
 def generate(
@@ -47,38 +69,122 @@ def generate(
 
     The content is a function of kind, sizes and seed; formats and the number of chunks only cut it into files.
     """
-    check_choice("kind of graph", "--kind", kind, RECIPES)
+    check_choice("kind of graph", "--kind", kind, ("rmat", "mag", "communities"))
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks, named_files=True)
-    _check_sizes(kind, num_nodes, num_edges, feature_width)
-    recipe = RECIPES[kind](num_nodes, num_edges, feature_width, labels, seed)
-    schema = recipe.schema
-    graph = GraphRows(
-        schema.name,
-        {t.name: t.num_nodes for t in schema.node_types},
-        {t.name: ReadRows(np.dtype(np.int64), (t.num_edges, 2), partial(_edges, recipe, t)) for t in schema.edge_types},
-        {t.name: {spec.name: _rows(recipe, t, spec) for spec in t.data} for t in schema.row_types},
-    )
-    out = require_local(out_dir, "a graph that is written")
-    with environment_faults(), claimed_directory(out, (), overwrite):
-        return write_graph(graph, out, form, runner)
-
-
-def _edges(recipe: Recipe, edge_type: EdgeType, start: int, stop: int) -> np.ndarray:
-    return np.stack(make_edges(recipe, edge_type, start, stop), axis=1)
-
-
-def _rows(recipe: Recipe, of_type: RowType, spec: DataSpec) -> ReadRows:
-    """Rows of a feature that are made when they are read."""
-    read = partial(make_rows, recipe, of_type.name, spec)
-    return ReadRows(spec.dtype, (of_type.num_rows, *spec.row_shape), read)
-
-
-def _check_sizes(kind: str, num_nodes: int, num_edges: int, feature_width: int | None) -> None:
     if num_nodes < 1 or num_edges < 0:
         found = f"{num_nodes} nodes, {num_edges} edges"
         raise OptionError("impossible size", expected="at least one node", found=found)
     if feature_width is not None and feature_width < 0:
         raise OptionError("impossible width of features", place="--features", expected="0 or more", found=feature_width)
-    if num_nodes < MIN_NODES[kind]:
-        what, expected = f"too few nodes for a graph of kind {kind}", f"{MIN_NODES[kind]} or more"
+    if kind == "mag":
+        graph = mag_graph(num_nodes, num_edges, feature_width, seed)
+    else:
+        graph = homogeneous_graph(kind, num_nodes, num_edges, feature_width, labels, seed)
+    out = require_local(out_dir, "a graph that is written")
+    with environment_faults(), claimed_directory(out, (), overwrite):
+        return write_graph(graph, out, form, runner)
+
+
+def homogeneous_graph(
+    kind: str, num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int
+) -> GraphRows:
+    """Power-law graph with 50 float32 features, the kind that DGL's scaling study uses, or one with communities.
+
+    Those have a thousand nodes on average, and three quarters of the edges.
+    """
+    make = make_rmat_edges if kind == "rmat" else make_community_edges
+    key = stream_key(seed, "_N:_E:_N")
+    edges = MadeRows(partial(make, key, num_nodes), np.dtype(np.int64), (num_edges, 2))
+    data = _features("_N", num_nodes, np.float32, 50 if width is None else width, labels, seed)
+    return GraphRows(kind, {"_N": num_nodes}, {"_N:_E:_N": edges}, {"_N": data})
+
+
+def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> GraphRows:
+    """Heterogeneous graph in the proportions of ogbn-mag, with float16 features, labels, masks and edge features."""
+    if num_nodes < MIN_MAG_NODES:  # a smaller graph would come out larger than asked for
+        what, expected = "too few nodes for a graph of kind mag", f"{MIN_MAG_NODES} or more"
         raise OptionError(what, place="--nodes", expected=expected, found=num_nodes)
+    papers, institutions, fields = (max(1, round(num_nodes * share)) for share in (0.38, 0.0045, 0.031))
+    authors = max(1, num_nodes - papers - institutions - fields)
+    counts = {"paper": papers, "author": authors, "institution": institutions, "field": fields}
+    cites, affiliated, topics = (round(num_edges * share) for share in (0.257, 0.05, 0.355))
+    edges = {}
+    for etype, count, skews in (
+        (WRITES, num_edges - cites - affiliated - topics, (2.0, 1.0)),
+        (CITES, cites, (1.0, 2.5)),
+        ("author:affiliated_with:institution", affiliated, (1.0, 3.0)),
+        ("paper:has_topic:field", topics, (1.0, 3.0)),
+    ):
+        keys = stream_key(seed, f"{etype} src"), stream_key(seed, f"{etype} dst")
+        ends = [(key, counts[ntype], skew) for key, ntype, skew in zip(keys, etype.split(":")[::2], skews, strict=True)]
+        edges[etype] = MadeRows(partial(make_skewed_edges, ends), np.dtype(np.int64), (count, 2))
+    papers_data = _features("paper", papers, np.float16, 128 if width is None else width, True, seed)
+    data = {
+        "paper": papers_data | {"year": _feature("paper", "year", np.int32, (papers,), seed)},
+        WRITES: {"order": _feature(WRITES, "order", np.uint8, edges[WRITES].shape[:1], seed)},
+        CITES: {"weight": _feature(CITES, "weight", np.float32, edges[CITES].shape[:1], seed)},
+    }
+    return GraphRows("mag", counts, edges, data)
+
+
+def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool, seed: int) -> dict[str, MadeRows]:
+    """Features of nodes: a vector unless its width is 0, a label and masks if wanted."""
+    found = {"feat": _feature(ntype, "feat", dtype, (num_nodes, width), seed)} if width else {}
+    if labels:
+        found["label"] = _feature(ntype, "label", np.int64, (num_nodes,), seed)
+        found |= {name: _feature(ntype, name, np.bool_, (num_nodes,), seed) for name in MASKS}
+    return found
+
+
+def _feature(of_type: str, name: str, dtype: type, shape: tuple[int, ...], seed: int) -> MadeRows:
+    key = stream_key(seed, f"{of_type} {'split' if name in MASKS else name}")
+    if name in MASKS:
+        return MadeRows(partial(make_mask, key, MASKS[name]), np.dtype(dtype), shape)
+    if name in INTEGERS:
+        return MadeRows(partial(make_integers, key, *INTEGERS[name], dtype), np.dtype(dtype), shape)
+    return MadeRows(partial(make_floats, key, shape[1:], dtype), np.dtype(dtype), shape)
+
+
+def make_rmat_edges(key: np.uint64, num_nodes: int, start: int, stop: int) -> np.ndarray:
+    """Edges ``[start, stop)`` of a power-law graph, int64 (edges, 2)."""
+    edges = np.empty((2, stop - start), np.int64)
+    rmat_edges(key, start, num_nodes, RMAT_THRESHOLDS, *edges)
+    return edges.T
+
+
+def make_community_edges(key: np.uint64, num_nodes: int, start: int, stop: int) -> np.ndarray:
+    """Edges ``[start, stop)`` of a graph with communities."""
+    edges = np.empty((2, stop - start), np.int64)
+    sizes = num_nodes, number_of_communities(num_nodes), SHARE_INSIDE_COMMUNITIES, scatter_step(num_nodes)
+    community_edges(key, start, *sizes, *edges)
+    return edges.T
+
+
+def make_skewed_edges(ends: Sequence[tuple[np.uint64, int, float]], start: int, stop: int) -> np.ndarray:
+    """Edges ``[start, stop)`` whose ends are drawn one by one: key, number of nodes and skew of each."""
+    edges = np.empty((2, stop - start), np.int64)
+    for ids, (key, num_nodes, skew) in zip(edges, ends, strict=True):
+        skewed_ids(key, start, num_nodes, skew, ids)
+    return edges.T
+
+
+def make_mask(key: np.uint64, chosen: range, start: int, stop: int) -> np.ndarray:
+    """Rows ``[start, stop)`` of a mask: true where a draw of ten is among those chosen."""
+    numbers = make_integers(key, 10, 0, np.int64, start, stop)
+    return (numbers >= chosen.start) & (numbers < chosen.stop)
+
+
+def make_integers(key: np.uint64, bound: int, least: int, dtype: type, start: int, stop: int) -> np.ndarray:
+    """Rows ``[start, stop)`` of a feature of integers."""
+    numbers = np.empty(stop - start, np.int64)
+    uniform_ints(key, start, bound, numbers)
+    return (numbers + least).astype(dtype)
+
+
+def make_floats(key: np.uint64, row_shape: tuple[int, ...], dtype: type, start: int, stop: int) -> np.ndarray:
+    """Rows ``[start, stop)`` of a feature of floats in [0, 1)."""
+    width = int(np.prod(row_shape, dtype=np.int64))
+    first = start * width  # numbers are drawn in pairs, so rows begin at an even one
+    values = np.empty((stop - start) * width + first % 2, np.float32)
+    uniform_floats(key, first - first % 2, values)
+    return values[first % 2 :].reshape(stop - start, *row_shape).astype(dtype, copy=False)

@@ -28,7 +28,6 @@ COLUMN = "id"
 FORMAT_KEY, FORMAT = b"daskgraphpart", b"id map, version 1"
 IDS_PER_GROUP, BYTES_PER_GROUP = 1 << 17, 8 << 20
 BYTES_PER_ID = 8  # of an integer, or of where a string begins
-ROWS_PER_PARTITION = 1 << 22
 
 
 def write_id_map(path: Path, batches: Iterable[Any], is_text: bool) -> None:
@@ -70,44 +69,32 @@ def _group_ends(ids: Any) -> Iterator[int]:
 
 
 def id_map_frame(path: Path) -> Any:
-    """Return a dask DataFrame with the column `id`, whose index is the new ID."""
+    """Return a dask DataFrame with the column `id`, whose index is the new ID, of a partition for each row group."""
     import dask.dataframe as dd
 
     if not path.is_file():
-        raise InputFileNotFoundError(
-            "no map of IDs", file=str(path), hint="chunk writes one for each node type with --map-ids"
-        )
+        hint = "chunk writes one for each node type with --map-ids"
+        raise InputFileNotFoundError("no map of IDs", file=str(path), hint=hint)
     with open_parquet(str(path)) as file:
         found, lengths = (file.metadata.metadata or {}).get(FORMAT_KEY), row_group_lengths(file)
     if found != FORMAT:
         raise InputFileError("not a map of IDs", file=str(path), expected=FORMAT.decode(), found=found)
-    ends = list(accumulate(lengths))
-    starts = [0, *ends[:-1]]
-    # groups of one partition: so many that it has about the rows it should
-    parts: list[list[int]] = []
-    for group in range(len(ends)):
-        if parts and ends[group] - starts[parts[-1][0]] <= ROWS_PER_PARTITION:
-            parts[-1].append(group)
-        else:
-            parts.append([group])
-    meta = _read_groups([], path=str(path), starts=starts)
-    if not parts:
+    starts = [0, *accumulate(lengths)]
+    meta = _read_group(-1, 0, path=str(path))
+    if not lengths:
         return dd.from_pandas(meta, npartitions=1)
-    divisions = [*(starts[groups[0]] for groups in parts), ends[-1] - 1]
-    read = partial(_read_groups, path=str(path), starts=starts)
-    return dd.from_map(read, parts, meta=meta, divisions=divisions, label="read-id-map")
+    divisions = [*starts[:-1], starts[-1] - 1]
+    read = partial(_read_group, path=str(path))
+    return dd.from_map(read, range(len(lengths)), starts[:-1], meta=meta, divisions=divisions, label="read-id-map")
 
 
-def _read_groups(groups: list[int], path: str, starts: list[int]) -> pd.DataFrame:
+def _read_group(group: int, first: int, path: str) -> pd.DataFrame:
+    """Read a row group, or nothing (-1), whose first ID is that of node `first`."""
     import pandas as pd
-    import pyarrow as pa
 
     types = {pa.string(): pd.StringDtype("pyarrow"), pa.large_string(): pd.StringDtype("pyarrow")}
     with open_parquet(path) as file:
-        schema = pa.schema([file.schema_arrow.field(COLUMN)])
-        batches = file.iter_batches(ROWS_PER_PARTITION, row_groups=groups, columns=[COLUMN], use_threads=False)
-        table = pa.Table.from_batches(batches, schema)
+        table = file.read_row_groups([group] if group >= 0 else [], columns=[COLUMN], use_threads=False)
     frame: pd.DataFrame = table.to_pandas(types_mapper=types.get)
-    first = starts[groups[0]] if groups else 0
     frame.index = pd.RangeIndex(first, first + len(frame))
     return frame

@@ -12,8 +12,7 @@ from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
-from daskgraphpart.sources.generate import MIN_NODES, generate
-from daskgraphpart.sources.recipes import NUM_CLASSES, mag_recipe
+from daskgraphpart.sources.generate import MIN_MAG_NODES, NUM_CLASSES, generate, mag_graph
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,11 +107,12 @@ def test_degrees_of_mag_are_skewed(tmp_path: Path) -> None:
 
 
 def test_mag_has_as_many_nodes_and_edges_as_asked_for() -> None:
-    for size in range(MIN_NODES["mag"], 500):
-        schema = mag_recipe(size, size, None, False, 0).schema
-        assert sum(node_type.num_nodes for node_type in schema.node_types) == size
-        assert sum(edge_type.num_edges for edge_type in schema.edge_types) == size
-        assert min(edge_type.num_edges for edge_type in schema.edge_types) >= 0
+    for size in range(MIN_MAG_NODES, 500):
+        graph = mag_graph(size, size, None, 0)
+        num_edges = [rows.shape[0] for rows in graph.edges.values()]
+        assert sum(count or 0 for count in graph.num_nodes.values()) == size
+        assert sum(num_edges) == size
+        assert min(num_edges) >= 0
 
 
 @pytest.mark.parametrize(
