@@ -11,7 +11,7 @@ from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, Command,
 from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 DEFAULT_NODE_TYPE, DEFAULT_EDGE_TYPE = "_N", "_N:_E:_N"
 
@@ -105,6 +105,8 @@ def command(**values: Any) -> None:
         --nodes paper=papers.csv:doi --node-data paper:feat=papers.npy
     """
     from daskgraphpart.api.edge_lists import chunk_edge_lists
+    from daskgraphpart.chunked.graph import read_chunked
+    from daskgraphpart.units import format_seconds
 
     with run_of(values) as run:
         path = chunk_edge_lists(
@@ -120,53 +122,46 @@ def command(**values: Any) -> None:
             **run,
         )
     if not values["quiet"]:
-        _show(path, values["map_ids"], values["seconds"])
-
-
-def _show(path: Path, map_ids: bool, seconds: float) -> None:
-    """Print what the graph holds, and where original IDs are."""
-    from daskgraphpart.chunked.graph import read_chunked
-    from daskgraphpart.units import format_seconds
-
-    click.echo(repr(read_chunked(path.parent)))
-    click.echo("")
-    kept = f"mapped; the original ones are in {path.parent / 'id_map'}" if map_ids else "as they were"
-    click.echo(f"IDs       {kept}")
-    click.echo(f"time      {format_seconds(seconds)}")
-    click.echo(f"metadata  {path}")
+        kept = f"mapped; the original ones are in {path.parent / 'id_map'}" if values["map_ids"] else "as they were"
+        click.echo(f"{read_chunked(path.parent)!r}\n")
+        click.echo(f"IDs       {kept}")
+        click.echo(f"time      {format_seconds(values['seconds'])}")
+        click.echo(f"metadata  {path}")
 
 
 def _listed(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
+def _split(text: str, default: str, mark: str = "") -> tuple[str, str]:
+    """Return type and value of ``[TYPE=]VALUE``; an ``=`` may belong to the name of a file."""
+    before, sign, value = text.partition("=")
+    is_typed = sign and mark in before and "/" not in before and not Path(text).is_file()
+    return (before, value) if is_typed else (default, text)
+
+
 def _edges(given: Iterable[str]) -> dict[str, list[str]]:
-    """Files by edge type; an ``=`` belongs to the name of a file unless a type is before it."""
+    """Files by edge type."""
     files: dict[str, list[str]] = {}
     for text in given:
-        etype, sign, path = text.partition("=")
-        typed = bool(sign) and ":" in etype and "/" not in etype
-        files.setdefault(etype if typed else DEFAULT_EDGE_TYPE, []).append(path if typed else text)
+        etype, path = _split(text, DEFAULT_EDGE_TYPE, ":")
+        files.setdefault(etype, []).append(path)
     return files
 
 
 def _nodes(given: Iterable[str]) -> dict[str, tuple[list[str], str]]:
-    """Files and column of the list of nodes of each type."""
-    files: dict[str, list[str]] = {}
-    columns: dict[str, str] = {}
+    """Files and column of the list of nodes of each type; a colon belongs to the name of a file that is there."""
+    lists: dict[str, tuple[list[str], str]] = {}
     for text in given:
-        ntype, sign, path = text.partition("=")
-        if not sign or "/" in ntype or Path(text).is_file():
-            ntype, path = DEFAULT_NODE_TYPE, text
-        # a colon belongs to the name of a file that is there
+        ntype, path = _split(text, DEFAULT_NODE_TYPE)
         before, _, column = ("", "", "") if Path(path).is_file() else path.rpartition(":")
         path, column = (before, column) if before else (path, "")
-        if columns.setdefault(ntype, column) != column:
-            raise OptionError(
-                f"two columns for the list of {ntype!r} nodes", place="--nodes", expected=columns[ntype], found=column
-            )
-        files.setdefault(ntype, []).append(path)
-    return {ntype: (paths, columns[ntype]) for ntype, paths in files.items()}
+        paths, known = lists.setdefault(ntype, ([], column))
+        if column != known:
+            what = f"two columns for the list of {ntype!r} nodes"
+            raise OptionError(what, place="--nodes", expected=known, found=column)
+        paths.append(path)
+    return lists
 
 
 def _num_nodes(given: Iterable[str]) -> dict[str, int]:
@@ -174,15 +169,14 @@ def _num_nodes(given: Iterable[str]) -> dict[str, int]:
 
     counts: dict[str, int] = {}
     for text in given:
-        ntype, sign, count = text.rpartition("=")
-        ntype = ntype if sign else DEFAULT_NODE_TYPE
+        ntype, count = _split(text, DEFAULT_NODE_TYPE)
         if ntype in counts:
             raise OptionError(f"two numbers of {ntype!r} nodes", place="--num-nodes", hint="remove one")
         counts[ntype] = parse_count(count)
     return counts
 
 
-def _features(given: Iterable[str], default: str, place: str) -> dict[str, dict[str, Sequence[str]]]:
+def _features(given: Iterable[str], default: str, place: str) -> dict[str, dict[str, list[str]]]:
     """Files by type and feature; the same feature may be given several times, for further files."""
     found: dict[str, dict[str, list[str]]] = {}
     for text in given:
@@ -191,4 +185,4 @@ def _features(given: Iterable[str], default: str, place: str) -> dict[str, dict[
             raise OptionError("no file", place=place, expected="[TYPE:]NAME=FILE", found=text)
         type_name, _, name = full_name.rpartition(":")
         found.setdefault(type_name or default, {}).setdefault(name, []).extend(paths.split(","))
-    return {type_name: dict(features) for type_name, features in found.items()}
+    return found

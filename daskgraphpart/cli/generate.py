@@ -8,6 +8,8 @@ import click
 
 from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, Command, progress_of, resources_of, with_options
 
+NAMES = ("kind", "seed", "edge_format", "data_format", "num_chunks", "labels", "overwrite")
+
 
 @click.command("generate", cls=Command)
 @click.argument("out_dir", type=click.Path())
@@ -44,16 +46,10 @@ def command(**values: Any) -> None:
     with progress_of(values) as progress, open_runner(resources_of(values), progress) as runner:
         generate(
             values["out_dir"],
-            kind=values["kind"],
             num_nodes=parse_count(values["nodes"]),
             num_edges=parse_count(values["edges"]),
             feature_width=values["features"],
-            seed=values["seed"],
-            edge_format=values["edge_format"],
-            data_format=values["data_format"],
-            num_chunks=values["num_chunks"],
-            labels=values["labels"],
-            overwrite=values["overwrite"],
+            **{name: values[name] for name in NAMES},
             runner=runner,
         )
     if not values["quiet"]:

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import errno
-import io
-import math
-import shutil
-import struct
 import zipfile
-import zlib
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +13,8 @@ import pyarrow as pa
 
 from daskgraphpart.chunked.open_parquet import open_parquet
 from daskgraphpart.chunked.read_parquet import read_parquet_header
-from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import BYTES, FLOATS, INTEGERS, NO_IDS, STRINGS, Column, find_columns, id_of_value
-from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.npy_header import MAX_NPY_HEADER, parse_npy_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,9 +43,9 @@ class ColumnTable:
             yield "batch"
         connection.unregister("batch")
 
-    def id_value(self, column: int, wanted: str, _: str) -> str:
+    def id_value(self, column: int, wanted: str, id_type: str) -> str:
         """Return an expression for the IDs of a column."""
-        return id_of_value(f"r{column}", self.columns[column].kind, wanted)
+        return id_of_value(f"r{column}", self.columns[column], wanted, id_type)
 
     def feature_values(self, column: int) -> list[str]:
         """Return expressions for a feature: as floats, and as integers."""
@@ -143,7 +135,7 @@ def open_array_table(path: str, form: str, wanted: Sequence[str], num_ids: int, 
     Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
     the columns of the first, (edges, 2 or more), or its rows, (2, edges).
     """
-    arrays = _unpack_npz(path, directory) if form == "npz" else {"": _open_array(path, "", path)}
+    arrays = _map_arrays(path, form, directory)
     pair = next((pair for pair in _PAIRS if num_ids == 2 and set(pair) <= arrays.keys()), None)
     if pair and not any(wanted[:num_ids]):
         wanted = [*pair, *wanted[num_ids:]]
@@ -187,59 +179,26 @@ def _arrow_type(array: np.ndarray) -> Any:
     return pa.from_numpy_dtype(array.dtype.newbyteorder("="))
 
 
-def _unpack_npz(path: str, directory: Path) -> dict[str, np.ndarray]:
-    """Unpack the arrays of an npz file, and map them from there."""
-    arrays = {}
-    directory.mkdir(parents=True)
-    with _opened_npz(path) as archive:
-        for i, member in enumerate(name for name in archive.namelist() if name.endswith(".npy")):
-            name, unpacked = member.removesuffix(".npy"), str(directory / f"{i}.npy")
-            with archive.open(member) as source, attach_path_to_error(unpacked), open(unpacked, "wb") as file:
-                shutil.copyfileobj(source, file, 1 << 20)
-            arrays[name] = _open_array(unpacked, name, path)
+def _map_arrays(path: str, form: str, directory: Path) -> dict[str, np.ndarray]:
+    """Map an npy file, or the arrays of an npz file, which are unpacked into a directory."""
+    members = {"": path}
+    try:
+        if form == "npz":
+            with zipfile.ZipFile(path) as archive:
+                names = [name for name in archive.namelist() if name.endswith(".npy")]
+                members = {name.removesuffix(".npy"): archive.extract(name, directory) for name in names}
+        arrays = {name: np.load(member, mmap_mode="r") for name, member in members.items()}
+    except Exception as fault:  # numpy and zipfile raise nearly everything at damaged files
+        if isinstance(fault, OSError) and fault.errno not in (None, errno.EINVAL):
+            raise  # the machine's fault; EINVAL: a damaged archive points to where no byte can be
+        found = str(fault) or type(fault).__name__
+        raise InputFileError(f"not a readable {form} file", file=path, found=found) from fault
     if not arrays:
         raise InputFileError("npz file without arrays", file=path)
+    for name, array in arrays.items():
+        dtype = array.dtype
+        is_known = dtype.kind in "US" or (dtype.kind in "biuf" and dtype.itemsize <= MAX_NUMBER_BYTES)
+        if not is_known or not array.shape or dtype.itemsize == 0:
+            what, found = f"array {name!r} does not hold numbers or strings", f"dtype {dtype}, shape {array.shape}"
+            raise InputFileError(what, file=path, found=found)
     return arrays
-
-
-@contextmanager
-def _opened_npz(path: str) -> Iterator[zipfile.ZipFile]:
-    """Open an npz file; whatever is wrong with its content, then or while it is read, is an `InputFileError`."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except GraphPartError:
-        raise
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        struct.error,
-        EOFError,
-        ValueError,
-        LookupError,
-        RuntimeError,
-        OSError,
-    ) as fault:
-        if getattr(fault, "errno", None) not in (None, errno.EINVAL):
-            raise  # the machine's; EINVAL: a damaged archive points to where no byte can be
-        raise InputFileError("not a readable npz file", file=path, found=str(fault) or type(fault).__name__) from fault
-
-
-def _open_array(path: str, name: str, shown_path: str) -> np.ndarray:
-    """Map an npy file of numbers or of strings."""
-    what = f"array {name!r}" if name else "npy file"
-    with attach_path_to_error(path), open(path, "rb") as file:
-        head = io.BytesIO(file.read(MAX_NPY_HEADER))
-    shape, is_fortran, dtype = parse_npy_header(head, shown_path)
-    is_known = dtype.kind in "US" or (dtype.kind in "biuf" and dtype.itemsize <= MAX_NUMBER_BYTES)
-    if not is_known or not shape or min(shape) < 0 or dtype.itemsize == 0:
-        found = f"dtype {dtype}, shape {shape}"
-        raise InputFileError(f"{what} does not hold numbers or strings", file=shown_path, found=found)
-    nbytes, size = head.tell() + math.prod(shape) * dtype.itemsize, Path(path).stat().st_size
-    if size < nbytes:
-        expected = f"{nbytes:,} bytes"
-        raise InputFileError(f"{what} is truncated", file=shown_path, expected=expected, found=f"{size:,}")
-    if not math.prod(shape):
-        return np.empty(shape, dtype)
-    order: Any = "F" if is_fortran else "C"
-    return np.memmap(path, dtype, "r", head.tell(), tuple(shape), order)

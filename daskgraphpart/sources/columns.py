@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 INTEGERS, FLOATS, STRINGS, BYTES, NO_IDS = "integers", "floats", "strings", "bytes", ""
-MIXED_IDS = "integers and strings are mixed among the IDs of one node type"
-MIXED_HINT = "--id-type string makes all of them strings"
 BLANKS = "' ' || chr(9)"  # what is trimmed; slow, hence texts that begin with no blank or sign are told first
 
 
@@ -22,25 +20,19 @@ BLANKS = "' ' || chr(9)"  # what is trimmed; slow, hence texts that begin with n
 class Column:
     """A chosen column: its name or else number, where it is, what its type or its first value says it holds.
 
-    `place` and `value` are that value and where it is, for messages; `dtype` is that of a feature, None in text.
+    `example` says where that is, for messages; `dtype` is that of a feature, None in text.
     """
 
     name: str
     position: int
     kind: str = NO_IDS
-    place: str = ""
-    value: str = ""
+    example: str = ""
     dtype: np.dtype | None = None
 
     @property
     def is_string(self) -> bool:
         """Whether it holds strings."""
         return self.kind in (STRINGS, BYTES)
-
-    def expected(self, path: str = "") -> str:
-        """Tell what all IDs of the node type should be, as in this column of a file."""
-        where = f"{path}, {self.place}" if path else self.place
-        return f"{self.kind}, as in {where}" + (f" ({self.value})" if self.value else "")
 
 
 def find_columns(
@@ -94,15 +86,17 @@ def integer_of_text(text: str) -> str:
     return f"CASE WHEN {number}::VARCHAR = {text} OR {is_integer} THEN {number} END"
 
 
-def id_of_value(value: str, kind: str, wanted: str) -> str:
-    """Return an expression for an ID in a typed column; NULL where it cannot be one."""
-    if kind == BYTES:
-        value, kind = f"try(decode({value}))", STRINGS
-    if kind == STRINGS and wanted != STRINGS:
-        return integer_of_text(value)
-    if kind == FLOATS:
+def id_of_value(value: str, column: Column, wanted: str, id_type: str) -> str:
+    """Return an expression for an ID in a typed column; NULL where it cannot be one, or is of the other kind."""
+    if id_type == "auto" and column.is_string != (wanted == STRINGS):
+        return "NULL"
+    if column.kind == BYTES:
+        value = f"try(decode({value}))"
+    if column.kind == FLOATS:
         value = f"CASE WHEN {value} = floor({value}) THEN TRY_CAST({value} AS BIGINT) END"
-    return f"({value})::VARCHAR" if wanted == STRINGS else f"TRY_CAST({value} AS BIGINT)"
+    if wanted == STRINGS:
+        return f"({value})::VARCHAR"
+    return integer_of_text(value) if column.is_string else f"TRY_CAST({value} AS BIGINT)"
 
 
 def shown(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.arrays import file_rows
-from daskgraphpart.sources.columns import INTEGERS, MIXED_HINT, MIXED_IDS, NO_IDS, STRINGS, Column
+from daskgraphpart.sources.columns import INTEGERS, NO_IDS, STRINGS
 from daskgraphpart.sources.open_table import Paths, Table, expand_paths, open_table
 
 if TYPE_CHECKING:
@@ -88,28 +88,26 @@ def open_inputs(
     return inputs
 
 
-def kinds_of_ids(inputs: Inputs) -> dict[str, str]:
-    """Tell for each node type whether its IDs are integers or strings, by types of columns and first rows of text."""
-    options, first = inputs.options, dict[str, tuple[str, Column]]()
-    if not options.map_ids or options.id_type != "auto":
-        is_string = options.map_ids and options.id_type == "string"
-        return dict.fromkeys(inputs.num_nodes, STRINGS if is_string else INTEGERS)
-    ids = [(end, t, i) for etype, of in inputs.edges.items() for t in of for i, end in enumerate(etype.split(":")[::2])]
-    for ntype, table, i in ids + [(ntype, table, 0) for ntype, of in inputs.nodes.items() for table in of]:
-        column = table.columns[i]
-        if column.kind == NO_IDS:  # text without rows
-            continue
-        path, known = first.setdefault(ntype, (table.path, column))
-        if column.is_string != known.is_string:
-            raise InputFileError(
-                MIXED_IDS,
-                file=table.path,
-                place=column.place,
-                expected=known.expected("" if path == table.path else path),
-                found=column.value or column.kind,
-                hint=MIXED_HINT,
-            )
-    return {n: STRINGS if n in first and first[n][1].is_string else INTEGERS for n in inputs.num_nodes}
+def kinds_of_ids(inputs: Inputs) -> dict[str, tuple[str, str]]:
+    """Tell for each node type whether its IDs are integers or strings, and how that is known, for messages.
+
+    Types of columns and first rows of text tell it, if nobody has said.
+    """
+    options = inputs.options
+    if not options.map_ids or options.id_type == "string":
+        return dict.fromkeys(
+            inputs.num_nodes, (STRINGS, "text") if options.map_ids else (INTEGERS, "an integer from 0")
+        )
+    kinds = dict.fromkeys(inputs.num_nodes, (INTEGERS, "an integer of 64 bits"))
+    if options.id_type == "auto":
+        ids = [(end, t, i) for e, of in inputs.edges.items() for t in of for i, end in enumerate(e.split(":")[::2])]
+        ids += [(ntype, table, 0) for ntype, of in inputs.nodes.items() for table in of]
+        for ntype, table, i in reversed(ids):  # the first one counts
+            column = table.columns[i]
+            if column.kind != NO_IDS:  # text without rows
+                kind = STRINGS if column.is_string else INTEGERS
+                kinds[ntype] = kind, f"{kind}, as in {table.path}, {column.example}"
+    return kinds
 
 
 def check_feature_rows(inputs: Inputs, counts: Mapping[str, int | None]) -> None:

@@ -102,7 +102,7 @@ class EdgeListJob:
             self.progress.advance(1)
         return counts
 
-    def _rank_ids(self, kinds: Mapping[str, str], out: Path) -> dict[str, int]:
+    def _rank_ids(self, kinds: Mapping[str, tuple[str, str]], out: Path) -> dict[str, int]:
         """Make a table `ids` of each node type, whose row numbers are the new IDs, and write the maps of IDs."""
         sources: dict[str, list[str]] = {ntype: [] for ntype in kinds}
         for number, etype in enumerate(self.inputs.edges):
@@ -111,7 +111,7 @@ class EdgeListJob:
         for number, ntype in enumerate(self.inputs.nodes):
             sources[ntype].append(f"SELECT c0 AS id FROM nodes_{number}")
         (out / ID_MAP).mkdir()
-        for ntype, kind in kinds.items():
+        for ntype, (kind, _) in kinds.items():
             self._rank(self._ids(ntype), " UNION ALL ".join(sources[ntype]))
             ids = (batch.column(0) for batch in read(self.connection, f"SELECT id FROM {self._ids(ntype)}"))
             write_id_map(out / ID_MAP / f"{ntype}.parquet", ids, is_text=kind == STRINGS)

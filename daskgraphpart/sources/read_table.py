@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.chunked.rows import array_rows, joined_rows
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import MIXED_HINT, MIXED_IDS, STRINGS, shown
+from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run, stage_column, translated_errors
 from daskgraphpart.sources.text_table import TextTable
 
@@ -38,7 +37,7 @@ class TableReader:
     progress: ProgressListener
 
     def read(
-        self, name: str, tables: Sequence[Table], ntypes: Sequence[str], kinds: Mapping[str, str]
+        self, name: str, tables: Sequence[Table], ntypes: Sequence[str], kinds: Mapping[str, tuple[str, str]]
     ) -> dict[str, Rows]:
         """Fill a table with all rows of all files: IDs c0 and c1, features as floats c2 and integers n2, and so on.
 
@@ -46,14 +45,14 @@ class TableReader:
         """
         wide = {i for table in tables for i, array in enumerate(table.arrays) if array.ndim > 1}
         features = [i for i in range(len(ntypes), len(tables[0].columns)) if i not in wide]
-        types = [f"c{i} {'VARCHAR' if kinds[ntype] == STRINGS else 'BIGINT'}" for i, ntype in enumerate(ntypes)]
+        types = [f"c{i} {'VARCHAR' if kinds[ntype][0] == STRINGS else 'BIGINT'}" for i, ntype in enumerate(ntypes)]
         types += [f"c{i} DOUBLE, n{i} BIGINT" for i in features]
         run(self.connection, f"CREATE TABLE {name} ({', '.join(types)})")
         num_rows, filled = 0, []
         for table in tables:
             with translated_errors(table.path):
-                self._insert(name, table, [kinds[ntype] for ntype in ntypes], features)
-                self._check(name, num_rows, table, ntypes, features)
+                self._insert(name, table, [kinds[ntype][0] for ntype in ntypes], features)
+                self._check(name, num_rows, table, [(ntype, *kinds[ntype]) for ntype in ntypes], features)
             ((count,),) = run(self.connection, f"SELECT count(*) FROM {name}")
             filled += [table] if count > num_rows else []
             num_rows = count
@@ -83,53 +82,43 @@ class TableReader:
         query = f"SELECT {'c' if dtype.kind == 'f' else 'n'}{column} FROM {name}"
         return stage_column(self.connection, query, str(self.directory / f"{name}-{column}"), dtype)
 
-    def _check(self, name: str, first: int, table: Table, ntypes: Sequence[str], features: Sequence[int]) -> None:
+    def _check(
+        self, name: str, first: int, table: Table, ends: Sequence[tuple[str, str, str]], features: Sequence[int]
+    ) -> None:
         """Refuse the first row of a file with a value that is missing or cannot be."""
-        bad = {i: f"c{i} IS NULL" for i in [*range(len(ntypes)), *features]}
-        limits = [] if self.inputs.options.map_ids else [self.inputs.num_nodes[ntype] for ntype in ntypes]
+        bad = {i: f"c{i} IS NULL" for i in [*range(len(ends)), *features]}
+        limits = [] if self.inputs.options.map_ids else [self.inputs.num_nodes[ntype] for ntype, _, _ in ends]
         for i, limit in enumerate(limits):
             bad[i] += f" OR c{i} NOT BETWEEN 0 AND {MAX_ID if limit is None else limit - 1}"
         is_bad = f"SELECT min(rowid) FROM {name} WHERE rowid >= {first} AND ({' OR '.join(bad.values())})"
         ((row,),) = run(self.connection, is_bad)
-        if row is not None:
-            (are_bad,) = run(self.connection, f"SELECT {', '.join(bad.values())} FROM {name} WHERE rowid = {row}")
-            column = list(bad)[are_bad.index(True)]
-            ((value,),) = run(self.connection, f"SELECT c{column} FROM {name} WHERE rowid = {row}")
-            self._refuse(table, row - first, column, value, ntypes)
-
-    def _refuse(self, table: Table, row: int, column: int, value: Any, ntypes: Sequence[str]) -> None:
-        """Tell what is wrong with a value, which is NULL where it is not even an ID, or a number."""
-        place, text = table.locate(self.connection, row, column)
+        if row is None:
+            return
+        (are_bad,) = run(self.connection, f"SELECT {', '.join(bad.values())} FROM {name} WHERE rowid = {row}")
+        column = list(bad)[are_bad.index(True)]
+        ((value,),) = run(self.connection, f"SELECT c{column} FROM {name} WHERE rowid = {row}")
+        place, text = table.locate(self.connection, row - first, column)
+        what, expected, hint = "not a number", "a number, to be a feature", None
+        if column < len(ends):
+            ntype, kind, known = ends[column]
+            what, expected, hint = self._explain_id(ntype, kind, known, value, table)
         if text is None:
-            what, expected = ("value", "a number") if column >= len(ntypes) else ("ID", "the ID of a node")
-            raise InputFileError(f"{what} is missing", file=table.path, place=place, expected=expected, found="nothing")
-        if column >= len(ntypes):
-            what, expected, hint = "not a number", "a number, to be a feature", None
-        elif value is None:
-            what, expected, hint = self._explain_id(table, column, text)
-        elif value < 0:
-            what, expected, hint = f"negative ID of a {ntypes[column]!r} node", "0 or more", "use --map-ids"
-        else:
-            limit, what = self.inputs.num_nodes[ntypes[column]], f"ID of a {ntypes[column]!r} node too large"
-            expected = "an integer of 63 bits" if limit is None else f"an ID below {limit:,}"
-            hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
-        raise InputFileError(what, file=table.path, place=place, expected=expected, found=shown(text), hint=hint)
+            what, hint = "ID is missing" if column < len(ends) else "value is missing", None
+        found = "nothing" if text is None else shown(text)
+        raise InputFileError(what, file=table.path, place=place, expected=expected, found=found, hint=hint)
 
-    def _explain_id(self, table: Table, column: int, text: str) -> tuple[str, str, str]:
-        """Tell what is wrong with text that is no ID of the right kind, what is expected, and a hint."""
-        options, what, expected = self.inputs.options, "ID is not an integer", "an integer of 64 bits"
-        if options.map_ids and options.id_type == "auto" and isinstance(table, TextTable):
-            return MIXED_IDS, table.columns[column].expected(), MIXED_HINT
-        if options.map_ids:
-            return what, expected, "leave out --id-type" if options.id_type == "integer" else "store IDs as strings"
-        if text.strip().lstrip("+-").isdecimal():
-            return "ID too large", "an integer of 63 bits", "use --map-ids"
-        with suppress(ValueError):
-            float(text)
-            what = "ID is a float"
-        is_first = isinstance(table, TextTable) and not table.skipped
-        hint = "use --map-ids" + ("; or --header if the first line names the columns" if is_first else "")
-        return what, "an integer from 0", hint
+    def _explain_id(self, ntype: str, kind: str, known: str, value: Any, table: Table) -> tuple[str, str, str | None]:
+        """Tell what is wrong with an ID (NULL if it is none of its kind), what was expected, and what to do."""
+        what, limit = f"IDs of {ntype!r} nodes are not all {kind}", self.inputs.num_nodes[ntype]
+        if self.inputs.options.map_ids:
+            return what, known, "--id-type string makes all of them strings"
+        hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
+        if value is not None:
+            expected = "an integer of 63 bits from 0" if limit is None else f"an ID from 0 and below {limit:,}"
+            return f"ID of a {ntype!r} node out of range", expected, hint
+        if isinstance(table, TextTable) and not table.skipped:
+            hint += "; or --header if the first line names the columns"
+        return what, known, hint
 
 
 def _joined_arrays(column: int, tables: Sequence[Table]) -> Rows:

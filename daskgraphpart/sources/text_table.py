@@ -187,7 +187,7 @@ def _column(name: str, position: int, line: int, row: Sequence[str]) -> Column:
     text = row[position].strip(" \t")
     is_integer = re.fullmatch(r"0|-?[1-9]\d*", text) and -(2**63) <= int(text) < 2**63
     kind = INTEGERS if is_integer else STRINGS
-    return Column(name, position, kind, f"line {line:,}, column {name!r}", shown(row[position]))
+    return Column(name, position, kind, f"line {line:,}, column {name!r} ({shown(row[position])})")
 
 
 def _unquoted(field: str) -> str:
