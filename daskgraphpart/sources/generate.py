@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.chunked.output import claimed_directory
+from daskgraphpart.chunked.rows import ReadRows
 from daskgraphpart.chunked.write_graph import ChunkFormat, GraphRows, write_graph
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
@@ -25,7 +25,7 @@ from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
@@ -39,15 +39,6 @@ NUM_CLASSES = 153  # fields of study that papers of MAG240M are labelled with
 MASKS = {"train_mask": range(6), "val_mask": range(6, 8), "test_mask": range(8, 10)}
 # integers: how many different ones, and the least
 INTEGERS = {"label": (NUM_CLASSES, 0), "year": (50, 1975), "order": (12, 0)}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MadeRows:
-    """Rows that are made when they are read: of a feature, or edges."""
-
-    read: Callable[[int, int], np.ndarray]
-    dtype: np.dtype
-    shape: tuple[int, ...]
 
 
 def generate(
@@ -94,7 +85,7 @@ def homogeneous_graph(
     """
     make = make_rmat_edges if kind == "rmat" else make_community_edges
     key = stream_key(seed, "_N:_E:_N")
-    edges = MadeRows(partial(make, key, num_nodes), np.dtype(np.int64), (num_edges, 2))
+    edges = ReadRows(np.dtype(np.int64), (num_edges, 2), partial(make, key, num_nodes))
     data = _features("_N", num_nodes, np.float32, 50 if width is None else width, labels, seed)
     return GraphRows(kind, {"_N": num_nodes}, {"_N:_E:_N": edges}, {"_N": data})
 
@@ -117,7 +108,7 @@ def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> G
     ):
         keys = stream_key(seed, f"{etype} src"), stream_key(seed, f"{etype} dst")
         ends = [(key, counts[ntype], skew) for key, ntype, skew in zip(keys, etype.split(":")[::2], skews, strict=True)]
-        edges[etype] = MadeRows(partial(make_skewed_edges, ends), np.dtype(np.int64), (count, 2))
+        edges[etype] = ReadRows(np.dtype(np.int64), (count, 2), partial(make_skewed_edges, ends))
     papers_data = _features("paper", papers, np.float16, 128 if width is None else width, True, seed)
     data = {
         "paper": papers_data | {"year": _feature("paper", "year", np.int32, (papers,), seed)},
@@ -127,7 +118,7 @@ def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> G
     return GraphRows("mag", counts, edges, data)
 
 
-def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool, seed: int) -> dict[str, MadeRows]:
+def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool, seed: int) -> dict[str, ReadRows]:
     """Features of nodes: a vector unless its width is 0, a label and masks if wanted."""
     found = {"feat": _feature(ntype, "feat", dtype, (num_nodes, width), seed)} if width else {}
     if labels:
@@ -136,13 +127,13 @@ def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool,
     return found
 
 
-def _feature(of_type: str, name: str, dtype: type, shape: tuple[int, ...], seed: int) -> MadeRows:
+def _feature(of_type: str, name: str, dtype: type, shape: tuple[int, ...], seed: int) -> ReadRows:
     key = stream_key(seed, f"{of_type} {'split' if name in MASKS else name}")
     if name in MASKS:
-        return MadeRows(partial(make_mask, key, MASKS[name]), np.dtype(dtype), shape)
+        return ReadRows(np.dtype(dtype), shape, partial(make_mask, key, MASKS[name]))
     if name in INTEGERS:
-        return MadeRows(partial(make_integers, key, *INTEGERS[name], dtype), np.dtype(dtype), shape)
-    return MadeRows(partial(make_floats, key, shape[1:], dtype), np.dtype(dtype), shape)
+        return ReadRows(np.dtype(dtype), shape, partial(make_integers, key, *INTEGERS[name], dtype))
+    return ReadRows(np.dtype(dtype), shape, partial(make_floats, key, shape[1:], dtype))
 
 
 def make_rmat_edges(key: np.uint64, num_nodes: int, start: int, stop: int) -> np.ndarray:
