@@ -72,7 +72,7 @@ def layouts(draw: st.DrawFn) -> Layout:
 
 @st.composite
 def sizes(draw: st.DrawFn) -> Sizes:
-    """Bites of tasks, down to a few rows, so that small graphs take every path a large one does."""
+    """Sizes of units, down to a few rows, so that small graphs take every path a large one does."""
     few = st.sampled_from((1, 2, 7, 64, 1000))
     return Sizes(
         edge_block_rows=draw(few),

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, BuildConfig, Segment, build_graph
-from daskgraphpart.dispatching.collect_extra import (
-    ExtraConfig,
-    ExtraUnit,
-    collect_extra,
-    order_extra,
-)
+from daskgraphpart.dispatching.collect_extra import ExtraConfig, ExtraUnit, collect_extra, order_extra
 from daskgraphpart.dispatching.compress_graph import compress_graph, row_ranges
 from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, cut_slices
 from daskgraphpart.dispatching.mark_halo import HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
@@ -27,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
+    from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import Target, Targets
 
@@ -98,7 +93,10 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
     arrays = {name: of for name, of in targets.items() if name.partition("/")[0] in GRAPH_ARRAYS}
     if not arrays:
         return
-    book, originals = held.book, (None, None) if job.options.reshuffle else _originals(held.book, targets)
+    book = held.book
+    originals: tuple[Target | None, Target | None] = (None, None)
+    if not job.options.reshuffle:  # one type of nodes and one of edges
+        originals = targets[f"orig_nids/{book.ntypes[0]}"][0], targets[f"orig_eids/{book.etypes[0]}"][0]
     parts = _part_graphs(held, arrays)
     new_nids = NewIds(book.node_ranges[:, :, 1], originals[0])
     sizes = [graph.num_nodes * NODE_NBYTES for graph in parts]
@@ -106,20 +104,13 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
 
     new_eids = NewIds(book.edge_ranges[:, :, 1], originals[1])
     config = BuildConfig(held.config, book.etypes, new_eids)
-    owned = _owned_segments(job, parts, held)
-    extra = _extra_segments(job, parts, held, Counter(segment.graph.part for segment in owned))
     found: list[tuple[Segment, Mapping[str, np.ndarray]]] = []
-    for segments in (owned, extra):  # original IDs of extra edges are those of edges that other parts own
+    for segments in _segments(job, parts, held):  # original IDs of extra edges are those of edges that other parts own
         num_edges = [segment.num_edges for segment in segments]
         sizes = [count * EDGE_NBYTES for count in num_edges]
         counts = job.runner.run(Pass("build-graph", build_graph, segments, config, sizes, unit_num_rows=num_edges))
         found += zip(segments, counts, strict=True)
     _compress(job, held.config, found)
-
-
-def _originals(book: PartitionBook, targets: Targets) -> tuple[Target, Target]:
-    """Where the original IDs of nodes and edges are, of the only type of each."""
-    return targets[f"orig_nids/{book.ntypes[0]}"][0], targets[f"orig_eids/{book.etypes[0]}"][0]
 
 
 def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
@@ -140,30 +131,21 @@ def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
     ]
 
 
-def _owned_segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> list[Segment]:
-    segments = []
-    for graph, unit in zip(parts, held.units, strict=True):
+def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[list[Segment], list[Segment]]:
+    """Cut the edges of all parts into segments: of those that they own, and of those that they do not."""
+    windows: Sequence[list[tuple[int, int, int]]] = [[]] * len(parts)
+    if job.options.has_extra_edges:
+        units, sizes = [unit.extra for unit in held.units], (8 * held.num_extra_edges).tolist()
+        windows = job.runner.run(Pass("order-extra", order_extra, units, held.config, sizes))
+    segments: tuple[list[Segment], list[Segment]] = [], []
+    for graph, unit, of_part in zip(parts, held.units, windows, strict=True):
+        pieces: list[tuple[Slices, tuple[int, int] | None, int]] = [
+            (slices, None, int(slices["count"].sum())) for slices in cut_slices(unit.owned, held.config.max_edges)
+        ]
+        pieces += [(unit.extra, (low, high), count) for low, high, count in of_part]
         first = 0
-        for number, slices in enumerate(cut_slices(unit.owned, job.sizes.segment_edges)):
-            num_edges = int(slices["count"].sum())
-            segments.append(Segment(graph, number, first, num_edges, slices))
-            first += num_edges
-    return segments
-
-
-def _extra_segments(
-    job: Job, parts: Sequence[PartGraph], held: HeldGraphs, num_owned: Mapping[int, int]
-) -> list[Segment]:
-    """Segments of the edges that parts do not own, numbered behind those of the edges that they do."""
-    if not job.options.has_extra_edges:
-        return []
-    units = [unit.extra for unit in held.units]
-    windows = job.runner.run(Pass("order-extra", order_extra, units, held.config, (8 * held.num_extra_edges).tolist()))
-    segments = []
-    for graph, slices, of_part in zip(parts, units, windows, strict=True):
-        first = graph.num_owned_edges
-        for number, (low, high, count) in enumerate(of_part, num_owned[graph.part]):
-            segments.append(Segment(graph, number, first, count, slices, (low, high)))
+        for number, (slices, window, count) in enumerate(pieces):
+            segments[window is not None].append(Segment(graph, number, first, count, slices, window))
             first += count
     return segments
 

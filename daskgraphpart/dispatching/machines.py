@@ -19,13 +19,11 @@ from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import (
     EnvironmentFaultError,
     GraphPartError,
-    InputFileNotFoundError,
     OptionError,
     OutputExistsError,
 )
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import hash_file
-from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -98,15 +96,13 @@ class Destination:
 
 def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
     """Read a file of machines as DGL reads it: an address, or a name, on each line; ports behind it are ignored."""
-    path = Path(file)
+    path, expected = Path(file), "one address per line"
     try:
-        with attach_path_to_error(path):
-            lines = path.read_bytes().decode("ascii").splitlines()
-    except FileNotFoundError as fault:
-        raise InputFileNotFoundError("there is no such file of machines", file=path, place="--dispatch") from fault
-    except (IsADirectoryError, UnicodeDecodeError) as fault:
+        lines = path.read_bytes().decode("ascii").splitlines()
+    except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError) as fault:
+        found = getattr(fault, "strerror", "other text than ASCII")
         raise OptionError(
-            "not a file of machines", file=path, place="--dispatch", expected="one address per line"
+            "not a file of machines", file=path, place="--dispatch", expected=expected, found=found
         ) from fault
     hosts = []
     for number, line in enumerate(lines, 1):
@@ -121,7 +117,7 @@ def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
             )
         hosts += words[:1]
     if not hosts:
-        raise OptionError("a file of machines without any", file=path, expected="one address per line")
+        raise OptionError("a file of machines without any", file=path, expected=expected)
     return Machines(directory.absolute(), tuple(hosts), str(path))
 
 

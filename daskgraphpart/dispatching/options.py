@@ -55,13 +55,7 @@ class DispatchOptions:
             )
 
     def check_fits(self, schema: GraphSchema) -> None:
-        """Check that a graph can be written like this.
-
-        Raises
-        ------
-        OptionError
-            If a heterogeneous graph should keep its IDs.
-        """
+        """Raise an `OptionError` if a heterogeneous graph should keep its IDs."""
         if not self.reshuffle and schema.is_heterogeneous:
             raise OptionError(
                 "a heterogeneous graph cannot keep its IDs",

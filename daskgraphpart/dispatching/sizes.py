@@ -1,4 +1,4 @@
-"""How large a bite each task takes, from the memory it may use.
+"""Choose how much each task takes at one time, from the memory it may use.
 
 Bytes per row are upper bounds over all steps of a task. The caps keep arrays below 32 MiB, up to which the C library
 takes them from memory it has used before; larger ones are new pages from the system each time, which was measured to
@@ -25,7 +25,7 @@ NODE_NBYTES = 32  # owner 2, new ID 8, position 8, original ID 8
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Bites of the passes."""
+    """Sizes of the units of passes, and limits of what their tasks hold."""
 
     edge_block_rows: int  # edges, or bytes of text, of one block of `bucket-edges`
     csv_block_bytes: int
@@ -38,7 +38,7 @@ class Sizes:
 
 
 def choose_sizes(resources: Resources) -> Sizes:
-    """Choose the bites for a budget."""
+    """Choose the sizes for a budget."""
     memory = resources.task_memory
     return Sizes(
         edge_block_rows=min(memory // EDGE_NBYTES, 1 << 20),

@@ -145,7 +145,7 @@ def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type
         old, new = labels[first + row], proposals[row]
         if new == old:
             continue
-        # a cluster that everybody has left stays empty: two nodes that chose each other's would swap for ever
+        # a cluster that all nodes have left stays empty: two nodes that chose each other's would swap for ever
         fits, empty = True, True
         for c in range(most.size):
             empty = empty and loads[new, c] == 0

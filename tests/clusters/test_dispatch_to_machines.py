@@ -196,7 +196,11 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
         "the cluster has no worker on 127.0.0.8, 127.0.0.9; found workers on 127.0.0.1, 127.0.0.2",
         ips=ips,
     )
-    refused(GraphPartError, "there is no such file of machines", ips=tmp_path / "none")
+    refused(
+        GraphPartError,
+        "not a file of machines; expected one address per line, found No such file",
+        ips=tmp_path / "none",
+    )
     refused(OptionError, "the output on machines has to be in a file system", out="s3://bucket/out")
     for text, match in [("\n", "without any"), ("127.0.0.1 port\n", "line 1: not a line"), ("1 2 3 4", "line 1")]:
         ips.write_text(text)

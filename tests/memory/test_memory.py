@@ -78,7 +78,7 @@ def test_workers_are_fewer_where_the_memory_carries_no_more() -> None:
     assert dgp.detect_resources("40MB", workers=8).limited(16 << 20).workers == 2
 
 
-def test_bites_do_not_grow_with_a_large_budget() -> None:
+def test_blocks_do_not_grow_with_a_large_budget() -> None:
     some, much = (choose_sizes(dgp.detect_resources(memory)) for memory in ("10GB", "100GB"))
     for name in ("edge_block_rows", "csv_block_bytes", "row_block_bytes", "interval_rows", "segment_edges"):
         assert getattr(some, name) == getattr(much, name)
