@@ -6,6 +6,7 @@ That arrays have the rows that a part owns is checked where a part is opened.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +49,7 @@ class PartHeaders:
     has_originals: bool = True
     num_nodes: int = 0
     num_edges: int = 0
-    formats: tuple[str, ...] = ()
+    formats: Sequence[str] = ()
 
 
 def align_types(schema: GraphSchema, parts: PartitionedGraph) -> GraphSchema | None:
@@ -73,14 +74,13 @@ def type_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Find
 def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:
     """Compare the numbers of the config with the input."""
     config, book, file = parts.config, parts.book, parts.path.name
-    names = [f"ranges of {name} in all parts" for name in (*schema.ntypes, *schema.etypes)]
-    expected = [of_type.num_rows for of_type in schema.row_types]
-    found = [*book.node_counts.sum(axis=0).tolist(), *book.edge_counts.sum(axis=0).tolist()]
+    names = ("num_nodes", "num_edges", *(f"ranges of {name} in all parts" for name in (*schema.ntypes, *schema.etypes)))
+    expected = schema.num_nodes, schema.num_edges, *(of_type.num_rows for of_type in schema.row_types)
+    by_type = (counts.sum(axis=0).tolist() for counts in (book.node_counts, book.edge_counts))
+    found = config.num_nodes, config.num_edges, *chain(*by_type)
     yield from differences(
-        "counts", file,
-        {"num_nodes": schema.num_nodes, "num_edges": schema.num_edges, **dict(zip(names, expected, strict=True))},
-        {"num_nodes": config.num_nodes, "num_edges": config.num_edges, **dict(zip(names, found, strict=True))},
-    )  # fmt: skip
+        "counts", file, dict(zip(names, expected, strict=True)), dict(zip(names, found, strict=True))
+    )
     if config.halo_hops < 1:
         yield Finding("config", file, "halo_hops", expected="1 or more", found=str(config.halo_hops))
 
@@ -95,9 +95,8 @@ def _headers_of(part: Part, run: Run) -> PartHeaders:
     if wrong:
         return PartHeaders(wrong, originals)
     has_originals = not originals or any(finding.found != "nothing" for finding in originals)
-    return PartHeaders(
-        [], originals, has_originals, part.graph.num_nodes, part.graph.num_edges, tuple(part.graph.formats)
-    )
+    graph = part.graph
+    return PartHeaders([], originals, has_originals, graph.num_nodes, graph.num_edges, sorted(graph.formats))
 
 
 def _check_headers(part: Part, schema: GraphSchema) -> Iterator[Finding]:
@@ -114,13 +113,9 @@ def _check_headers(part: Part, schema: GraphSchema) -> Iterator[Finding]:
 def _graph(part: Part) -> Iterator[Finding]:
     graph, book, file = part.graph, part.book, "graph.dgl"
     has_types = len(book.ntypes) > 1 or len(book.etypes) > 1
-    arrays = [
-        (f"{kind} data {name!r}", region, DTYPES[name])
-        for kind, of_kind in (("node", graph.node_arrays), ("edge", graph.edge_arrays))
-        for name, region in of_kind.items()
-        if name in DTYPES
-    ]
+    arrays = []
     for kind, of_kind in (("node", graph.node_arrays), ("edge", graph.edge_arrays)):
+        arrays += [(f"{kind} data {name!r}", of_kind[name], DTYPES[name]) for name in of_kind if name in DTYPES]
         if has_types and "_TYPE" not in of_kind:
             yield Finding("arrays", file, f"{kind} data '_TYPE' is missing")
     for name, matrices in graph.formats.items():

@@ -1,24 +1,34 @@
-"""Compare the entries of a manifest with the partitions and with the input."""
+"""Compare a manifest with the files of partitions (pass `verify-checksums`), with their config and with the input."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.engine.plan import Pass
 from daskgraphpart.layouts.manifest import SUFFIX, find_manifest, read_manifest, stated_data
-from daskgraphpart.storage.files import is_directory, read_file
-from daskgraphpart.verification.files import part_of
+from daskgraphpart.storage.checksums import hash_file
+from daskgraphpart.storage.files import cached_listings, file_size, is_directory, is_file, read_file
+from daskgraphpart.storage.paths import to_key
 from daskgraphpart.verification.findings import Finding, differences
 from daskgraphpart.verification.headers import TRAINERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
+    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location
 
 MAX_LISTED = 20
+
+QUICK_NBYTES = 1 << 20
+"""Largest file whose checksum a quick check computes."""
+
+_PART = re.compile(r"part(\d+)")
 
 
 def manifest_of(config: Location) -> Manifest | None:
@@ -37,49 +47,103 @@ def missing_manifest(config: Location, graph_name: str) -> Iterator[Finding]:
         yield Finding("manifest", graph_name + SUFFIX, "file is missing", expected=says, found="none")
 
 
+def size_findings(manifest: Manifest) -> tuple[list[Finding], list[str]]:
+    """Find files that are missing or of another size than the manifest says; return the names of the others as well."""
+    findings, sound, files = [], [], manifest.files or {}
+    with cached_listings(manifest.path):
+        paths = {name: manifest.path.parent / name for name in files}
+        sizes = {name: file_size(path) if is_file(path) else None for name, path in paths.items()}
+    for name, size in sizes.items():
+        if size == files[name].nbytes:
+            sound.append(name)
+        elif size is None:
+            findings.append(Finding("files", name, "file is missing", part=part_of(name)))
+        else:
+            says = f"{files[name].nbytes:,} bytes"
+            what, found = "size of the file", f"{size:,}"
+            findings.append(Finding("files", name, what, expected=says, found=found, part=part_of(name)))
+    return findings, sound
+
+
+def checksum_findings(
+    manifest: Manifest, sound: list[str], runner: Runner, *, quick: bool = False
+) -> tuple[list[Finding], int]:
+    """Compare checksums of files of the right size, small ones only if `quick`; return how many were compared, too."""
+    files = manifest.files or {}
+    # the largest first, so that no worker is left with one at the end
+    names = sorted(sound, key=lambda name: files[name].nbytes, reverse=True)
+    names = [name for name in names if not quick or files[name].nbytes <= QUICK_NBYTES]
+    paths = [to_key(manifest.path.parent / name) for name in names]
+    digests = runner.run(Pass("verify-checksums", hash_file, paths, None, [files[name].nbytes for name in names]))
+    findings = [
+        Finding("checksums", name, "checksum", None, None, files[name].digest, found.digest, part=part_of(name))
+        for name, found in zip(names, digests, strict=True)
+        if found.digest != files[name].digest
+    ]
+    return findings, len(names)
+
+
+def unlisted_findings(config: Location, num_parts: int, manifest: Manifest | None) -> Iterator[Finding]:
+    """Find directories of parts that do not exist, and files that the manifest does not list."""
+    root = config.parent
+    if not isinstance(root, Path):
+        return  # a store has other objects below the same prefix
+    listed = None if manifest is None or manifest.files is None else {*manifest.files, manifest.path.name}
+    for entry in sorted(root.iterdir()):
+        number = part_of(entry.name) if entry.is_dir() else None
+        if number is not None and (number >= num_parts or entry.name != f"part{number}"):
+            what = "directory of a part that the config does not have"
+            yield Finding("files", entry.name, what, expected=f"{num_parts:,} parts")
+        elif listed is not None and not entry.name.startswith("."):
+            found = [entry] if number is None else sorted(entry.iterdir())
+            names = (path.relative_to(root).as_posix() for path in found)
+            for name in names:
+                if name not in listed:
+                    yield Finding("files", name, "not in the manifest", expected="no such file", part=part_of(name))
+
+
+def part_of(name: str) -> int | None:
+    """Part in whose directory a file lies, by its path relative to the config."""
+    match = _PART.fullmatch(name.split("/")[0])
+    return int(match[1]) if match else None
+
+
 def entry_findings(manifest: Manifest, config: PartitionConfig, schema: GraphSchema) -> Iterator[Finding]:
     """Compare the entries of a manifest with the config and the input."""
-    data = {"node_data": stated_data(schema.node_types), "edge_data": stated_data(schema.edge_types)}
-    names = {"graph_name": config.graph_name, "num_parts": config.num_parts, "num_hops": config.halo_hops}
-    expected = _flat(names | data)
-    found = _flat({key: manifest.content.get(key) for key in (*names, *data)})
-    trainers = [key for key in found if f".{TRAINERS}." in key and key not in expected]
-    file, found = manifest.path.name, {key: value for key, value in found.items() if key not in trainers}
-    yield from differences("manifest", file, expected, found)
-    method, out_edges = manifest.content.get("method"), manifest.content.get("out_edges")
-    if not isinstance(method, str) or (method == "random") != (config.part_method == "random"):
-        says = "random" if config.part_method == "random" else "any other than random"
-        yield Finding("manifest", file, "method", expected=says, found=repr(method))
-    if not isinstance(out_edges, bool):
-        yield Finding("manifest", file, "out_edges", expected="true or false", found=repr(out_edges))
+    content, random = manifest.content, config.part_method == "random"
+    method, out_edges = content.get("method"), content.get("out_edges")
+    is_other = isinstance(method, str) and method != "random"
+    expected = {
+        "graph_name": config.graph_name,
+        "num_parts": config.num_parts,
+        "num_hops": config.halo_hops,
+        "method": "random" if random else method if is_other else "any other than random",
+        "out_edges": out_edges if isinstance(out_edges, bool) else "true or false",
+        "node_data": stated_data(schema.node_types),
+        "edge_data": stated_data(schema.edge_types),
+    }
+    found = {key: content.get(key) for key in expected}
+    yield from differences("manifest", manifest.path.name, _flat(expected), _flat(found))
     if manifest.files is not None:
         needed = (name for part in config.parts for name in (part.part_graph, part.node_feats, part.edge_feats))
         for name in [name for name in needed if name not in manifest.files][:MAX_LISTED]:
-            yield Finding("manifest", file, f"files: {name} is not listed", part=part_of(name))
+            yield Finding("manifest", manifest.path.name, f"files: {name} is not listed", part=part_of(name))
 
 
 def stated_findings(manifest: Manifest, expected: Mapping[str, Any]) -> Iterator[Finding]:
-    """Compare some numbers of a manifest with what was counted."""
+    """Compare some entries of a manifest with what was found in the parts."""
     found = {key: manifest.content.get(key) for key in expected}
     yield from differences("manifest", manifest.path.name, expected, found)
 
 
-def format_findings(manifest: Manifest, formats: Sequence[tuple[str, ...]]) -> Iterator[Finding]:
-    """Compare the formats that a manifest states with those of the first part that has others."""
-    stated = manifest.content.get("graph_formats")
-    for number, of_part in enumerate(formats):
-        if stated != sorted(of_part):
-            what = f"graph_formats, which part {number} does not have"
-            yield Finding("manifest", manifest.path.name, what, expected=str(sorted(of_part)), found=str(stated))
-            return
-
-
 def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Values by path, as ``node_data.author.x.dtype``; at the top, what is empty is left out."""
+    """Values by path, as ``node_data.author.x.dtype``; what is empty at the top is left out."""
     found: dict[str, Any] = {}
     for key, value in content.items():
+        if key == TRAINERS:
+            continue  # a feature that partitioning adds
         if isinstance(value, dict) and value:
             found |= _flat(value, f"{prefix}{key}.")
-        elif value or prefix:
+        elif prefix or value not in (None, {}):
             found[prefix + key] = value
     return found

@@ -104,21 +104,16 @@ def _write_originals(part: Part, run: Run) -> Iterator[Finding]:
 def _check_split(part: Part, key: str, ids: np.ndarray, run: Run) -> Iterator[Finding]:
     """Compare a list of training, validation or test nodes with the mask of the part."""
     ntype, _, mask = key.rpartition("/")
-    marks, done, wrong = part.node_regions[ntype][mask], 0, None
-    low = part.book.part_range(part.part_id, ntype)[0]
+    marks, done, low = part.node_regions[ntype][mask], 0, part.book.part_range(part.part_id, ntype)[0]
     for first, stop in pieces(0, marks.num_rows, run.piece_rows):
         expected = low + first + np.flatnonzero(marks.read(first, stop).reshape(stop - first, -1).any(axis=1))
-        found = ids[done : done + expected.size]
-        differ = np.flatnonzero(found != expected[: found.size])
-        if differ.size or found.size < expected.size:
-            wrong = done + int(differ[0] if differ.size else found.size)
+        if not np.array_equal(ids[done : done + expected.size], expected):
             break
         done += expected.size
-    if wrong is None and done != ids.size:
-        wrong = done
-    if wrong is not None:
-        what = f"{key}: entry {wrong:,} is not the next node that the mask marks"
-        yield Finding("split", "split_nids.dgl", what, ntype, wrong)
+    else:
+        if done == ids.size:
+            return
+    yield Finding("split", "split_nids.dgl", f"{key}: not the nodes that the mask marks, from entry {done:,} on", ntype)
 
 
 def verify_once(unit: tuple[int, int], run: Run) -> list[Finding]:

@@ -29,15 +29,16 @@ from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import resolve_path, to_key
 from daskgraphpart.verification.contents import Contents
-from daskgraphpart.verification.files import checksum_findings, size_findings, unlisted_findings
 from daskgraphpart.verification.findings import Finding, Report
 from daskgraphpart.verification.headers import align_types, config_findings, type_findings, verify_headers
 from daskgraphpart.verification.manifest import (
+    checksum_findings,
     entry_findings,
-    format_findings,
     manifest_of,
     missing_manifest,
+    size_findings,
     stated_findings,
+    unlisted_findings,
 )
 from daskgraphpart.verification.run import Run, group_parts
 
@@ -225,8 +226,9 @@ def _check_headers(
         return None, findings + of_manifest
     if manifest is not None:
         num_halo = np.array([of_part.num_nodes for of_part in headers]) - parts.book.node_counts.sum(axis=1)
-        of_manifest += stated_findings(manifest, {"num_halo_nodes": num_halo.tolist()})
-        of_manifest += format_findings(manifest, [of_part.formats for of_part in headers])
+        stated = manifest.content.get("graph_formats")
+        formats = next((of_part.formats for of_part in headers if of_part.formats != stated), stated)
+        of_manifest += stated_findings(manifest, {"num_halo_nodes": num_halo.tolist(), "graph_formats": formats})
     extra = sum(of_part.num_edges for of_part in headers) > parts.config.num_edges
     wanted = manifest is not None and manifest.content.get("out_edges") is True
     return replace(run, has_originals=has_originals, has_extra=extra or wanted or run.num_hops > 1), of_manifest

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.kernels.compare import add_row_hashes
-from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 from daskgraphpart.verification.findings import Finding, show_from
 from daskgraphpart.verification.run import NUM_WINDOWS, Run, check_parts, opened, pieces, window_size
 
@@ -59,13 +58,13 @@ def list_features(run: Run, sample: float, piece_nbytes: int) -> list[Feature]:
     for kind, types in kinds.items():
         for type_id, of_type in enumerate(types):
             for spec in of_type.data:
-                chosen = _sample(of_type.num_rows, sample if run.has_originals else 1.0, spec.name)
+                chosen = _sample(of_type.num_rows, sample if run.has_originals else 1.0)
                 rows = max(1, piece_nbytes // max(8, spec.row_nbytes))
                 found.append(Feature(run, kind, type_id, of_type.name, spec, of_type.num_rows, chosen, rows))
     return found
 
 
-def _sample(num_rows: int, fraction: float, name: str) -> np.ndarray:
+def _sample(num_rows: int, fraction: float) -> np.ndarray:
     """Choose a stretch of that share out of each of a thousand ranges of rows; the same in every run."""
     if fraction == 1 or not num_rows:
         return np.array([[0, num_rows]])
@@ -73,9 +72,7 @@ def _sample(num_rows: int, fraction: float, name: str) -> np.ndarray:
     starts = np.arange(0, num_rows, size)
     lengths = np.minimum(size, num_rows - starts)
     chosen = np.maximum(1, np.rint(lengths * fraction)).astype(np.int64)
-    draws = np.empty(starts.size, np.uint16)
-    uniform_ints(stream_key(0, f"sample/{name}"), 0, 1 << 16, draws)
-    starts += (lengths - chosen + 1) * draws.astype(np.int64) >> 16
+    starts += np.random.default_rng(0).integers(0, lengths - chosen + 1)
     return np.stack([starts, starts + chosen], axis=1)
 
 

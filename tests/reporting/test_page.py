@@ -126,7 +126,7 @@ def test_of_many_parts_the_pairs_with_most_edges_are_listed() -> None:
 def test_the_head_says_where_the_partitions_are_and_how_they_were_made() -> None:
     report = replace(report_of(2), about={"path": "s3://b/<p>", "method": "metis", "options": "formats coo"})
     page = report.to_html()
-    assert "<dt>path</dt><dd>s3://b/&lt;p&gt;</dd><dt>method</dt><dd>metis</dd>" in page
+    assert "path: s3://b/&lt;p&gt;\nmethod: metis\n" in page
     assert "method: metis" in str(report)
     assert report.to_dict()["about"]["options"] == "formats coo"
 
