@@ -130,15 +130,13 @@ def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
 def count_coarse_arcs(indptr, indices, first, clusters, shift, counts):  # type: ignore[no-untyped-def]
     """Count the arcs between different clusters by range of ``2 ** shift`` coarse nodes; adds to `counts`.
 
-    Rows are those of nodes ``first, first + 1, ...``; `clusters` has the coarse node of each node, -1 for none.
+    Rows are those of nodes ``first, first + 1, ...``; `clusters` has the coarse node of each node.
     """
     for row in range(indptr.size - 1):
         cluster = clusters[first + row]
-        if cluster < 0:
-            continue
         for i in range(indptr[row], indptr[row + 1]):
             other = clusters[indices[i]]
-            if other >= 0 and other != cluster:
+            if other != cluster:
                 counts[cluster >> shift] += 1
 
 
@@ -150,11 +148,9 @@ def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursor
     """
     for row in range(indptr.size - 1):
         cluster = clusters[first + row]
-        if cluster < 0:
-            continue
         for i in range(indptr[row], indptr[row + 1]):
             other = clusters[indices[i]]
-            if other >= 0 and other != cluster:
+            if other != cluster:
                 place = cursors[cluster >> shift]
                 cursors[cluster >> shift] = place + 1
                 arcs[place, 0] = cluster

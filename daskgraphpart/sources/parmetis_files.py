@@ -70,47 +70,44 @@ def find_parts(
     """Find the output of ParMETIS."""
     if num_node_weights is not None and num_node_weights < 0:
         raise OptionError("impossible number", place="--num-node-weights", expected="0 or more", found=num_node_weights)
-    if path.is_file() and not by_part_only:
-        return _one_file(path, num_parts)
-    if not path.is_dir():
+    if not path.is_file() and not path.is_dir():
         raise InputFileNotFoundError("no such file or directory", file=str(path), hint="give the output of ParMETIS")
     single, by_part = _found(path, graph)
-    files = [] if by_part_only else [single[num_parts]] if num_parts in single else list(single.values())
-    if len(files) + bool(by_part) == 1:
-        if files:
-            return _one_file(files[0], num_parts)
-        return _by_part(ParmetisFiles(path, graph), by_part, num_parts, num_node_weights)
-    wanted = f"p000-{graph}_nodes.txt and so on"
-    if not files:
-        what = f"no output of {'pm_dglpart' if by_part_only else 'ParMETIS'} for graph {graph!r}"
-        expected = wanted if by_part_only else f"{graph}_part.<num_parts>, or {wanted}"
+    files = {} if by_part_only else {k: file for k, file in single.items() if k == num_parts} or single
+    if not files and not by_part:
+        what, of_part = f"no output of ParMETIS for graph {graph!r}", f"p000-{graph}_nodes.txt and so on"
+        expected = of_part if by_part_only else f"{graph}_part.<num_parts>, or {of_part}"
         raise InputFileNotFoundError(what, file=str(path), expected=expected)
-    found = ", ".join([file.name for file in (*files, *by_part.values())][:4])
-    hint = "give one file, or the number of parts"
-    raise OptionError("several outputs of ParMETIS to choose from", file=str(path), found=found, hint=hint)
-
-
-def _found(directory: Path, graph: str) -> tuple[dict[int, Path], dict[int, Path]]:
-    """Files of `pm_dglpart2` by number of parts, and files of nodes of `pm_dglpart` by part."""
-    name = re.escape(graph)
-    patterns = re.compile(name + PART_SUFFIX), re.compile(rf"p(\d{{3}}|[1-9]\d{{3,}})-{name}_nodes\.txt")
-    single, by_part = (
-        {int(match[1]): path for path in directory.iterdir() if (match := pattern.fullmatch(path.name))}
-        for pattern in patterns
-    )
-    return dict(sorted(single.items())), dict(sorted(by_part.items()))
-
-
-def _one_file(path: Path, num_parts: int | None) -> PartFiles:
-    suffix = re.search(PART_SUFFIX + "$", path.name)
-    named = int(suffix[1]) if suffix else num_parts
-    if named is None:
+    if len(files) + bool(by_part) > 1:
+        found = ", ".join([file.name for file in (*files.values(), *by_part.values())][:4])
+        hint = "give one file, or the number of parts"
+        raise OptionError("several outputs of ParMETIS to choose from", file=str(path), found=found, hint=hint)
+    if by_part:
+        return _by_part(ParmetisFiles(path, graph), by_part, num_parts, num_node_weights)
+    ((named, file),) = files.items()
+    if named is None and num_parts is None:
         what, hint = "the name of the file does not tell the number of parts", "give --num-parts"
-        raise OptionError(what, file=str(path), expected="<graph>_part.<num_parts>", hint=hint)
-    if num_parts not in (None, named):
+        raise OptionError(what, file=str(file), expected="<graph>_part.<num_parts>", hint=hint)
+    if None not in (named, num_parts) and named != num_parts:
         what = "the file is for another number of parts"
-        raise AssignmentError(what, file=str(path), expected=num_parts, found=named)
-    return PartFiles((path,), named, by_part=False)
+        raise AssignmentError(what, file=str(file), expected=num_parts, found=named)
+    return PartFiles((file,), named or num_parts or 0, by_part=False)
+
+
+def _found(path: Path, graph: str) -> tuple[dict[int | None, Path], dict[int, Path]]:
+    """Files of `pm_dglpart2` by number of parts, if their names tell it, and files of nodes of `pm_dglpart` by part."""
+    if path.is_file():
+        suffix = re.search(PART_SUFFIX + "$", path.name)
+        return {int(suffix[1]) if suffix else None: path}, {}
+    single: dict[int | None, Path] = {}
+    by_part: dict[int, Path] = {}
+    name = re.escape(graph)
+    for file in sorted(path.iterdir()):
+        if match := re.fullmatch(name + PART_SUFFIX, file.name):
+            single[int(match[1])] = file
+        elif match := re.fullmatch(rf"p(\d{{3}}|[1-9]\d{{3,}})-{name}_nodes\.txt", file.name):
+            by_part[int(match[1])] = file
+    return single, dict(sorted(by_part.items()))
 
 
 def _by_part(

@@ -7,17 +7,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, check_name
-from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
+from daskgraphpart.storage.json_file import convert_json, read_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+
+class _Ranges(msgspec.Struct):
+    nid: dict[str, tuple[int, int]]
+    eid: dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +48,11 @@ class TypeCounts:
 def read_type_counts(path: Path) -> TypeCounts:
     """Read and check a schema file."""
     if not path.is_file():
-        raise InputFileNotFoundError(
-            "no such file", file=str(path), hint='give the schema: {"nid": {ntype: [start, stop]}, "eid": ...}'
-        )
-    content = read_json_object(path, MetadataError)
-    nodes, edges = (_counts(str(path), key, content.get(key)) for key in ("nid", "eid"))
+        hint = 'give the schema: {"nid": {ntype: [start, stop]}, "eid": ...}'
+        raise InputFileNotFoundError("no such file", file=str(path), hint=hint)
+    content, what = read_json_object(path, MetadataError), "not the ranges of the types"
+    ranges = convert_json(content, _Ranges, MetadataError, what, file=str(path), expected="{type: [start, stop]}")
+    nodes, edges = _counts(path, "nid", ranges.nid), _counts(path, "eid", ranges.eid)
     if not nodes:
         raise MetadataError("no node type", file=str(path), place="nid", expected="at least one")
     for key, names in (("nid", nodes), ("eid", edges)):
@@ -55,33 +61,12 @@ def read_type_counts(path: Path) -> TypeCounts:
     return TypeCounts(str(path), nodes, edges)
 
 
-def _counts(path: str, key: str, ranges: Any) -> dict[str, int]:
-    if not isinstance(ranges, dict):
-        raise MetadataError(
-            "not the ranges of the types", file=path, place=key, expected="{type: [start, stop]}", found=shown(ranges)
-        )
-    borders = {
-        name: convert_json(
-            of_type,
-            tuple[int, int],
-            MetadataError,
-            "not a range",
-            file=path,
-            place=f"{key}.{name}",
-            expected="[start, stop]",
-        )
-        for name, of_type in ranges.items()
-    }
+def _counts(path: Path, key: str, ranges: dict[str, tuple[int, int]]) -> dict[str, int]:
     end, counts = 0, {}
-    for name, (start, stop) in sorted(borders.items(), key=lambda item: item[1]):
+    for name, (start, stop) in sorted(ranges.items(), key=lambda item: item[1]):
         if start != end or stop < start:
-            raise MetadataError(
-                "the ranges do not follow each other",
-                file=path,
-                place=f"{key}.{name}",
-                expected=f"[{end}, {end} or more]",
-                found=[start, stop],
-            )
+            what, place, expected = "the ranges do not follow each other", f"{key}.{name}", f"[{end}, {end} or more]"
+            raise MetadataError(what, file=str(path), place=place, expected=expected, found=[start, stop])
         counts[name], end = stop - start, stop
     return counts
 

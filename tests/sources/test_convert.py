@@ -205,11 +205,15 @@ EDGES = "p000-xxx_edges.txt"
         (lambda pm: (pm / "xxx.json").write_text("{"), MetadataError, "not valid JSON"),
         (lambda pm: (pm / "xxx.json").write_text("[]"), MetadataError, "not a JSON object"),
         (lambda pm: (pm / "xxx.json").write_text('{"nid": {}, "eid": {}}'), MetadataError, "no node type"),
-        (lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": [0, 5]}}'), MetadataError, "eid: not the ranges"),
+        (
+            lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": [0, 5]}}'),
+            MetadataError,
+            "not the ranges of the types",
+        ),
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": 5}, "eid": {}}'),
             MetadataError,
-            r"nid.a: not a range; expected \[start, stop\], found 5",
+            r"nid.*: not the ranges of the types; expected {type: \[start, stop\]}",
         ),
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": [0, 6], "b": [7, 11]}, "eid": {}}'),
@@ -267,7 +271,7 @@ def test_options_are_checked_before_work_starts(pm: Path, tmp_path: Path) -> Non
         convert(pm, pm, graph_name="xxx", overwrite=True)
     with pytest.raises(OutputExistsError, match="not empty"):
         convert(pm, tmp_path / "in", graph_name="xxx")
-    with pytest.raises(InputFileNotFoundError, match="no output of pm_dglpart for graph 'yyy'"):
+    with pytest.raises(InputFileNotFoundError, match="no output of ParMETIS for graph 'yyy'"):
         convert(pm, tmp_path / "out", graph_name="yyy", schema=pm / "xxx.json")
 
 

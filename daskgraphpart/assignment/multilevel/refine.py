@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block
     from daskgraphpart.assignment.multilevel.graph import Graph, Map
 
-MOST_REBALANCES = 6
-MOST_SWEEPS = 8
+MAX_REBALANCES = 6
+MAX_SWEEPS = 8
 SETTLED = 0.1  # of what the best sweep gained; when one gains less, a further one is not worth its time
 NOTHING = 1e-12  # of overload
 PATIENCE = 50  # a pass ends after one move in so many nodes without a better cut
@@ -58,9 +57,16 @@ def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
 
 def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> float:
     """Move nodes out of overloaded parts, each block its share of them, in place; return the overload that is left."""
+
+    def move(call: tuple[Block, np.ndarray]) -> np.ndarray:
+        block, over = call
+        mine, weights = parts[block.start : block.stop].copy(), graph.node_weights(block.start, block.stop)
+        rebalance_rows(*block.read(), block.start, parts, mine, weights, over, limits.shares)
+        return mine
+
     loads = graph.loads(parts, limits.num_parts)
     left = float(overload(limits.over(loads), limits.shares))
-    for _ in range(MOST_REBALANCES):
+    for _ in range(MAX_REBALANCES):
         if left <= NOTHING:
             break
         # nodes of each part, and all nodes, of the blocks that are still to come
@@ -71,7 +77,7 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
                 counts = np.bincount(parts[block.start : block.stop], minlength=limits.num_parts)
                 excess, room = (counts / np.maximum(remaining, 1))[:, None], (block.stop - block.start) / rest
                 calls.append((block, np.where(over > 0, over * excess, over * room)))
-            moved = list(each(partial(_rebalance_block, graph, parts, limits.shares), calls))
+            moved = list(each(move, calls))
             remaining -= np.bincount(parts[blocks[0].start : blocks[-1].stop], minlength=limits.num_parts)
             rest -= blocks[-1].stop - blocks[0].start
             for block, mine in zip(blocks, moved, strict=True):
@@ -82,50 +88,36 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
     return left
 
 
-def _rebalance_block(graph: Graph, parts: np.ndarray, shares: np.ndarray, call: tuple[Block, np.ndarray]) -> np.ndarray:
-    block, over = call
-    mine, weights = parts[block.start : block.stop].copy(), graph.node_weights(block.start, block.stop)
-    rebalance_rows(*block.read(), block.start, parts, mine, weights, over, shares)
-    return mine
-
-
 def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
     """Move nodes to neighbouring parts that have room, best first, sweep by sweep while the cut falls; in place.
 
     After the first sweep only nodes that moved and their neighbours may begin.
     """
-    loads, active = graph.loads(parts, limits.num_parts), np.ones(graph.num_nodes, np.bool_)
-    most = 0
-    for _ in range(MOST_SWEEPS):
-        following, gained = np.zeros(graph.num_nodes, np.bool_), 0
+    loads, highest = graph.loads(parts, limits.num_parts), 0
+    active, following = np.ones(graph.num_nodes, np.bool_), np.zeros(graph.num_nodes, np.bool_)
+
+    def move(call: tuple[Block, int]) -> tuple[int, np.ndarray]:
+        block, num_blocks = call
+        mine, begin = parts[block.start : block.stop].copy(), active[block.start : block.stop]
+        if not begin.any():
+            return 0, mine
+        over, patience = limits.over(loads) / num_blocks, max(200, mine.size // PATIENCE)
+        weights = graph.node_weights(block.start, block.stop)
+        gain = refine_rows(
+            *block.read(), block.start, parts, mine, weights, over, limits.shares, begin, following, patience
+        )
+        return int(gain), mine
+
+    for _ in range(MAX_SWEEPS):
+        gained = 0
         for blocks in graph.rounds():
-            over = limits.over(loads) / len(blocks)
-            move = partial(_improve_block, graph, parts, limits.shares, over, active, following)
-            for block, (gain, mine) in zip(blocks, list(each(move, blocks)), strict=True):
+            moved = list(each(move, [(block, len(blocks)) for block in blocks]))
+            for block, (gain, mine) in zip(blocks, moved, strict=True):
                 _take(graph, block, mine, parts, loads)
                 gained += gain
-        active, most = following, max(most, gained)
-        if gained <= SETTLED * most:
+        active[:], following[:], highest = following, False, max(highest, gained)
+        if gained <= SETTLED * highest:
             break
-
-
-def _improve_block(
-    graph: Graph,
-    parts: np.ndarray,
-    shares: np.ndarray,
-    over: np.ndarray,
-    active: np.ndarray,
-    following: np.ndarray,
-    block: Block,
-) -> tuple[int, np.ndarray]:
-    mine, begin = parts[block.start : block.stop].copy(), active[block.start : block.stop]
-    if not begin.any():
-        return 0, mine
-    weights, patience = graph.node_weights(block.start, block.stop), max(200, mine.size // PATIENCE)
-    gain = refine_rows(
-        *block.read(), block.start, parts, mine, weights, over.copy(), shares, begin, following, patience
-    )
-    return int(gain), mine
 
 
 def _take(graph: Graph, block: Block, mine: np.ndarray, parts: np.ndarray, loads: np.ndarray) -> None:
