@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,25 +27,18 @@ class Measurement:
 
 def measure(command: Sequence[str]) -> tuple[Measurement, int, str]:
     """Run a command; return what it took, its exit code, and all it wrote."""
-    started = time.monotonic()
-    process = subprocess.Popen(  # noqa: S603
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    peak = 0
-    stop = threading.Event()
-
-    def watch() -> None:
-        nonlocal peak
-        while not stop.wait(SECONDS_BETWEEN_SAMPLES):
-            peak = max(peak, tree_bytes(process.pid))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    output, _ = process.communicate()
-    seconds = time.monotonic() - started
-    stop.set()
-    watcher.join()
-    return Measurement(seconds, peak), process.returncode, output
+    peak, started = 0, time.monotonic()
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)  # noqa: S603
+        while True:
+            try:
+                code = process.wait(SECONDS_BETWEEN_SAMPLES)
+                break
+            except subprocess.TimeoutExpired:
+                peak = max(peak, tree_bytes(process.pid))
+        seconds = time.monotonic() - started
+        output.seek(0)
+        return Measurement(seconds, peak), code, output.read()
 
 
 def tree_bytes(pid: int) -> int:

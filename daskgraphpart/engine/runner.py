@@ -66,22 +66,23 @@ class Runner:
         """Run every unit of a pass that is not finished yet; the results come in the order of the units."""
         if not pass_.units:
             return []
+        results: dict[int, Any] = {}
         with environment_faults():
             if self._journal is None:
-                return self._run(pass_, {}, lambda *_: None)
-            journal, entry = self._journal, self._journal.begin(pass_.name, pass_.unit_nbytes)
-            found = {i: from_json(content, pass_.result_types) for i, content in entry.finished.items()}
-            return self._run(pass_, found, lambda i, result: journal.record(entry, i, to_json(result)))
+                self._run(pass_, results, lambda *_: None)
+            else:
+                journal, entry = self._journal, self._journal.begin(pass_.name, pass_.unit_nbytes)
+                results |= {i: from_json(content, pass_.result_types) for i, content in entry.finished.items()}
+                if len(results) < len(pass_.units):
+                    self._run(pass_, results, lambda i, result: journal.record(entry, i, to_json(result)))
+        return [results[i] for i in range(len(pass_.units))]
 
-    def _run(
-        self, pass_: Pass[Any, Any, Any], results: dict[int, Any], on_done: Callable[[int, Any], None]
-    ) -> list[Any]:
-        """Compute the units without a result, show it, and return the results of all."""
-        num_units = len(pass_.units)
-        which = [i for i in range(num_units) if i not in results]
+    def _run(self, pass_: Pass[Any, Any, Any], results: dict[int, Any], on_done: Callable[[int, Any], None]) -> None:
+        """Compute the results that are missing, and show it; `on_done` is called with the index and result of each."""
+        which = [i for i in range(len(pass_.units)) if i not in results]
         if results:
-            logger.info("%s: %d of %d units are done", pass_.name, len(results), num_units)
-        started, num_rows = time.monotonic(), pass_.unit_num_rows or [0] * num_units
+            logger.info("%s: %d of %d units are done", pass_.name, len(results), len(pass_.units))
+        started, num_rows = time.monotonic(), pass_.unit_num_rows or [0] * len(pass_.units)
 
         def done(place: int, result: Any) -> None:
             if isinstance(result, GraphPartError):
@@ -91,16 +92,14 @@ class Runner:
             on_done(i, result)
             self.progress.advance(pass_.unit_nbytes[i], num_rows[i])
 
-        if which:
-            # two jobs on one scheduler have different keys, and so have two runs of a pass, even if one was killed
-            graph, keys = build_graph(pass_, results, secrets.token_hex(4))
-            hosts = [pass_.unit_hosts[i] for i in which] if pass_.unit_hosts else []
-            nbytes, all_rows = (sum(sizes[i] for i in which) for sizes in (pass_.unit_nbytes, num_rows))
-            self.progress.begin(pass_.name, len(which), nbytes, all_rows)
-            self.scheduler.compute(pass_.name, graph, keys, done, hosts)
-            self.progress.end()
+        # two jobs on one scheduler have different keys, and so have two runs of a pass, even if one was killed
+        graph, keys = build_graph(pass_, results, secrets.token_hex(4))
+        hosts = [pass_.unit_hosts[i] for i in which] if pass_.unit_hosts else []
+        nbytes, all_rows = (sum(sizes[i] for i in which) for sizes in (pass_.unit_nbytes, num_rows))
+        self.progress.begin(pass_.name, len(which), nbytes, all_rows)
+        self.scheduler.compute(pass_.name, graph, keys, done, hosts)
+        self.progress.end()
         logger.debug("%s: %d units in %.3f s", pass_.name, len(which), time.monotonic() - started)
-        return [results[i] for i in range(num_units)]
 
 
 @contextmanager

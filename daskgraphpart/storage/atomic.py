@@ -74,11 +74,8 @@ def write_json(path: Path, content: Any) -> None:
 def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
     """Make a directory for temporary files in another, which is made if need be, and remove it when done."""
     Path(where).mkdir(parents=True, exist_ok=True)
-    directory = Path(tempfile.mkdtemp(prefix=".daskgraphpart-", dir=where))
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=".daskgraphpart-", dir=where, ignore_cleanup_errors=True) as directory:
+        yield Path(directory)
 
 
 def lasting_directory() -> Path:

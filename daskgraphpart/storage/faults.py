@@ -14,27 +14,17 @@ if TYPE_CHECKING:
 
     from daskgraphpart.storage.paths import AnyPath
 
-_PERMISSIONS = "see who may read and write there, or give another directory"
-_BAD_DISK = "the disk or network file system failed; check it and run again"
-_AWAY = "the file system is not there any more; mount it again, and run again"
 # what the system says of a machine that fails, and what helps; a rerun can survive each
+_DISK = "EIO EREMOTEIO EBADMSG EUCLEAN ETIMEDOUT EHOSTDOWN EHOSTUNREACH ENXIO ENODEV ENOTCONN ESTALE"
 _HINTS = {
+    **{
+        getattr(errno, name): "the disk or network file system failed; check it and run again" for name in _DISK.split()
+    },
     errno.ENOSPC: "free space on that disk, and run again",
     errno.EDQUOT: "your quota is used up; free space or use another directory, and run again",
-    errno.EACCES: _PERMISSIONS,
-    errno.EPERM: _PERMISSIONS,
+    errno.EACCES: "see who may read and write there, or give another directory",
+    errno.EPERM: "see who may read and write there, or give another directory",
     errno.EROFS: "give a directory that is not read-only",
-    errno.EIO: _BAD_DISK,
-    errno.EREMOTEIO: _BAD_DISK,
-    errno.EBADMSG: _BAD_DISK,
-    errno.EUCLEAN: _BAD_DISK,
-    errno.ETIMEDOUT: _BAD_DISK,
-    errno.EHOSTDOWN: _BAD_DISK,
-    errno.EHOSTUNREACH: _BAD_DISK,
-    errno.ENXIO: _BAD_DISK,
-    errno.ENODEV: _AWAY,
-    errno.ENOTCONN: _AWAY,
-    errno.ESTALE: _AWAY,
     errno.EFBIG: "files may not be that large there (ulimit -f, or the file system); give another directory",
     errno.EMFILE: "too many files are open at one time; raise the limit (ulimit -n), or give fewer --workers",
     errno.ENFILE: "too many files are open on this machine; end something else, and run again",
