@@ -56,10 +56,10 @@ def environment_faults() -> Iterator[None]:
     try:
         yield
     except OSError as fault:
-        if isinstance(fault, GraphPartError) or fault.errno not in {**_HINTS, **_MISTAKES}:
+        number, name = fault.errno or 0, fault.filename
+        hint = _HINTS.get(number) or _MISTAKES.get(number)
+        if isinstance(fault, GraphPartError) or hint is None:
             raise
+        error = OptionError if number in _MISTAKES else EnvironmentFaultError
         # not `strerror`, where pyarrow says more than what happened
-        what, file = os.strerror(fault.errno), os.fsdecode(fault.filename) if fault.filename is not None else None
-        if fault.errno in _MISTAKES:
-            raise OptionError(what, file=file, hint=_MISTAKES[fault.errno]) from fault
-        raise EnvironmentFaultError(what, file=file, hint=_HINTS[fault.errno]) from fault
+        raise error(os.strerror(number), file=None if name is None else os.fsdecode(name), hint=hint) from fault
