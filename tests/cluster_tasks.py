@@ -7,7 +7,6 @@ import errno
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 import daskgraphpart as dgp
@@ -54,15 +53,6 @@ class Counter(SchedulerPlugin):
     def transition(self, key: str, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
         if finish == "processing":
             self.sent[key] += 1
-
-
-def eat_memory(megabytes: int, _: Any) -> int:
-    """Hold so much memory for a while."""
-    import time
-
-    eaten = np.ones(megabytes << 17)
-    time.sleep(3)
-    return int(eaten[0])
 
 
 def fail_once(flag: str, number: int) -> int:

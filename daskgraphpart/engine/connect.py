@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
-import msgspec
 from distributed import Client, LocalCluster
 from distributed.core import Status
 
 from daskgraphpart.engine.cluster_names import active_client, is_scheduler_file, job_queue
 from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
-from daskgraphpart.storage.json_file import convert_json, read_json_object
+from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.units import parse_size
 
 if TYPE_CHECKING:
@@ -85,31 +84,18 @@ def wait_for_worker(client: Client) -> None:
 
 def _client(where: Any) -> Client:
     """Connect to an address, a scheduler file or a cluster; not as the client of the user's own collections."""
-    address = _address(where) if isinstance(where, str) else where
+    found = where
+    if isinstance(where, str) and is_scheduler_file(where):
+        found = str(read_json_object(Path(where), OptionError).get("address"))
     try:
-        return Client(address, timeout=read_settings().connect_timeout, set_as_default=False)
+        return Client(found, timeout=read_settings().connect_timeout, set_as_default=False)
     except ValueError as fault:
         raise OptionError(
-            "not the address of a scheduler", place="--cluster", expected="tcp://host:port", found=where
+            "not the address of a scheduler", file=where, place="--cluster", expected="tcp://host:port", found=found
         ) from fault
     except OSError as fault:
-        raise EnvironmentFaultError(
-            "no dask scheduler answers", place=str(where), found=str(fault), hint="check the address given to --cluster"
-        ) from fault
-
-
-class _SchedulerFile(msgspec.Struct):
-    """What a scheduler writes about itself when it starts."""
-
-    address: str
-
-
-def _address(cluster: str) -> str:
-    """Address of a scheduler, if need be from its file."""
-    if not is_scheduler_file(cluster):
-        return cluster
-    content = read_json_object(Path(cluster), OptionError)
-    return convert_json(content, _SchedulerFile, OptionError, "not a scheduler file", file=cluster).address
+        hint = "check the address given to --cluster"
+        raise EnvironmentFaultError("no dask scheduler answers", place=str(where), found=fault, hint=hint) from fault
 
 
 def _is_started(cluster: str) -> bool:
@@ -123,27 +109,27 @@ def _start(cluster: str, workers: int) -> Any:
         return _start_jobs(cluster, workers)
     # what fails is raised here; our own budget bounds the memory (see NO_LIMIT)
     quiet = {"memory_limit": 0, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    arguments = {**quiet, **_arguments(read_settings().local)}
     # `Resources.workers` is how many tasks run at one time; tasks of one process would share its event loop
-    return LocalCluster(**{**arguments, "n_workers": workers, "threads_per_worker": 1, "processes": True})
+    ours = {"n_workers": workers, "threads_per_worker": 1, "processes": True}
+    return LocalCluster(**quiet | _arguments(read_settings().local) | ours)
 
 
 def _start_jobs(name: str, workers: int) -> Any:
     """Start a cluster of dask-jobqueue by its configuration, with jobs for so many tasks, replaced when they end."""
     cores, _ = _job_size(name)
     jobs = -(-workers // cores)
-    arguments = _arguments(read_settings().jobqueue)
-    given = arguments.pop("worker_extra_args", None) or _configured(name, "worker-extra-args") or []
+    arguments = _job_arguments(name)
+    arguments["worker_extra_args"] = [*(arguments["worker_extra_args"] or []), *NO_LIMIT]
     cluster = None
     try:
-        cluster = job_queue(name)(n_workers=0, worker_extra_args=[*given, *NO_LIMIT], **arguments)
+        cluster = job_queue(name)(n_workers=0, **arguments)
         cluster.sync(_submit, cluster, jobs)
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
     except (RuntimeError, OSError, ValueError, TypeError) as fault:
+        for job in cluster.workers.values() if cluster is not None else ():
+            if job.status == Status.created:  # refused; `close` expects that it was not only created
+                job.status = Status.failed
         if cluster is not None:
-            for job in cluster.workers.values():
-                if job.status == Status.created:  # refused; `close` expects that it was not only created
-                    job.status = Status.failed
             cluster.close()
         raise EnvironmentFaultError(
             f"{name} refuses the job",
@@ -164,9 +150,7 @@ async def _submit(cluster: Any, jobs: int) -> None:
 
 def _job_size(name: str) -> tuple[int, int]:
     """Tasks that one job of a queueing system runs at a time, and bytes for each."""
-    job_queue(name)  # the defaults of its configuration come with the package
-    given = _arguments(read_settings().jobqueue)
-    cores, memory = (given.get(key, _configured(name, key)) for key in ("cores", "memory"))
+    cores, memory = (_job_arguments(name)[key] for key in ("cores", "memory"))
     try:
         return int(cores), parse_size(str(memory)) // int(cores)
     except (ValueError, TypeError, ZeroDivisionError) as fault:
@@ -179,10 +163,13 @@ def _job_size(name: str) -> tuple[int, int]:
         ) from fault
 
 
+def _job_arguments(name: str) -> dict[str, Any]:
+    """Arguments of a job queue that are needed here, from its own section, and all of those in ours."""
+    job_queue(name)  # the defaults of its configuration come with the package
+    own = {key: dask.config.get(f"jobqueue.{name}.{key}", None) for key in ("cores", "memory", "worker-extra-args")}
+    return _arguments(own) | _arguments(read_settings().jobqueue)
+
+
 def _arguments(section: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments out of the configuration, where they may have hyphens."""
     return {str(key).replace("-", "_"): argument for key, argument in section.items()}
-
-
-def _configured(name: str, key: str) -> Any:
-    return dask.config.get(f"jobqueue.{name}.{key}", None)

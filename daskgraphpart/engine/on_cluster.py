@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import queue
 import socket
 import time
@@ -11,23 +12,25 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from dask.optimization import cull
-from distributed import CancelledError, KilledWorker
+from distributed import CancelledError, KilledWorker, WorkerPlugin
 from distributed.comm import CommClosedError, get_address_host
 
 from daskgraphpart.engine.connect import connect, wait_for_worker
 from daskgraphpart.engine.settings import read_settings
-from daskgraphpart.engine.shared_directories import SharedDirectories
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from distributed import Client, Future
+    from distributed import Client, Future, Worker
 
     from daskgraphpart.engine.tasks import Graph, Key
 
 SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_TO_SEE = 5.0
+"""How long a network file system may take to show to one machine what another has written."""
+WITNESS_NBYTES = 1 << 20
 
 
 class ClusterScheduler:
@@ -159,3 +162,38 @@ def _resolve(host: str) -> set[str]:
     except OSError:
         return {host}
     return {str(address[0]) for *_, address in found}
+
+
+class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
+    """Looks at directories before a worker has its first task; a worker that does not see them is turned away.
+
+    Each is a word for it, its path, and the name of a file that no other directory has like this, whose first bytes do
+    not change; without a name, it is only read.
+    """
+
+    def __init__(self, directories: Sequence[tuple[str, Path, str]]) -> None:
+        self.directories = [
+            (what, str(path), witness, _first_bytes(str(path), witness)) for what, path, witness in directories
+        ]
+
+    def setup(self, worker: Worker) -> None:
+        """Raise if this worker does not see one."""
+        del worker
+        for what, path, witness, content in self.directories:
+            deadline = time.monotonic() + SECONDS_TO_SEE
+            while not (os.path.isdir(path) and _first_bytes(path, witness).startswith(content)):
+                if time.monotonic() > deadline:
+                    raise EnvironmentFaultError(
+                        f"a worker on host {socket.gethostname()} does not see the {what} of the client",
+                        file=path,
+                        hint="keep input, output and --workspace on a file system that all workers share",
+                    )
+                time.sleep(0.1)
+
+
+def _first_bytes(directory: str, witness: str) -> bytes:
+    """First bytes of a file of a directory; none if there is no such file."""
+    if witness:
+        with contextlib.suppress(OSError), open(os.path.join(directory, witness), "rb") as file:
+            return file.read(WITNESS_NBYTES)
+    return b""

@@ -12,7 +12,7 @@ from cluster_tasks import partition
 from distributed import Client, LocalCluster
 
 import daskgraphpart as dgp
-import daskgraphpart.engine.shared_directories as shared_directories
+import daskgraphpart.engine.on_cluster as on_cluster
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def address(tmp_path: Path) -> Iterator[str]:
 def test_a_worker_that_does_not_share_a_directory_is_one_early_error(
     what: str, address: str, graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_directories, "SECONDS_TO_SEE", 0.5)
+    monkeypatch.setattr(on_cluster, "SECONDS_TO_SEE", 0.5)
     private = tmp_path / "private"
     if what == "input directory":
         graph = cluster_graph(graph, private / "graph")

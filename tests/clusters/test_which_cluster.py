@@ -166,7 +166,9 @@ def test_a_scheduler_file_that_is_none_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"none\.json: no such file"):
         dgp.detect_resources(cluster=str(tmp_path / "none.json"))
     (tmp_path / "x.json").write_text(json.dumps({"id": 3}))
-    with pytest.raises(OptionError, match=r"x\.json, address: not a scheduler file; expected this key"):
+    with pytest.raises(
+        OptionError, match=r"x\.json, cluster: not the address of a scheduler; expected tcp://host:port, found None"
+    ):
         dgp.detect_resources(cluster=str(tmp_path / "x.json"))
 
 

@@ -119,17 +119,6 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_task_that_memory_limits_kill_ends_the_job() -> None:
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=1, memory_limit="400MB", dashboard_address=":0") as made,
-        open_runner(dgp.Resources(1 << 28, made, 1)) as runner,
-        pytest.raises(
-            EnvironmentFaultError, match=r"^eat-memory: workers died of one task, again and again; found 4 workers"
-        ),
-    ):
-        runner.run(Pass("eat-memory", cluster_tasks.eat_memory, [1000], None, [1]))
-
-
 def test_a_fault_of_a_network_file_system_is_tried_again(cluster: LocalCluster, tmp_path: Path) -> None:
     with open_runner(dgp.Resources(1 << 28, cluster, 2)) as runner:
         flags = [str(tmp_path / str(i)) for i in range(5)]

@@ -11,7 +11,6 @@ import ctypes
 import io
 import json
 import os
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -43,8 +42,6 @@ class Watch:
         self.calls: dict[str, dict[str, int]] = {}
         self.passes: list[str] = []
         self.ran: list[str] = []
-        self.meanwhile: list[tuple[int, str]] = []
-        self._commands = dict(request.get("meanwhile") or {})
         self._label = ""
         for place, word in enumerate(PLACES):
             shim.fault_places(place, f"/{word}".encode())
@@ -67,11 +64,6 @@ class Watch:
         self.note()
         self._label = label
         self.passes.append(label)
-        if self._commands.get("pass") == label:
-            self._commands["pass"] = None
-            for words in self._commands["commands"]:
-                done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-                self.meanwhile.append((done.returncode, done.stdout))
         fault = self.fault
         if fault.get("pass", label) != label:
             shim.fault_disarm()
@@ -113,7 +105,7 @@ def run(request: dict[str, Any], report: str) -> int:
     shim.fault_disarm()
     watch.note()
     with open(report, "w") as file:
-        found = {"calls": watch.calls, "passes": watch.passes, "ran": watch.ran, "meanwhile": watch.meanwhile}
+        found = {"calls": watch.calls, "passes": watch.passes, "ran": watch.ran}
         json.dump({"hits": shim.fault_hits(), **found}, file)
     return code
 

@@ -81,15 +81,6 @@ def test_a_worker_process_that_dies_ends_the_job_which_goes_on(
     ends_well(case, place, inputs, "processes")
 
 
-def test_a_cluster_runs_the_tasks_of_a_dead_worker_again(
-    inputs: Path, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = replace(BY_NAME["processes"], cluster="local")
-    deadly(monkeypatch, die_once, place / "flag")
-    ends_well(case, place, inputs, "cluster")
-    assert (place / "flag").exists()
-
-
 def test_a_task_that_kills_every_worker_ends_the_job_which_goes_on(
     inputs: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,33 +116,6 @@ def link_inputs(inputs: Path, directory: Path) -> Path:
         (directory / name).symlink_to(inputs / name)
     (directory / "job").mkdir()
     return directory / "job"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["hetero-zarr", "hetero-fennel"])
-def test_a_full_disk_is_one_error_and_the_job_goes_on_when_there_is_room(
-    name: str, inputs: Path, small_disk: Callable[[str], Path]
-) -> None:
-    """Room grows step by step, so that the disk is full in one pass after the other."""
-    case = BY_NAME[name]
-    disk = small_disk("size=64k")
-    job = link_inputs(inputs, disk)
-    faults: list[str] = []
-    for kilobytes in range(64, 20_000, 32):
-        try:
-            case.run(job)
-            break
-        except EnvironmentFaultError as fault:
-            faults.append(str(fault))
-            if len(faults) == 2 and (job / "out").is_dir():
-                expect_not_whole(judging(disk / case.graph, job / "out", case.command))
-        subprocess.run(["mount", "-o", f"remount,size={kilobytes + 32}k", str(disk)], check=True)
-    assert len(faults) >= 2
-    assert all("No space left on device; free space on that disk" in fault for fault in faults)
-    assert faults[-1].endswith(CONTINUE)
-    assert hashes(job / "out") == expected(case, inputs, f"full-{name}")
-    subprocess.run(["mount", "-o", "remount,size=1g", str(disk)], check=True)
-    expect_whole(judging(disk / case.graph, job / "out", case.command))
 
 
 def test_a_directory_that_cannot_be_written_is_one_error(inputs: Path, small_disk: Callable[[str], Path]) -> None:

@@ -176,6 +176,7 @@ def test_the_script_of_the_manual_runs_the_job_on_one_node(
     assert file_hashes(tmp_path / "partitions") == expected
 
 
+@pytest.mark.long
 def test_the_command_line_takes_the_configuration_from_the_environment(
     slurm: Path, graph: Path, expected: dict[str, str], tmp_path: Path
 ) -> None:
