@@ -61,6 +61,7 @@ def job(slurm: Path, **other: Any) -> dict[str, Any]:
         "jobqueue.slurm.cores": 1,
         "jobqueue.slurm.memory": "1GB",
         "jobqueue.slurm.processes": 1,
+        "jobqueue.slurm.scheduler-options": {"dashboard_address": ":0"},
         "jobqueue.slurm.walltime": "00:10:00",
         "jobqueue.slurm.interface": "lo",
         "jobqueue.slurm.queue": "main",
