@@ -7,7 +7,7 @@ there are `node_map.npy` and `edge_map.npy` as well, int64, as DGL 0.9 wrote the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,11 +65,11 @@ class DglLayout:
         marked = {key: int(counts[part]) for key, counts in sizes.num_marked.items()}
         files = {
             GRAPH: self._graph(sizes, part),
-            NODE_FEAT: _tensor_file("node_data", _features(schema.node_types, nodes)),
-            EDGE_FEAT: _tensor_file("edge_data", _features(schema.edge_types, edges)),
-            ORIG_NIDS: _tensor_file("orig_nids", _ids(zip(schema.ntypes, nodes, strict=True))),
-            ORIG_EIDS: _tensor_file("orig_eids", _ids(zip(schema.etypes, edges, strict=True))),
-            **({SPLIT_NIDS: _tensor_file("split_nids", _ids(marked.items()))} if marked else {}),
+            NODE_FEAT: tensor_file_layout(_features(schema.node_types, nodes), "node_data/"),
+            EDGE_FEAT: tensor_file_layout(_features(schema.edge_types, edges), "edge_data/"),
+            ORIG_NIDS: tensor_file_layout(_ids(zip(schema.ntypes, nodes, strict=True)), "orig_nids/"),
+            ORIG_EIDS: tensor_file_layout(_ids(zip(schema.etypes, edges, strict=True)), "orig_eids/"),
+            **({SPLIT_NIDS: tensor_file_layout(_ids(marked.items()), "split_nids/")} if marked else {}),
         }
         return {f"part{{part}}/{name}": layout for name, layout in files.items()}
 
@@ -115,7 +115,7 @@ class DglLayout:
                 specs.append(ArraySpec("_TYPE", INT32, (count,)))
             arrays.append(specs)
         layout = graph_file_layout(num_nodes, num_edges, self.graph_formats, *arrays)
-        return layout.renamed(lambda name: _ARRAY_NAMES.get(name, name))
+        return replace(layout, regions={_ARRAY_NAMES.get(name, name): at for name, at in layout.regions.items()})
 
     def _manifest(self, graph: DispatchedGraph) -> dict[str, Any]:
         """What DGL's config has no place for: original dtypes, the method's own name, the options, the quality."""
@@ -132,10 +132,6 @@ class DglLayout:
             "num_cut_edges": graph.quality.num_cut_edges,
             "num_halo_nodes": list(graph.quality.num_halo_nodes),
         }
-
-
-def _tensor_file(kind: str, specs: Sequence[ArraySpec]) -> FileLayout:
-    return tensor_file_layout(specs).renamed(lambda key: f"{kind}/{key}")
 
 
 def _features(types: Sequence[RowType], counts: Sequence[int]) -> list[ArraySpec]:

@@ -6,6 +6,7 @@ name, array header and elements.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.layouts.dgl_encoding import MAGIC_TENSOR_FILE, add_array, text, u64
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 
-def tensor_file_layout(arrays: Sequence[ArraySpec]) -> FileLayout:
-    """Lay out a tensor file with these arrays, in this order; none gives the 24 bytes of an empty file."""
+def tensor_file_layout(arrays: Sequence[ArraySpec], prefix: str = "") -> FileLayout:
+    """Lay out a tensor file with these arrays, in this order; names of regions have a prefix."""
     builder = LayoutBuilder()
     builder.add(u64(MAGIC_TENSOR_FILE, len(arrays), len(arrays)))
     for spec in arrays:
         builder.add(text(spec.key))
-        add_array(builder, spec)
+        add_array(builder, replace(spec, key=prefix + spec.key))
     return builder.finish()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,6 @@ class FileLayout:
     pieces: tuple[tuple[int, bytes], ...]
     regions: Mapping[str, tuple[int, np.dtype, tuple[int, ...]]]
     nbytes: int
-
-    def renamed(self, rename: Callable[[str], str]) -> FileLayout:
-        """Return the same layout with other names of arrays."""
-        return replace(self, regions={rename(name): where for name, where in self.regions.items()})
 
 
 class LayoutBuilder:

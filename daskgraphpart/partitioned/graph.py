@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.layouts.dgl_config import PartitionConfig
@@ -73,6 +72,17 @@ class PartitionedGraph:
     config : PartitionConfig
         Its content.
 
+    Attributes
+    ----------
+    name : str
+        Name of the graph.
+    book : PartitionBook
+        Ranges of new IDs.
+    num_parts : int
+        Number of parts.
+    ntypes, etypes : tuple of str
+        Node types and canonical edge types, in ID order.
+
     Examples
     --------
     >>> graph = open_partitions("partitions")  # doctest: +SKIP
@@ -82,33 +92,9 @@ class PartitionedGraph:
     """
 
     def __init__(self, path: Location, config: PartitionConfig) -> None:
-        self.path = path
-        self.config = config
-
-    @property
-    def name(self) -> str:
-        """Name of the graph."""
-        return self.config.graph_name
-
-    @property
-    def num_parts(self) -> int:
-        """Number of parts."""
-        return self.config.num_parts
-
-    @property
-    def book(self) -> PartitionBook:
-        """Ranges of new IDs."""
-        return self.config.book
-
-    @property
-    def ntypes(self) -> tuple[str, ...]:
-        """Node types in ID order."""
-        return self.book.ntypes
-
-    @property
-    def etypes(self) -> tuple[str, ...]:
-        """Canonical edge types in ID order."""
-        return self.book.etypes
+        self.path, self.config = path, config
+        self.name, self.book, self.num_parts = config.graph_name, config.book, config.num_parts
+        self.ntypes, self.etypes = self.book.ntypes, self.book.etypes
 
     def num_nodes(self, ntype: str) -> int:
         """Number of nodes of a type."""
