@@ -93,6 +93,7 @@ def open_job(
     except BaseException as fault:
         journal.close()
         _leave(output, work, journal, lock, fault, run.can_continue)
+        _refuse_damaged(journal, fault)
         raise
 
 
@@ -106,8 +107,9 @@ def _begin_or_continue(
         try:
             check_unchanged(journal.header["fingerprint"], fingerprint, str(there))
             _check_plan(journal, there, Path(wanted.root), run.resources)
-        except BaseException:
+        except BaseException as fault:
             journal.close()
+            _refuse_damaged(journal, fault)
             raise
         wanted.remove_torn_files(output.path)
         logger.info("continuing the unfinished run: %d tasks are done", journal.num_finished)
@@ -122,6 +124,19 @@ def _begin_or_continue(
     journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan, "output": directory})
     lock.write(workspace=work.root, output=directory)
     return work, journal
+
+
+def _refuse_damaged(journal: Journal, fault: BaseException) -> None:
+    """Tell that a journal with values of another form cannot be continued; its lines have checksums, and seem whole."""
+    wrong_values = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+    if journal.machine and isinstance(fault, wrong_values) and not isinstance(fault, GraphPartError):
+        logger.debug("while an unfinished run was continued", exc_info=fault)
+        raise ResumeError(
+            "the unfinished run cannot be continued: its journal may be damaged",
+            file=str(journal.path),
+            found=f"{type(fault).__name__}: {fault}",
+            hint=RESTART_HINT,
+        ) from fault
 
 
 def _find_workspace(out: Path, lock: DirectoryLock, default: Path) -> Path:

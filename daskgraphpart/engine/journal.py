@@ -64,7 +64,7 @@ class Journal:
                 self._entries[number].finished[unit] = result
                 self.num_finished += 1
             elif kind == "run":
-                (self.machine,) = rest
+                self.machine = dict(rest[0])
             else:
                 self.is_done = True
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)

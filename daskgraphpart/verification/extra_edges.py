@@ -78,6 +78,8 @@ def _near(part: Part, run: Run) -> np.ndarray:
         for src, dst, _ in graph.edge_pieces(part.num_inner_edges, rows=run.piece_rows):
             reached = src[near[dst - inner]]
             grown[reached[reached >= inner] - inner] = True
+        if np.array_equal(near, grown):  # a damaged config may say that there are billions of hops
+            break
         near = grown
     return near
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -198,3 +199,32 @@ def test_ip_config_beside_bad_files_is_one_error(meta: str, ips: bytes, tmp_path
     (tmp_path / "ips.txt").write_bytes(ips)
     found = server.run("dispatch", graph, owners, tmp_path / "out", "--ip-config", tmp_path / "ips.txt", "--quiet")
     assert found["code"] in (0, 2)
+
+
+@pytest.mark.parametrize("kind", ["unit", "run"])
+def test_an_unfinished_run_whose_journal_is_of_another_form_is_one_error(
+    kind: str, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
+    job = ("partition", graph, out, *JOB, "--cluster", "sync")
+    with monkeypatch.context() as patch:
+        patch.setattr("daskgraphpart.dispatching.finish._complete", lambda *_, **__: 1 / 0)
+        assert server.run(*job)["code"] == 70
+    path = out / ".daskgraphpart-work" / "journal"
+    lines = []
+    for line in path.read_bytes().splitlines():
+        value = json.loads(line[9:])
+        body = json.dumps([*value[:-1], ["?"]] if kind == value[0] else value).encode()
+        lines.append(b"%08x %s\n" % (zlib.crc32(body), body))
+    path.write_bytes(b"".join(lines))
+    refused(server, *job, words=("journal", "damaged", "--restart"))
+    assert server.run(*job, "--restart")["code"] == 0
+
+
+@pytest.mark.timeout(60)
+def test_a_config_of_billions_of_hops_is_verified_at_once(tmp_path: Path, server: Server) -> None:
+    graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
+    assert server.run("partition", graph, out, *JOB)["code"] == 0
+    content = json.loads((out / "g.json").read_text())
+    (out / "g.json").write_text(json.dumps({**content, "halo_hops": 2**31}))
+    assert server.run("verify", graph, out, "--quiet")["code"] == 1
