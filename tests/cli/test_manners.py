@@ -246,7 +246,7 @@ def test_the_module_runs_as_the_command_does() -> None:
     assert run("--version").stdout.strip() == f"daskgraphpart, version {__version__}"
 
 
-@pytest.mark.parametrize("cluster", ["threads", "processes"])
+@pytest.mark.parametrize("cluster", ["threads", pytest.param("processes", marks=pytest.mark.long)])
 def test_an_interruption_is_one_line_and_the_same_command_continues(cluster: str, directory: Path) -> None:
     assert call("generate", "large", "--nodes", "2e4", "--edges", "3e5", "--features", "2", "--quiet") == 0
     arguments = ["partition", "large", "out", "--num-parts", "4", "--method", "random", "--cluster", cluster]

@@ -24,6 +24,7 @@ from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:
@@ -108,43 +109,34 @@ def assert_split_nids_are_the_marked_nodes(graph: Graph, partitioned: Partitione
         assert sorted(marked.tolist()) == np.flatnonzero(features["train_mask"]).tolist()
 
 
-@given(graph=graphs(), layout=layouts(), num_parts=PARTS, what=options(), block_sizes=sizes())
-def test_partitions_are_those_of_the_definition_and_verify_agrees(graph, layout, num_parts, what, block_sizes) -> None:
-    assert_partitions_are_those_of_the_definition(graph, layout, num_parts, what, block_sizes)
+WAYS = st.tuples(layouts(), sizes(), st.sampled_from(("in-place", "zarr")))
 
 
-@settings(max_examples=1)
-@given(graph=graphs(), layout=layouts(), what=options())
-def test_more_parts_than_a_byte_holds(graph, layout, what) -> None:
-    block_sizes = Sizes(64, 10_000, 10_000, 64, 64, 1 << 30, 64, 1 << 20)
-    assert_partitions_are_those_of_the_definition(graph, layout, 257, what, block_sizes)
-
-
-def assert_partitions_are_those_of_the_definition(
-    graph: Graph, layout: Layout, num_parts: int, what: DispatchOptions, block_sizes: Sizes
-) -> None:
-    with tempfile.TemporaryDirectory() as root:
-        out, owners = run(graph, layout, (num_parts, what, block_sizes, "in-place"), Path(root))
-        expected = partition_in_memory(graph, owners, num_parts, what.num_hops, what.out_edges)
-        partitioned = open_partitions(out)
-        for part_id, part in enumerate(expected):
-            assert_part_equals_oracle(partitioned.part(part_id), part, partitioned.book)
-        assert_split_nids_are_the_marked_nodes(graph, partitioned, num_parts)
+@settings(max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
+@given(graph=graphs(), num_parts=PARTS, what=options(), ways=st.tuples(WAYS, WAYS))
+def test_partitions_are_those_of_the_definition_however_the_work_is_cut(graph, num_parts, what, ways) -> None:
+    (layout, block_sizes, staging), (other_layout, other_sizes, other_staging) = ways
+    with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as other_root:
+        out = check_partitions(graph, layout, (num_parts, what, block_sizes, staging), Path(root))
         assert verify(Path(root) / "in", out, resources=Resources(1 << 30)).findings == ()
+        other, _ = run(graph, other_layout, (num_parts, what, other_sizes, other_staging), Path(other_root))
+        assert file_hashes(out) == file_hashes(other)
 
 
-@given(
-    graph=graphs(),
-    num_parts=PARTS,
-    what=options(),
-    ways=st.tuples(
-        *[st.tuples(layouts(), sizes(), st.sampled_from(("in-place", "zarr"))) for _ in range(2)],
-    ),
-)
-def test_the_same_bytes_however_the_work_is_cut(graph, num_parts, what, ways) -> None:
-    hashes = []
-    for layout, block_sizes, staging in ways:
-        with tempfile.TemporaryDirectory() as root:
-            out, _ = run(graph, layout, (num_parts, what, block_sizes, staging), Path(root))
-            hashes.append(file_hashes(out))
-    assert hashes[0] == hashes[1]
+def test_more_parts_than_a_byte_holds(tmp_path: Path) -> None:
+    schema = GraphSchema("g", (NodeType("a", 300),), (EdgeType("a", "r", "a", 500),))
+    ends = tuple(np.random.default_rng(0).integers(0, 300, (2, 500)))
+    graph = Graph(schema, {"a:r:a": ends}, {"a": {"x": np.arange(300)}})  # type: ignore[dict-item]
+    how = 257, DispatchOptions(), Sizes(64, 10_000, 10_000, 64, 64, 1 << 30, 64, 1 << 20), "in-place"
+    check_partitions(graph, Layout("numpy", "numpy", (1, 1), " "), how, tmp_path)
+
+
+def check_partitions(graph: Graph, layout: Layout, how: tuple[int, DispatchOptions, Sizes, str], root: Path) -> Path:
+    """Compare the partitions of a run with those of the definition; return where they are."""
+    num_parts, what, *_ = how
+    out, owners = run(graph, layout, how, root)
+    partitioned = open_partitions(out)
+    for part_id, part in enumerate(partition_in_memory(graph, owners, num_parts, what.num_hops, what.out_edges)):
+        assert_part_equals_oracle(partitioned.part(part_id), part, partitioned.book)
+    assert_split_nids_are_the_marked_nodes(graph, partitioned, num_parts)
+    return out
