@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +13,11 @@ import pyarrow as pa
 from daskgraphpart.chunked.open_parquet import open_parquet
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import BYTES, FLOATS, INTEGERS, NO_IDS, STRINGS, Column, find_columns, id_of_value
+from daskgraphpart.sources.columns import BYTES, FLOATS, INTEGERS, NO_IDS, STRINGS, Column, find_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import duckdb
 
@@ -33,25 +33,14 @@ class ColumnTable:
     path: str
     columns: tuple[Column, ...]
     num_rows: int
-    nbytes: int
     arrays: tuple[np.ndarray, ...] = ()
 
     def relations(self, connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
         """Yield names of one or more tables that together have all rows, in columns r0, r1, ..."""
         for batch in self.batches():
-            connection.register("batch", pa.table({f"r{i}": rows for i, rows in batch.items()}))
+            connection.register("batch", pa.table({f"r{i}": _widened(rows) for i, rows in batch.items()}))
             yield "batch"
         connection.unregister("batch")
-
-    def id_value(self, column: int, wanted: str, id_type: str) -> str:
-        """Return an expression for the IDs of a column."""
-        return id_of_value(f"r{column}", self.columns[column], wanted, id_type)
-
-    def feature_values(self, column: int) -> list[str]:
-        """Return expressions for a feature: as floats, and as integers."""
-        dtype = self.columns[column].dtype
-        is_float = dtype is not None and dtype.kind == "f"
-        return [f"r{column}::DOUBLE", "NULL" if is_float else f"r{column}::BIGINT"]
 
     def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return where a value is and its text, None if it is missing."""
@@ -73,7 +62,7 @@ class ColumnTable:
         names = [column.name for column in self.columns]
         with open_parquet(self.path) as file:
             for batch in file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys(names)), use_threads=False):
-                yield {i: _widened(batch.column(name)) for i, name in enumerate(names)}
+                yield {i: batch.column(name) for i, name in enumerate(names)}
 
 
 def _widened(column: Any) -> Any:
@@ -84,7 +73,7 @@ def _widened(column: Any) -> Any:
 def _to_arrow(rows: np.ndarray) -> Any:
     if rows.dtype.kind in "US":
         return pa.array(rows.tolist(), pa.from_numpy_dtype(rows.dtype))
-    return _widened(pa.array(np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))))
+    return pa.array(np.ascontiguousarray(rows, rows.dtype.newbyteorder("=")))
 
 
 def _describe_column(path: str, name: str, position: int, found: Any, shape: str, *, is_id: bool) -> Column:
@@ -123,7 +112,7 @@ def open_parquet_table(path: str, wanted: Sequence[str], num_ids: int) -> Column
             raise InputFileError(f"several columns are named {name!r}", file=path, hint="rename them")
         found = header.schema.field(position).type
         columns.append(_describe_column(path, name, position, found, "", is_id=number < num_ids))
-    return ColumnTable(path, tuple(columns), header.num_rows, Path(path).stat().st_size)
+    return ColumnTable(path, tuple(columns), header.num_rows)
 
 
 # ------------------------------------------------------------------------------------------------------------- arrays
@@ -150,8 +139,7 @@ def open_array_table(path: str, form: str, wanted: Sequence[str], num_ids: int, 
         if len(array) != len(chosen[0]):
             expected, found = f"{len(chosen[0]):,}", f"{len(array):,}"
             raise InputFileError(f"array {name!r} has another length", file=path, expected=expected, found=found)
-    nbytes = sum(array.nbytes for array in chosen)
-    return ColumnTable(path, tuple(columns), len(chosen[0]), nbytes, tuple(chosen))
+    return ColumnTable(path, tuple(columns), len(chosen[0]), tuple(chosen))
 
 
 def _split_first(

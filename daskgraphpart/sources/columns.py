@@ -28,6 +28,7 @@ class Column:
     kind: str = NO_IDS
     example: str = ""
     dtype: np.dtype | None = None
+    is_text: bool = False
 
     @property
     def is_string(self) -> bool:
@@ -67,7 +68,31 @@ def find_columns(
     return found
 
 
-def id_of_text(text: str, wanted: str, id_type: str) -> str:
+def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
+    """Return an expression for the IDs of raw column r0, r1, ...; NULL where one cannot be, or is of the other kind."""
+    raw = f"r{number}"
+    if column.is_text:
+        return _id_of_text(raw, wanted, id_type)
+    if id_type == "auto" and column.is_string != (wanted == STRINGS):
+        return "NULL"
+    if column.kind == BYTES:
+        raw = f"try(decode({raw}))"
+    if column.kind == FLOATS:
+        raw = f"CASE WHEN {raw} = floor({raw}) THEN TRY_CAST({raw} AS BIGINT) END"
+    if wanted == STRINGS:
+        return f"({raw})::VARCHAR"
+    return _integer_of_text(raw) if column.is_string else f"TRY_CAST({raw} AS BIGINT)"
+
+
+def feature_values(number: int, column: Column) -> list[str]:
+    """Return expressions for a feature in a raw column: as floats, and as integers."""
+    raw = f"r{number}"
+    if column.is_text:
+        return [f"TRY_CAST(trim({raw}, {BLANKS}) AS DOUBLE)", _integer_of_text(raw)]
+    return [f"{raw}::DOUBLE", f"TRY_CAST({raw} AS BIGINT)"]
+
+
+def _id_of_text(text: str, wanted: str, id_type: str) -> str:
     """Return an expression for an ID in text; where its looks tell its type, one of the other kind is NULL."""
     number = f"TRY_CAST({text} AS BIGINT)"
     if wanted == STRINGS and id_type == "string":
@@ -75,28 +100,15 @@ def id_of_text(text: str, wanted: str, id_type: str) -> str:
     if wanted == STRINGS:  # integers begin with digits, signs or blanks, all of them before the colon
         return f"CASE WHEN {text} < ':' AND {number}::VARCHAR = trim({text}, {BLANKS}) THEN NULL ELSE {text} END"
     if id_type == "integer":
-        return integer_of_text(text)
+        return _integer_of_text(text)
     return f"CASE WHEN {number}::VARCHAR = {text} OR {number}::VARCHAR = trim({text}, {BLANKS}) THEN {number} END"
 
 
-def integer_of_text(text: str) -> str:
+def _integer_of_text(text: str) -> str:
     """Return an expression for an integer, however it is written; DuckDB itself rounds floats."""
     is_integer = f"regexp_full_match({text}, '[ \\t]*[-+]?[0-9]+[ \\t]*')"
     number = f"TRY_CAST({text} AS BIGINT)"
     return f"CASE WHEN {number}::VARCHAR = {text} OR {is_integer} THEN {number} END"
-
-
-def id_of_value(value: str, column: Column, wanted: str, id_type: str) -> str:
-    """Return an expression for an ID in a typed column; NULL where it cannot be one, or is of the other kind."""
-    if id_type == "auto" and column.is_string != (wanted == STRINGS):
-        return "NULL"
-    if column.kind == BYTES:
-        value = f"try(decode({value}))"
-    if column.kind == FLOATS:
-        value = f"CASE WHEN {value} = floor({value}) THEN TRY_CAST({value} AS BIGINT) END"
-    if wanted == STRINGS:
-        return f"({value})::VARCHAR"
-    return integer_of_text(value) if column.is_string else f"TRY_CAST({value} AS BIGINT)"
 
 
 def shown(text: str) -> str:

@@ -118,14 +118,10 @@ def check_feature_rows(inputs: Inputs, counts: Mapping[str, int | None]) -> None
             if expected in (None, rows.shape[0]):
                 continue
             hint = f"say --num-nodes {type_name}={rows.shape[0]} if some nodes have no edges"
-            if type_name in inputs.edges:
-                hint = "one row for each edge, in their order"
-            elif type_name in inputs.nodes:
-                hint = "rows follow the list given to --nodes"
+            if type_name in (*inputs.edges, *inputs.nodes):
+                hint = "one row for each edge, or for each node of the list given to --nodes, in their order"
             elif inputs.options.map_ids:
                 hint = "rows are taken in the order of the sorted IDs; --nodes gives another order, and more nodes"
-            elif inputs.num_nodes[type_name] is not None:
-                hint = "check --num-nodes"
             raise InputFileError(
                 f"feature {name!r} of {type_name!r} has a wrong number of rows",
                 file=rows.paths[0],

@@ -6,6 +6,7 @@ depends on memory or threads: tables keep the order of files and rows, and every
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,8 +50,8 @@ class EdgeListJob:
     def run(self, name: str, out: Path) -> GraphRows:
         """Read, check and map everything; also write the maps of IDs. Rows then lie in temporary files."""
         inputs, kinds = self.inputs, kinds_of_ids(self.inputs)
-        tables = [table for of in (*inputs.edges.values(), *inputs.nodes.values()) for table in of]
-        self.progress.begin("read-edges", len(tables), sum(table.nbytes for table in tables))
+        sizes = [os.path.getsize(t.path) for of in (*inputs.edges.values(), *inputs.nodes.values()) for t in of]
+        self.progress.begin("read-edges", len(sizes), sum(sizes))
         reader = TableReader(inputs, self.connection, self.directory, self.progress)
         edge_data = {
             etype: reader.read(f"edges_{number}", of, etype.split(":")[::2], kinds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from daskgraphpart.chunked.rows import array_rows, joined_rows
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import STRINGS, shown
+from daskgraphpart.sources.columns import STRINGS, feature_values, id_value, shown
 from daskgraphpart.sources.database import run, stage_column, translated_errors
 from daskgraphpart.sources.text_table import TextTable
 
@@ -56,7 +57,7 @@ class TableReader:
             ((count,),) = run(self.connection, f"SELECT count(*) FROM {name}")
             filled += [table] if count > num_rows else []
             num_rows = count
-            self.progress.advance(table.nbytes)
+            self.progress.advance(os.path.getsize(table.path))
         found: dict[str, Rows] = {}
         for i, column in enumerate(tables[0].columns[len(ntypes) :], len(ntypes)):
             if i in wide:
@@ -68,8 +69,8 @@ class TableReader:
     def _insert(self, name: str, table: Table, kinds: Sequence[str], features: Sequence[int]) -> None:
         """Insert the rows of a file; what cannot be is NULL."""
         id_type = self.inputs.options.id_type if self.inputs.options.map_ids else "integer"
-        values = [table.id_value(i, kind, id_type) for i, kind in enumerate(kinds)]
-        values += [value for i in features for value in table.feature_values(i)]
+        values = [id_value(i, table.columns[i], kind, id_type) for i, kind in enumerate(kinds)]
+        values += [value for i in features for value in feature_values(i, table.columns[i])]
         for relation in table.relations(self.connection):
             run(self.connection, f"INSERT INTO {name} SELECT {', '.join(values)} FROM {relation}")
 

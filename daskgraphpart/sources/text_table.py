@@ -8,21 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import (
-    BLANKS,
-    INTEGERS,
-    NO_IDS,
-    STRINGS,
-    Column,
-    find_columns,
-    id_of_text,
-    integer_of_text,
-    shown,
-)
+from daskgraphpart.sources.columns import BLANKS, INTEGERS, STRINGS, Column, find_columns, shown
 from daskgraphpart.sources.database import quote
 
 if TYPE_CHECKING:
@@ -59,11 +48,6 @@ class TextTable:
     num_rows: None = None
     arrays: tuple[np.ndarray, ...] = ()
 
-    @property
-    def nbytes(self) -> int:
-        """Size of the file."""
-        return Path(self.path).stat().st_size
-
     def relations(self, _: duckdb.DuckDBPyConnection) -> Iterator[str]:
         """Yield a query for all rows: texts r0, r1, ... without quotes, NULL where blank or where the line is bad."""
         lines = f"SELECT {self._fields()} AS fields FROM {self._lines(self.skipped)} WHERE {self._is_row()}"
@@ -77,14 +61,6 @@ class TextTable:
             for i in range(len(self.columns))
         )
         yield f"(SELECT {texts} FROM (SELECT {cut} FROM ({lines})))"
-
-    def id_value(self, column: int, wanted: str, id_type: str) -> str:
-        """Return an expression for the IDs of a column."""
-        return id_of_text(f"r{column}", wanted, id_type)
-
-    def feature_values(self, column: int) -> list[str]:
-        """Return expressions for a feature: as floats, and as integers."""
-        return [f"TRY_CAST(trim(r{column}, {BLANKS}) AS DOUBLE)", integer_of_text(f"r{column}")]
 
     def locate(self, connection: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return where a value is and its text, None if blank; refuse a line that has no such fields."""
@@ -183,11 +159,12 @@ def open_text_table(
 
 def _column(name: str, position: int, line: int, row: Sequence[str]) -> Column:
     if position >= len(row):
-        return Column(name, position, NO_IDS)
+        return Column(name, position, is_text=True)
     text = row[position].strip(" \t")
     is_integer = re.fullmatch(r"0|-?[1-9]\d*", text) and -(2**63) <= int(text) < 2**63
     kind = INTEGERS if is_integer else STRINGS
-    return Column(name, position, kind, f"line {line:,}, column {name!r} ({shown(row[position])})")
+    example = f"line {line:,}, column {name!r} ({shown(row[position])})"
+    return Column(name, position, kind, example, is_text=True)
 
 
 def _unquoted(field: str) -> str:

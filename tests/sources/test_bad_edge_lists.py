@@ -236,13 +236,13 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"node_data": {"_N": {"f": "f.npy"}}}, "f.npy: feature 'f' of '_N' has a wrong number of rows; "
          "expected 4 rows, found 3; "
          "say --num-nodes _N=3 if some nodes have no edges"),
-        ({"node_data": {"_N": {"f": "f.npy"}}, "num_nodes": {"_N": 9}}, "expected 9 rows, found 3; check --num-nodes"),
+        ({"node_data": {"_N": {"f": "f.npy"}}, "num_nodes": {"_N": 9}}, "expected 9 rows, found 3; say --num-nodes"),
         ({"edge_data": {DEFAULT: {"f": "f.npy"}}}, "has a wrong number of rows; expected 2 rows, found 3; one "
          "row for each edge"),
         ({"node_data": {"_N": {"f": "f.npy"}}, **MAPPED}, "expected 4 rows, found 3; rows are taken in the "
          "order of the sorted IDs"),
         ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "expected 2 rows, found "
-         "3; rows follow the list"),
+         "3; one row for each edge, or for each node of the list"),
         ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "three.csv"}, **MAPPED}, "three.csv: a '_N' node "
          "is listed twice; "
          "expected every ID once, since rows of --node-data follow the list, found 1"),
@@ -317,7 +317,7 @@ def test_too_little_memory_is_said_before_work_starts(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(text=st.lists(st.sampled_from(PIECES_OF_TEXT)).map(b"".join), map_ids=st.booleans())
 def test_any_text_is_a_graph_or_one_error(text: bytes, map_ids: bool) -> None:
     with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(GraphPartError):
@@ -327,7 +327,7 @@ def test_any_text_is_a_graph_or_one_error(text: bytes, map_ids: bool) -> None:
 
 
 @pytest.mark.parametrize("form", ["npz", "npz-compressed", "npy", "parquet"])
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     places=st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), min_size=1, max_size=3), map_ids=st.booleans()
 )

@@ -46,7 +46,7 @@ def assert_restored(out: Path, edges: Sequence[tuple[Any, Any]]) -> None:
     assert [(known[a], known[b]) for a, b in zip(src, dst, strict=True)] == list(edges)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(edges=lists_of_edges(strings))
 def test_any_strings_of_parquet_are_mapped(edges: list[tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
@@ -55,7 +55,7 @@ def test_any_strings_of_parquet_are_mapped(edges: list[tuple[str, str]]) -> None
         assert_restored(chunk(root / "out", path, map_ids=True), edges)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(edges=lists_of_edges(words), delimiter=st.sampled_from(",\t;| "))
 def test_any_strings_of_quoted_text_are_mapped(edges: list[tuple[str, str]], delimiter: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
@@ -66,7 +66,7 @@ def test_any_strings_of_quoted_text_are_mapped(edges: list[tuple[str, str]], del
         assert_restored(out, edges)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(edges=lists_of_edges(integers), form=st.sampled_from((",", " ", "parquet", "npz", "npy-fortran")))
 def test_any_sparse_integers_are_mapped(edges: list[tuple[int, int]], form: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
@@ -231,7 +231,8 @@ def test_a_real_graph_of_many_types_keeps_edges_and_features(tmp_path: Path) -> 
             data.setdefault(ntype, {})[feature] = tmp_path / f"{ntype}-{feature}.npy"
             np.save(data[ntype][feature], rows[order])
     edges = {}
-    for number, (etype, (src, dst)) in enumerate(graph.edges.items()):
+    first = dict(list(graph.edges.items())[:6])
+    for number, (etype, (src, dst)) in enumerate(first.items()):
         ends = names[etype.split(":")[0]][src], names[etype.split(":")[2]][dst]
         edges[etype] = write_edge_list(tmp_path / f"{number}.tsv", "\t", *ends)
     resources = detect_resources("64MB", workers=2)
@@ -239,7 +240,7 @@ def test_a_real_graph_of_many_types_keeps_edges_and_features(tmp_path: Path) -> 
         tmp_path / "out", edges, map_ids=True, header=False, nodes=lists, node_data=data, resources=resources
     ).parent
     known = {ntype: np.array(originals(out, ntype)) for ntype in names}
-    for etype, (src, dst) in graph.edges.items():
+    for etype, (src, dst) in first.items():
         found = edges_of(out, etype)
         np.testing.assert_array_equal(known[etype.split(":")[0]][found[0]], names[etype.split(":")[0]][src])
         np.testing.assert_array_equal(known[etype.split(":")[2]][found[1]], names[etype.split(":")[2]][dst])

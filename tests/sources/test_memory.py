@@ -43,11 +43,8 @@ def peak_bytes(directory: Path, num_nodes: int, num_edges: int, width: int) -> i
 
 @pytest.mark.memory
 def test_peak_memory_does_not_grow_with_edges_ids_or_width(tmp_path: Path) -> None:
-    peak_bytes(tmp_path / "warm-up", 1000, 1000, 8)  # compiles the kernels
     peaks = {
-        "small": peak_bytes(tmp_path / "small", 50_000, 100_000, 8),
-        "edges": peak_bytes(tmp_path / "edges", 50_000, 1_500_000, 8),
-        "ids": peak_bytes(tmp_path / "ids", 1_000_000, 500_000, 8),
+        "edges and ids": peak_bytes(tmp_path / "edges", 1_000_000, 1_500_000, 8),
         "width": peak_bytes(tmp_path / "width", 50_000, 100_000, 1024),
     }
     assert max(peaks.values()) < 200_000_000 + 250_000_000, peaks  # the interpreter and its libraries come on top
