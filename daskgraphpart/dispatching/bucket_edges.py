@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Edges, Partition, RowRange
+    from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.plan import ConfigT, ResultT
     from daskgraphpart.schema import EdgeType
     from daskgraphpart.storage.region import Region
@@ -32,12 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EdgeUnit:
-    """One partition of one edge type, the number of its run, and the file of the run."""
+    """One partition of one edge type, and the number of its run."""
 
     index: int
     rows: RowRange
     edge_type: EdgeType
-    run: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class BucketConfig:
     maps: Mapping[str, Region]
     edge_owners: Mapping[str, Region]  # where the owners of edges go, for the edge types that carry data
     num_parts: int
+    work: Workspace
 
 
 def edge_pass(
@@ -73,7 +74,7 @@ def bucket_edges(edges: Edges, unit: EdgeUnit, config: BucketConfig) -> np.ndarr
     owners, counts = owners_of_edges(src, dst, new_src.size, config.owners[edge_type.dst].memmap(), config.num_parts)
     run = np.empty((3, src.size), new_src.dtype)
     scatter_edges((src, dst), (new_src, new_dst), owners, group_starts(counts)[:-1], run)
-    write_run(unit.run, run)
+    write_run(config.work.file("runs", unit.index), run)
     write_edge_owners(unit, config, owners)
     return counts
 

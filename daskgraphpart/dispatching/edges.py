@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.partitions import Edges, Partition
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.nodes import NumberedNodes
-    from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
@@ -42,7 +41,7 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
     schema, sizes = job.graph.schema, job.sizes
     found = edge_partitions(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
     partitions = [partition for _, partition in found]
-    units = [EdgeUnit(i, p.rows, edge_type, job.work.file("runs", i)) for i, (edge_type, p) in enumerate(found)]
+    units = [EdgeUnit(i, p.rows, edge_type) for i, (edge_type, p) in enumerate(found)]
     wanted = wanted_arrays(job.layouts, schema)
     edge_owners = {
         edge_type.name: npy_region(job.work.file("edge-owners", i), owner_dtype(job.num_parts), (edge_type.num_edges,))
@@ -50,7 +49,7 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
         if edge_type.data or f"edge_owners/{edge_type.name}" in wanted
     }
     job.runner.step("create-edge-owners", lambda: create_files(edge_owners.values()))
-    config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts)
+    config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts, job.work)
     dtype = next(iter(nodes.maps.values())).dtype
     # what one pass over all edges looks up at random
     looked_up = sum(region.nbytes for files in (nodes.maps, job.assignment.owners) for region in files.values())
@@ -58,7 +57,7 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
         counts = job.runner.run(edge_pass("bucket-edges", bucket_edges, units, partitions, config, dtype.itemsize))
     else:
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
-        ranges = RangeConfig(config, job.work, sizes.range_nodes, part_ends)
+        ranges = RangeConfig(config, sizes.range_nodes, part_ends)
         counts = _bucket_by_range(units, partitions, ranges, job.runner)
     runs = RunTable(
         etype_ids=np.array([schema.etypes.index(unit.edge_type.name) for unit in units], np.int64),
@@ -74,7 +73,6 @@ class RangeConfig:
     """What the three passes share."""
 
     bucket: BucketConfig  # as for `bucket-edges`
-    work: Workspace  # names of temporary files
     range_nodes: int  # nodes per range
     part_ends: np.ndarray  # int64 (parts,): end of each part's range of new node IDs, from which owners follow
 
@@ -97,7 +95,7 @@ def _bucket_by_range(
     split_pass = edge_pass("split-ends", split_ends, units, partitions, config, dtype.itemsize)
     split = runner.run(split_pass)
     files = [
-        (config.work.file("ends", unit.index, end, "new"), unit.rows.num_rows)
+        (config.bucket.work.file("ends", unit.index, end, "new"), unit.rows.num_rows)
         for unit in units
         for end in ("src", "dst")
     ]
@@ -117,8 +115,8 @@ def split_ends(edges: Edges, unit: EdgeUnit, config: RangeConfig) -> tuple[np.nd
     for end, ids, ntype in (("src", src, unit.edge_type.src), ("dst", dst, unit.edge_type.dst)):
         num_ranges = -(-config.bucket.maps[ntype].num_rows // config.range_nodes)
         rows, in_range = group_by_owner((ids // config.range_nodes).astype(np.uint16), num_ranges)
-        save_npy(config.work.file("ends", unit.index, end, "ids"), ids[rows])
-        save_npy(config.work.file("ends", unit.index, end, "rows"), rows.astype(np.int32))
+        save_npy(config.bucket.work.file("ends", unit.index, end, "ids"), ids[rows])
+        save_npy(config.bucket.work.file("ends", unit.index, end, "rows"), rows.astype(np.int32))
         counts.append(in_range)
     return counts[0], counts[1]
 
@@ -146,22 +144,24 @@ def resolve_ends(unit: ResolveUnit, config: RangeConfig) -> None:
     """Look up the new IDs of all ends in one range."""
     new_ids = config.bucket.maps[unit.ntype].read(unit.start, unit.stop)
     for index, end, start, num_rows in unit.slices:
-        ids = open_npy(config.work.file("ends", index, end, "ids")).read(start, start + num_rows)
-        open_npy(config.work.file("ends", index, end, "new")).write(new_ids[ids - unit.start], start)
+        ids = open_npy(config.bucket.work.file("ends", index, end, "ids")).read(start, start + num_rows)
+        open_npy(config.bucket.work.file("ends", index, end, "new")).write(new_ids[ids - unit.start], start)
 
 
 def merge_ends(unit: EdgeUnit, config: RangeConfig) -> np.ndarray:
     """Bring the ends of a block back into its order and write its run; return the edges of each part."""
     ends = []
     for end in ("src", "dst"):
-        rows = open_npy(config.work.file("ends", unit.index, end, "rows")).read()
-        new_ids = open_npy(config.work.file("ends", unit.index, end, "new")).read()
+        rows = open_npy(config.bucket.work.file("ends", unit.index, end, "rows")).read()
+        new_ids = open_npy(config.bucket.work.file("ends", unit.index, end, "new")).read()
         in_order = np.empty_like(new_ids)
         in_order[rows] = new_ids
         ends.append(in_order)
     owner_dtype = config.bucket.owners[unit.edge_type.dst].dtype
     owners = np.searchsorted(config.part_ends, ends[1], side="right").astype(owner_dtype)
     order, counts = group_by_owner(owners, config.bucket.num_parts)
-    write_run(unit.run, np.array([ends[0][order], ends[1][order], order], ends[0].dtype))
+    write_run(
+        config.bucket.work.file("runs", unit.index), np.array([ends[0][order], ends[1][order], order], ends[0].dtype)
+    )
     write_edge_owners(unit, config.bucket, owners)
     return counts

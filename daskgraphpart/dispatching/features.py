@@ -75,21 +75,13 @@ def partition_marks(features: Sequence[Feature]) -> dict[str, list[int]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowUnit:
-    """One partition of a feature: array it belongs to, owners of all rows of the type, rows of each part before it."""
+    """One partition of a feature: owners of all rows of the type, rows of each part before it, where its rows go."""
 
     rows: RowRange
     spec: DataSpec
     owners: Region
-    array: str
-    before: np.ndarray
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceConfig:
-    """Where all arrays go, and the number of parts."""
-
-    targets: Mapping[str, Sequence[RowTarget]]
-    num_parts: int
+    before: np.ndarray  # int64 (parts,)
+    targets: Sequence[RowTarget]
 
 
 def move_features(
@@ -102,49 +94,45 @@ def move_features(
     """Bring the rows of all features to their owners; types that have features have owners and offsets."""
     wanted = [feature for feature in features if feature.array in targets]
     moved = [feature for feature in wanted if feature.spec.row_nbytes]  # those of width 0 are laid out already
-    units = [unit for feature in moved for unit in row_units(feature, owners, offsets)]
+    units = [unit for feature in moved for unit in row_units(feature, owners, offsets, targets[feature.array])]
     values = [partition.value for feature in moved for partition in feature.partitions]
     before = _signatures(job.graph, wanted)
-    job.runner.run(place_rows_pass(units, values, PlaceConfig(targets, job.num_parts)))
+    job.runner.run(place_rows_pass(units, values))
     after = _signatures(job.graph, wanted)
     for path, signature in before.items():
         if after[path] != signature:
             raise InputFileError("the file was replaced while it was read", file=path, hint="run again")
 
 
-def row_units(feature: Feature, owners: Mapping[str, Region], offsets: Mapping[str, RowOffsets]) -> list[RowUnit]:
+def row_units(
+    feature: Feature, owners: Mapping[str, Region], offsets: Mapping[str, RowOffsets], targets: Sequence[RowTarget]
+) -> list[RowUnit]:
     """Units of all partitions of a feature."""
-    rows = offsets[feature.type_name]
-    return [
-        RowUnit(p.rows, feature.spec, owners[feature.type_name], feature.array, rows.owned_before(p.rows.first_row))
-        for p in feature.partitions
-    ]
+    of_type, before = owners[feature.type_name], offsets[feature.type_name].owned_before
+    return [RowUnit(p.rows, feature.spec, of_type, before(p.rows.first_row), targets) for p in feature.partitions]
 
 
-def place_rows_pass(
-    units: Sequence[RowUnit], partitions: Sequence[Any], config: PlaceConfig
-) -> Pass[RowUnit, PlaceConfig, None]:
+def place_rows_pass(units: Sequence[RowUnit], partitions: Sequence[Any]) -> Pass[RowUnit, None, None]:
     """Plan the pass."""
+    num_rows, types = [unit.rows.num_rows for unit in units], [unit.rows.name for unit in units]
     sizes = [2 * unit.rows.num_rows * unit.spec.row_nbytes for unit in units]
-    types = [unit.rows.name for unit in units]
-    num_rows = [unit.rows.num_rows for unit in units]
     return Pass(
-        "place-rows", place_rows, units, config, sizes, partitions=partitions, unit_types=types, unit_num_rows=num_rows
+        "place-rows", place_rows, units, None, sizes, partitions=partitions, unit_types=types, unit_num_rows=num_rows
     )
 
 
-def place_rows(values: np.ndarray, unit: RowUnit, config: PlaceConfig) -> None:
+def place_rows(values: np.ndarray, unit: RowUnit, _: None) -> None:
     """Move the rows of one partition to their owners."""
-    grouped, counts = group_rows(values, unit, config.num_parts)
-    write_groups(grouped, counts, config.targets[unit.array], unit.before)
+    grouped, counts = group_rows(values, unit)
+    write_groups(grouped, counts, unit.targets, unit.before)
 
 
-def group_rows(values: np.ndarray, unit: RowUnit, num_parts: int) -> tuple[np.ndarray, np.ndarray]:
+def group_rows(values: np.ndarray, unit: RowUnit) -> tuple[np.ndarray, np.ndarray]:
     """Group the rows of a partition by owner; also return how many each part owns, int64 (parts,)."""
     rows = unit.rows
     rows.check(values.shape[0])
     owners = unit.owners.read(rows.first_row, rows.first_row + rows.num_rows)
-    positions, counts = group_by_owner(owners, num_parts)
+    positions, counts = group_by_owner(owners, unit.before.size)
     stored = values.view(unit.spec.stored_dtype)
     grouped = np.empty_like(stored)
     # with `out` and a mode that needs no second look, numpy copies row by row at the speed of memory, without the GIL

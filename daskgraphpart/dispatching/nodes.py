@@ -8,13 +8,13 @@ writes the owners of all nodes and edges by original ID, for layouts that keep t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.lay_out import write_groups, write_rows
-from daskgraphpart.dispatching.offsets import count_intervals
+from daskgraphpart.dispatching.offsets import Interval, count_intervals
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
 from daskgraphpart.storage.region import create_files, npy_region
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.lay_out import Targets
+    from daskgraphpart.dispatching.lay_out import Target, Targets
     from daskgraphpart.dispatching.offsets import RowOffsets
     from daskgraphpart.storage.region import Region
+
+TargetT = TypeVar("TargetT")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,24 +41,12 @@ class NumberedNodes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NodeUnit:
-    """Original IDs ``[start, stop)`` of one node type; `first` (parts,) is for each part where its nodes among them go.
+class NodeUnit(Generic[TargetT]):
+    """Nodes of one type, for each part where its nodes among them begin (a new ID, or a row), and what is written."""
 
-    That is a new ID in `relabel-nodes`, a row of the part's list in `list-nodes`.
-    """
-
-    ntype: str
-    start: int
-    stop: int
-    first: np.ndarray
-
-
-@dataclass(frozen=True, slots=True)
-class RelabelConfig:
-    """Owner file and map file of each node type."""
-
-    owners: Mapping[str, Region]
-    maps: Mapping[str, Region]
+    nodes: Interval
+    first: np.ndarray  # int64 (parts,)
+    target: TargetT
 
 
 def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
@@ -73,74 +63,55 @@ def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
     }
     job.runner.step("create-node-maps", lambda: create_files(maps.values()))
     units = [
-        NodeUnit(ntype, start, stop, first_nids[:, type_id] + before)
+        NodeUnit(Interval(owners[ntype], start, stop), first_nids[:, type_id] + before, maps[ntype])
         for type_id, ntype in enumerate(schema.ntypes)
         for start, stop, before in offsets[ntype].intervals()
     ]
-    sizes = [(unit.stop - unit.start) * (dtype.itemsize + 1) for unit in units]
-    job.runner.run(Pass("relabel-nodes", relabel_nodes, units, RelabelConfig(owners, maps), sizes))
+    sizes = [unit.nodes.num_rows * (dtype.itemsize + 1) for unit in units]
+    job.runner.run(Pass("relabel-nodes", relabel_nodes, units, None, sizes))
     return NumberedNodes(counts, offsets, maps)
 
 
-def relabel_nodes(unit: NodeUnit, config: RelabelConfig) -> None:
+def relabel_nodes(unit: NodeUnit[Region], _: None) -> None:
     """Number the nodes of one interval."""
-    owners = config.owners[unit.ntype].read(unit.start, unit.stop)
-    target = config.maps[unit.ntype]
-    new_nids = np.empty(owners.size, target.dtype)
+    owners = unit.nodes.read()
+    new_nids = np.empty(owners.size, unit.target.dtype)
     rank_rows(owners, unit.first.copy(), new_nids)
-    target.write(new_nids, unit.start)
-
-
-@dataclass(frozen=True, slots=True)
-class ListConfig:
-    """Owner file of each node type, and where all arrays go."""
-
-    owners: Mapping[str, Region]
-    targets: Targets
+    unit.target.write(new_nids, unit.nodes.start)
 
 
 def list_all_nodes(job: Job, nodes: NumberedNodes, targets: Targets) -> None:
     """List the nodes of all parts, for the layouts that want them."""
     units = [
-        NodeUnit(ntype, start, stop, before)
+        NodeUnit(Interval(job.assignment.owners[ntype], start, stop), before, targets[f"orig_nids/{ntype}"])
         for ntype, offsets in nodes.offsets.items()
         if f"orig_nids/{ntype}" in targets
         for start, stop, before in offsets.intervals()
     ]
-    sizes = [9 * (unit.stop - unit.start) for unit in units]
-    job.runner.run(Pass("list-nodes", list_nodes, units, ListConfig(job.assignment.owners, targets), sizes))
+    job.runner.run(Pass("list-nodes", list_nodes, units, None, [9 * unit.nodes.num_rows for unit in units]))
 
 
-def list_nodes(unit: NodeUnit, config: ListConfig) -> None:
+def list_nodes(unit: NodeUnit[tuple[Target, ...]], _: None) -> None:
     """Write the original IDs of one interval to the lists of their owners."""
-    owners = config.owners[unit.ntype].read(unit.start, unit.stop)
-    rows, counts = group_by_owner(owners, unit.first.size)
-    write_groups(rows + unit.start, counts, config.targets[f"orig_nids/{unit.ntype}"], unit.first)
-
-
-@dataclass(frozen=True, slots=True)
-class CopyUnit:
-    """Owners of rows ``[start, stop)`` of one type, and where they go."""
-
-    owners: Region
-    targets: tuple[Region, ...]
-    start: int
-    stop: int
+    rows, counts = group_by_owner(unit.nodes.read(), unit.first.size)
+    write_groups(rows + unit.nodes.start, counts, unit.target, unit.first)
 
 
 def copy_owners(job: Job, edge_owners: Mapping[str, Region], whole: Mapping[str, tuple[Region, ...]]) -> None:
     """Write the owners of all nodes and edges, for the layouts that want them."""
     rows = job.sizes.interval_rows
     units = [
-        CopyUnit(region, whole[f"{name}/{of_type}"], start, min(start + rows, region.num_rows))
+        (Interval(region, start, min(start + rows, region.num_rows)), whole[f"{name}/{of_type}"])
         for name, owners in (("node_owners", job.assignment.owners), ("edge_owners", edge_owners))
         for of_type, region in owners.items()
         if f"{name}/{of_type}" in whole
         for start in range(0, region.num_rows, rows)
     ]
-    job.runner.run(Pass("copy-owners", copy_rows, units, None, [8 * (unit.stop - unit.start) for unit in units]))
+    sizes = [8 * interval.num_rows for interval, _ in units]
+    job.runner.run(Pass("copy-owners", copy_interval, units, None, sizes))
 
 
-def copy_rows(unit: CopyUnit, _: None) -> None:
+def copy_interval(unit: tuple[Interval, tuple[Region, ...]], _: None) -> None:
     """Copy the owners of some rows."""
-    write_rows(unit.targets, unit.owners.read(unit.start, unit.stop), unit.start)
+    interval, targets = unit
+    write_rows(targets, interval.read(), interval.start)

@@ -53,6 +53,15 @@ class Interval:
     start: int
     stop: int
 
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return self.stop - self.start
+
+    def read(self) -> np.ndarray:
+        """Read their owners."""
+        return self.owners.read(self.start, self.stop)
+
 
 def count_intervals(
     owners: Mapping[str, Region], marks: Mapping[str, Sequence[int]], num_parts: int, max_rows: int, runner: Runner
@@ -63,7 +72,7 @@ def count_intervals(
         for name, region in owners.items()
     }
     flat = [unit for of_type in units.values() for unit in of_type]
-    sizes = [(unit.stop - unit.start) * unit.owners.dtype.itemsize for unit in flat]
+    sizes = [unit.num_rows * unit.owners.dtype.itemsize for unit in flat]
     results = iter(runner.run(Pass("count-owners", count_owners, flat, num_parts, sizes)))
     return {
         name: row_offsets([unit.start for unit in of_type], [next(results) for _ in of_type], num_parts)
@@ -73,7 +82,7 @@ def count_intervals(
 
 def count_owners(unit: Interval, num_parts: int) -> np.ndarray:
     """Count the owners of one interval, int64 (parts,)."""
-    owners, counts = unit.owners.read(unit.start, unit.stop), np.zeros(num_parts, np.int64)
+    owners, counts = unit.read(), np.zeros(num_parts, np.int64)
     bad = count_kernel(owners, num_parts, counts)
     if bad >= 0:
         raise AssignmentError(

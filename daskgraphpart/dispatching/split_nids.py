@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.dispatching.features import PlaceConfig, group_rows, row_units
+from daskgraphpart.dispatching.features import group_rows, row_units
 from daskgraphpart.dispatching.lay_out import mask_keys, wanted_arrays, write_groups
 from daskgraphpart.dispatching.offsets import exclusive_sums
 from daskgraphpart.engine.plan import Pass
@@ -43,8 +43,8 @@ def wanted_masks(job: Job, features: Sequence[Feature]) -> list[Feature]:
 
 def count_marked(job: Job, masks: Sequence[Feature], nodes: NumberedNodes) -> dict[str, np.ndarray]:
     """Count the nodes that each mask marks, int64 (partitions, parts); nothing of those that are not wanted."""
-    units = [unit for mask in masks for unit in row_units(mask, job.assignment.owners, nodes.offsets)]
-    found = iter(_run(job, "count-marked", count_partition, units, masks, job.num_parts))
+    units = [unit for mask in masks for unit in row_units(mask, job.assignment.owners, nodes.offsets, ())]
+    found = iter(_run(job, "count-marked", count_partition, units, masks))
     partitions = {mask.key: mask.partitions for mask in masks}
     return {
         key: np.array([next(found) for _ in partitions.get(key, ())], np.int64).reshape(-1, job.num_parts)
@@ -52,9 +52,9 @@ def count_marked(job: Job, masks: Sequence[Feature], nodes: NumberedNodes) -> di
     }
 
 
-def count_partition(values: np.ndarray, unit: RowUnit, num_parts: int) -> np.ndarray:
+def count_partition(values: np.ndarray, unit: RowUnit, _: None) -> np.ndarray:
     """Task of `count-marked`: count the nodes of each part that one partition of a mask marks, int64 (parts,)."""
-    mask, counts = group_rows(values, unit, num_parts)
+    mask, counts = group_rows(values, unit)
     return np.diff(np.append(0, np.cumsum(mask != 0))[group_starts(counts)])
 
 
@@ -63,29 +63,26 @@ def split_nids(
 ) -> None:
     """List the nodes that masks mark."""
     first_nids = dict(zip(job.graph.schema.ntypes, (np.cumsum(nodes.counts, axis=0) - nodes.counts).T, strict=True))
-    units = [
-        SplitUnit(unit, before, first_nids[mask.type_name] + unit.before)
-        for mask in masks
-        for unit, before in zip(
-            row_units(mask, job.assignment.owners, nodes.offsets), exclusive_sums(marked[mask.key]), strict=True
-        )
-    ]
-    _run(job, "split-nids", split_partition, units, masks, PlaceConfig(targets, job.num_parts))
+    units = []
+    for mask in masks:
+        of_mask = row_units(mask, job.assignment.owners, nodes.offsets, targets[f"split_nids/{mask.key}"])
+        for unit, before in zip(of_mask, exclusive_sums(marked[mask.key]), strict=True):
+            units.append(SplitUnit(unit, before, first_nids[mask.type_name] + unit.before))
+    _run(job, "split-nids", split_partition, units, masks)
 
 
-def split_partition(values: np.ndarray, unit: SplitUnit, config: PlaceConfig) -> None:
+def split_partition(values: np.ndarray, unit: SplitUnit, _: None) -> None:
     """Task of `split-nids`: list the nodes that one partition of a mask marks."""
-    mask, counts = group_rows(values, unit.mask, config.num_parts)
+    mask, counts = group_rows(values, unit.mask)
     places, starts = np.flatnonzero(mask), group_starts(counts)
     part = np.searchsorted(starts, places, side="right") - 1
     nids = places + (unit.first_nids - starts[:-1])[part]
-    counts = np.bincount(part, minlength=config.num_parts)
-    write_groups(nids, counts, config.targets[f"split_nids/{unit.mask.rows.name}"], unit.marked_before)
+    write_groups(nids, np.bincount(part, minlength=counts.size), unit.mask.targets, unit.marked_before)
 
 
-def _run(job: Job, name: str, task: Any, units: Sequence[Any], masks: Sequence[Feature], config: Any) -> list[Any]:
+def _run(job: Job, name: str, task: Any, units: Sequence[Any], masks: Sequence[Feature]) -> list[Any]:
     """Run a pass over the partitions of masks, in their order."""
     partitions = [partition for mask in masks for partition in mask.partitions]
     sizes, types = [p.rows.num_rows for p in partitions], [p.rows.name for p in partitions]
     values = [partition.value for partition in partitions]
-    return job.runner.run(Pass(name, task, units, config, sizes, partitions=values, unit_types=types))
+    return job.runner.run(Pass(name, task, units, None, sizes, partitions=values, unit_types=types))
