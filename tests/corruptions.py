@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,98 +114,50 @@ def exchange(a: Path, b: Path) -> None:
 # ------------------------------------------------------------------------------------------------------- the config
 
 
+def config(change: Callable[[dict[str, Any]], Any]) -> Callable[[Damaged], None]:
+    return lambda d: d.config(change)
+
+
 def set_key(key: str, value: Callable[[Any], Any]) -> Callable[[Damaged], None]:
-    return lambda d: d.config(lambda content: content.__setitem__(key, value(content[key])))
+    return config(lambda content: content.__setitem__(key, value(content[key])))
 
 
-def shift_node_boundary(d: Damaged) -> None:
-    """One node more for part 0 and one less for part 1, consistently."""
+def move_ends(*ends: tuple[str, str, int, int, int]) -> Callable[[Damaged], None]:
+    """Move ends of ranges: map, type, part, which end, by how many IDs."""
 
     def change(content: dict[str, Any]) -> None:
-        content["node_map"]["b"][0][1] += 1
-        content["node_map"]["a"][1][0] += 1
+        for key, kind, part, end, by in ends:
+            content[key][kind][part][end] += by
 
-    d.config(change)
-
-
-def shift_type_boundary(d: Damaged) -> None:
-    def change(content: dict[str, Any]) -> None:
-        content["node_map"]["a"][1][1] -= 1
-        content["node_map"]["b"][1][0] -= 1
-
-    d.config(change)
+    return config(change)
 
 
-def shift_edge_boundary(d: Damaged) -> None:
-    def change(content: dict[str, Any]) -> None:
-        last, first = list(content["edge_map"])[-1], next(iter(content["edge_map"]))
-        content["edge_map"][last][1][1] -= 1
-        content["edge_map"][first][2][0] -= 1
-
-    d.config(change)
+def exchange_keys(d: dict[str, Any], one: str, other: str) -> None:
+    d[one], d[other] = d[other], d[one]
 
 
-def open_gap(d: Damaged) -> None:
-    d.config(lambda content: content["node_map"]["a"][1].__setitem__(0, content["node_map"]["a"][1][0] + 1))
-
-
-def swap_ranges(d: Damaged) -> None:
-    def change(content: dict[str, Any]) -> None:
-        ranges = content["node_map"]["a"]
-        ranges[0], ranges[1] = ranges[1], ranges[0]
-
-    d.config(change)
-
-
-def edges_beyond(d: Damaged) -> None:
-    def change(content: dict[str, Any]) -> None:
-        content["edge_map"][list(content["edge_map"])[-1]][-1][1] += 1
-
-    d.config(change)
-
-
-def swap_type_ids(d: Damaged) -> None:
-    d.config(lambda content: content["ntypes"].update({"a": 1, "b": 0}))
-
-
-def swap_type_names(d: Damaged) -> None:
+def swap_type_names(content: dict[str, Any]) -> None:
     """Ranges of the one under the name of the other."""
+    content["ntypes"] = {"b": 0, "a": 1}
+    content["node_map"] = {"b": content["node_map"]["a"], "a": content["node_map"]["b"]}
 
+
+def swap_relation_names(content: dict[str, Any]) -> None:
+    for key in ("etypes", "edge_map"):
+        exchange_keys(content[key], "a:r:b", "b:r:a")
+
+
+def unknown_type(content: dict[str, Any]) -> None:
+    for key in ("ntypes", "node_map"):
+        content[key]["z"] = content[key].pop("b")
+
+
+def swap_entries(key: str) -> Callable[[Damaged], None]:
     def change(content: dict[str, Any]) -> None:
-        content["ntypes"] = {"b": 0, "a": 1}
-        node_map = content["node_map"]
-        content["node_map"] = {"b": node_map["a"], "a": node_map["b"]}
+        one, two = content["part-0"], content["part-1"]
+        one[key], two[key] = two[key], one[key]
 
-    d.config(change)
-
-
-def swap_relation_names(d: Damaged) -> None:
-    def change(content: dict[str, Any]) -> None:
-        one, two = "a:r:b", "b:r:a"
-        content["etypes"][one], content["etypes"][two] = content["etypes"][two], content["etypes"][one]
-        content["edge_map"][one], content["edge_map"][two] = content["edge_map"][two], content["edge_map"][one]
-
-    d.config(change)
-
-
-def unknown_type(d: Damaged) -> None:
-    def change(content: dict[str, Any]) -> None:
-        content["ntypes"]["z"] = content["ntypes"].pop("b")
-        content["node_map"]["z"] = content["node_map"].pop("b")
-
-    d.config(change)
-
-
-def swap_entries(*keys: str) -> Callable[[Damaged], None]:
-    def corrupt(d: Damaged) -> None:
-        def change(content: dict[str, Any]) -> None:
-            for key in keys:
-                one, two = content["part-0"], content["part-1"]
-                one[key], two[key] = two[key], one[key]
-
-        d.config(change)
-
-    return corrupt
+    return config(change)
 
 
 def cut_config(d: Damaged) -> None:
@@ -237,22 +190,18 @@ def swap_files(name: str) -> Callable[[Damaged], None]:
 # ---------------------------------------------------------------------------------------- the arrays of nodes, edges
 
 
-def node_array(name: str, row: Callable[[Part], int], value: Callable[[int], Any]) -> Callable[[Damaged], None]:
+def array(kind: str, name: str, row: Callable[[Part], int], value: Callable[[int], Any]) -> Callable[[Damaged], None]:
+    """Change one row of the data of local nodes or edges."""
+
     def corrupt(d: Damaged) -> None:
         part = d.part(1)
-        region, at = part.graph.node_arrays[name], row(part)
+        region, at = getattr(part.graph, f"{kind}_arrays")[name], row(part)
         put(region, at, value(int(region.read()[at])))
 
     return corrupt
 
 
-def edge_array(name: str, row: Callable[[Part], int], value: Callable[[int], Any]) -> Callable[[Damaged], None]:
-    def corrupt(d: Damaged) -> None:
-        part = d.part(1)
-        region, at = part.graph.edge_arrays[name], row(part)
-        put(region, at, value(int(region.read()[at])))
-
-    return corrupt
+node_array, edge_array = partial(array, "node"), partial(array, "edge")
 
 
 def graph_dtype(key: str, dtype: str) -> Callable[[Damaged], None]:
@@ -263,26 +212,23 @@ def without(key: str) -> Callable[[Damaged], None]:
     return lambda d: d.graph(1, lambda arrays: arrays.pop(key))
 
 
-def other_halo_node(d: Damaged) -> None:
-    """A HALO node becomes a foreign node that is not there yet."""
-    part = d.part(1)
-    ids = part.graph.node_arrays["_ID"].read()
-    free = np.setdiff1d(np.arange(open_partitions(d.root).config.num_nodes), ids)
-    put(part.graph.node_arrays["_ID"], part.num_inner_nodes, free[0])
-    _mend_type(d, part.num_inner_nodes)
+def replace_halo_node(choose: Callable[[np.ndarray, np.ndarray, int], int]) -> Callable[[Damaged], None]:
+    """The first HALO node becomes another: chosen by new IDs of local nodes, of all others, and its place."""
+
+    def corrupt(d: Damaged) -> None:
+        part = d.part(1)
+        ids, row = part.graph.node_arrays["_ID"].read(), part.num_inner_nodes
+        free = np.setdiff1d(np.arange(open_partitions(d.root).config.num_nodes), ids)
+        new = np.array([choose(ids, free, row)])
+        put(part.graph.node_arrays["_ID"], row, new)
+        put(part.graph.node_arrays["_TYPE"], row, int(part.book.map_to_per_ntype(new)[0][0]))
+
+    return corrupt
 
 
-def repeat_halo_node(d: Damaged) -> None:
-    part = d.part(1)
-    ids = part.graph.node_arrays["_ID"].read()
-    put(part.graph.node_arrays["_ID"], part.num_inner_nodes, ids[part.num_inner_nodes + 1])
-    _mend_type(d, part.num_inner_nodes)
-
-
-def own_node_as_halo(d: Damaged) -> None:
-    part = d.part(1)
-    put(part.graph.node_arrays["_ID"], part.num_inner_nodes, int(part.graph.node_arrays["_ID"].read()[0]))
-    _mend_type(d, part.num_inner_nodes)
+other_halo_node = replace_halo_node(lambda ids, free, row: free[0])
+repeat_halo_node = replace_halo_node(lambda ids, free, row: ids[row + 1])
+own_node_as_halo = replace_halo_node(lambda ids, free, row: ids[0])
 
 
 def swap_halo_nodes(d: Damaged) -> None:
@@ -292,12 +238,6 @@ def swap_halo_nodes(d: Damaged) -> None:
         a, b = part.num_inner_nodes, part.graph.num_nodes - 1
         rows[[a, b]] = rows[[b, a]]
         part.graph.node_arrays[name].write(rows, 0)
-
-
-def _mend_type(d: Damaged, row: int) -> None:
-    part = d.part(1)
-    new = part.graph.node_arrays["_ID"].read(row, row + 1)
-    put(part.graph.node_arrays["_TYPE"], row, int(part.book.map_to_per_ntype(new)[0][0]))
 
 
 def drop_halo_node(d: Damaged) -> None:

@@ -18,9 +18,7 @@ from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment.assignment import create_owner_files
-from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.reporting import columns, edges
-from daskgraphpart.reporting.pipeline import BYTES_OF_BLOCKS, _count_edges, _edge_units
+from daskgraphpart.reporting import columns, edges, pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,12 +87,21 @@ def assert_figures_are_those_of_the_definition(
     num_hops=st.sampled_from((1, 1, 2, 3)),
     formats=FORMATS,
     out_edges=st.booleans(),
+    rows=st.sampled_from((3, 40, 1 << 16)),
+    reserved=st.sampled_from((pipeline.BYTES_OF_BLOCKS, 1 << 40)),
 )
-def test_figures_are_those_of_the_definition(graph, num_parts, num_hops, formats, out_edges) -> None:
+def test_figures_are_those_of_the_definition_however_the_work_is_cut(
+    graph, num_parts, num_hops, formats, out_edges, rows, reserved
+) -> None:
     owners = owners_of(graph, num_parts)
-    with tempfile.TemporaryDirectory() as root:
-        what = dgp.DispatchOptions(num_hops, formats, out_edges)
-        report = dispatched(graph, owners, num_parts, Path(root), what).report(resources=dgp.Resources(1 << 30, "sync"))
+    with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
+        partitioned = dispatched(
+            graph, owners, num_parts, Path(root), dgp.DispatchOptions(num_hops, formats, out_edges)
+        )
+        patch.setattr(edges, "ROWS_PER_READ", rows)
+        patch.setattr(edges, "EDGES_PER_PIECE", rows)
+        patch.setattr(pipeline, "BYTES_OF_BLOCKS", reserved)  # leaves the counters of one node, if it is all of it
+        report = partitioned.report(resources=dgp.Resources(1 << 30, "sync"))
     assert_figures_are_those_of_the_definition(report, graph, owners, num_parts)
     stored = [part.halo_nids.size for part in partition_in_memory(graph, owners, num_parts, num_hops, out_edges)]
     assert report.stored_halo_nodes.sum(axis=1).tolist() == stored
@@ -103,21 +110,6 @@ def test_figures_are_those_of_the_definition(graph, num_parts, num_hops, formats
     for key, counts in report.masks.items():
         mine = owners[key.split("/")[0]][marked[key]]
         assert counts.tolist() == np.bincount(mine, minlength=num_parts).tolist()
-
-
-@given(graph=graphs(), num_parts=st.sampled_from((1, 3)), bite=st.sampled_from((1, 3, 40)), formats=FORMATS)
-def test_figures_do_not_depend_on_how_the_work_is_cut(graph, num_parts, bite, formats) -> None:
-    owners = owners_of(graph, num_parts)
-    with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
-        partitioned = dispatched(graph, owners, num_parts, Path(root), dgp.DispatchOptions(2, formats))
-        expected = partitioned.report(resources=dgp.Resources(1 << 30, "sync"))
-        patch.setattr(edges, "ROWS_PER_READ", bite)
-        patch.setattr(edges, "EDGES_PER_PIECE", bite)
-        with open_runner(dgp.Resources(1 << 30, "sync")) as runner:
-            units = _edge_units([part.graph for part in partitioned.parts], 2 * bite)
-            found = _count_edges(units, partitioned.book, runner)
-    for name, values in found.items():
-        assert values.tolist() == getattr(expected, name).tolist()
 
 
 @pytest.mark.real
@@ -289,7 +281,7 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         graph = Graph(schema, {"n:r:n": (ends[0], ends[1])})
         partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), dgp.DispatchOptions(1, (form,)))
         # the first range of a part is of inner nodes, the last of HALO nodes
-        units = _edge_units([partitioned.part(0).graph], 30_000)
+        units = pipeline._edge_units([partitioned.part(0).graph], 30_000)
         edges.report_edges(units[0], partitioned.book)
         tracemalloc.start()
         for unit in (units[0], units[-1]):
@@ -297,4 +289,4 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
-    assert max(peaks) < BYTES_OF_BLOCKS + 8 * 30_000
+    assert max(peaks) < pipeline.BYTES_OF_BLOCKS + 8 * 30_000

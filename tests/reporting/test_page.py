@@ -73,7 +73,7 @@ class Checker(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("num_parts", [1, 2, 16, 17, 64, 65, 256, 300])
+@pytest.mark.parametrize("num_parts", [1, 2, 17, 32, 33, 300])
 @pytest.mark.parametrize("scale", [0, 1000])
 def test_the_page_is_well_formed_and_needs_nothing_else(num_parts: int, scale: int) -> None:
     page = report_of(num_parts, scale=scale).to_html()

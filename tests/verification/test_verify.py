@@ -187,7 +187,7 @@ print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if 
 @pytest.mark.memory
 def test_peak_memory_does_not_grow_with_edges(tmp_path: Path) -> None:
     peaks = []
-    for edges in ("2e5", "2e6"):
+    for edges in ("1e5", "1e6"):
         graph, out = tmp_path / edges, tmp_path / f"out-{edges}"
         assert call("generate", graph, "--nodes", "5e4", "--edges", edges, "--features", "8", "--quiet") == 0
         assert call("partition", graph, out, "--num-parts", "4", "--method", "random", "--quiet") == 0
@@ -195,7 +195,7 @@ def test_peak_memory_does_not_grow_with_edges(tmp_path: Path) -> None:
         if not peaks:
             subprocess.run(command, check=True, capture_output=True)  # compiles the kernels
         peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    assert peaks[1] - peaks[0] < 64_000_000, peaks
+    assert peaks[1] - peaks[0] < 40_000_000, peaks
 
 
 def test_verify_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
