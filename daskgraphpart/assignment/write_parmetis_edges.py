@@ -21,7 +21,7 @@ from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
 from daskgraphpart.kernels.repeated_pairs import bucket_pairs, empty_table, mark_repeats
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import open_npy, save_npy
-from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, id_dtype, run_column, write_run
+from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # columns 32, once more without what is removed 32, text 80 and the same while its buffer grows; Arrow and the C library
 # each keep what they have used, so half as much again
 EDGE_NBYTES = 320
-PAIR_NBYTES = 48  # both ends 16 + 16 while they are joined, hash table 8 to 16
+PAIR_NBYTES = 96  # rows 24 as read, joined and by column, hash table 8 to 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,6 @@ class EdgeConfig:
     scratch: str
     num_buckets: int
 
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of homogeneous node IDs in runs."""
-        return id_dtype(self.schema.num_nodes)
-
     def path(self, unit: EdgeUnit, kind: str) -> str:
         """File of a partition."""
         return f"{self.scratch}/{unit.first_eid}-{kind}"
@@ -68,8 +63,8 @@ class EdgeConfig:
         return f"{self.scratch}/bucket-{number}.npy"
 
 
-Bucket = tuple[int, list[tuple[EdgeUnit, int, int, int]]]
-"""A number, and for each run with pairs of the bucket: whose it is, rows of the run, first row, number of rows."""
+Bucket = tuple[int, list[tuple[EdgeUnit, int, int]]]
+"""A number, and for each run with pairs of the bucket: whose it is, first row, row after the last."""
 
 
 def write_edges(
@@ -91,7 +86,7 @@ def write_edges(
         Pass("bucket-pairs", bucket_partition, units, config, nbytes, partitions=values, unit_types=types)
     )
     buckets = _buckets(units, counts, config.num_buckets)
-    sizes = [sum(rows for *_, rows in slices) * 16 for _, slices in buckets]
+    sizes = [sum(stop - start for _, start, stop in slices) * 16 for _, slices in buckets]
     runner.run(Pass("find-repeats", find_repeats, buckets, config, sizes))
     lines = [(unit, [number for number, _ in buckets]) for unit in units]
     found = runner.run(Pass("write-edges", write_partition, lines, config, nbytes, partitions=values, unit_types=types))
@@ -105,7 +100,7 @@ def _buckets(units: Sequence[EdgeUnit], counts: Sequence[np.ndarray], num_bucket
     for unit, of_unit in zip(units, counts, strict=True):
         starts = group_starts(of_unit).tolist()
         for number in np.flatnonzero(of_unit).tolist():
-            buckets[number][1].append((unit, starts[-1], starts[number], starts[number + 1] - starts[number]))
+            buckets[number][1].append((unit, starts[number], starts[number + 1]))
     return [bucket for bucket in buckets if len(bucket[1]) > 1]
 
 
@@ -120,28 +115,21 @@ def bucket_partition(edges: Edges, unit: EdgeUnit, config: EdgeConfig) -> np.nda
     buckets = np.empty(rows.size, np.uint32)
     bucket_pairs(src, dst, config.num_buckets, buckets)
     order, counts = group_by_owner(buckets, config.num_buckets)
-    run = np.empty((3, rows.size), config.dtype)
-    for column, values in ((SOURCE, src), (DESTINATION, dst), (ROW, rows)):
-        run[column] = values[order]
-    write_run(config.path(unit, "run.npy"), run)
+    run = np.empty((rows.size, 3), id_dtype(config.schema.num_nodes))
+    for column, values in enumerate((src, dst, rows)):
+        run[:, column] = values[order]
+    save_npy(config.path(unit, "run.npy"), run)
     return counts
 
 
 def find_repeats(unit: Bucket, config: EdgeConfig) -> None:
     """Write the IDs of the edges of a bucket that an earlier partition has, ascending."""
     number, slices = unit
-    num_pairs = sum(rows for *_, rows in slices)
-    (src, dst), eids = np.empty((2, num_pairs), config.dtype), np.empty(num_pairs, np.int64)
-    stop = 0
-    for of_run, rows_in_run, first, rows in slices:
-        start, stop = stop, stop + rows
-        path = config.path(of_run, "run.npy")
-        for column, values in ((SOURCE, src), (DESTINATION, dst)):
-            run_column(path, config.dtype, rows_in_run, column).read_into(values[start:stop], first)
-        eids[start:stop] = run_column(path, config.dtype, rows_in_run, ROW).read(first, first + rows)
-        eids[start:stop] += of_run.first_eid
-    marks = np.zeros(num_pairs, np.uint8)
-    mark_repeats(src, dst, marks, empty_table(num_pairs))
+    pieces = [open_npy(config.path(part, "run.npy")).read(start, stop) for part, start, stop in slices]
+    src, dst, rows = np.concatenate(pieces).T.copy()
+    eids = rows + np.repeat([part.first_eid for part, _, _ in slices], [len(piece) for piece in pieces])
+    marks = np.zeros(rows.size, np.uint8)
+    mark_repeats(src, dst, marks, empty_table(rows.size))
     save_npy(config.bucket(number), eids[marks != 0])
 
 
