@@ -253,13 +253,12 @@ GOOD = [[node, node % 2] for node in range(7)]
         ),
     ],
 )
-@pytest.mark.parametrize("task_memory", [100, 100_000])
-def test_a_wrong_line_is_one_error(text: str, message: str, task_memory: int, written: Path) -> None:
+def test_a_wrong_line_is_one_error(text: str, message: str, written: Path) -> None:
     path = written / "pm" / "xxx_part.2"
     path.write_text(text)
     schema = read_chunked(written / "in").schema
     with open_runner(Resources(1 << 26, "sync")) as runner, pytest.raises(AssignmentError, match=message) as error:
-        read_parmetis_parts(find_parts(path, "xxx", None), schema, written / "owners", runner, task_memory)
+        read_parmetis_parts(find_parts(path, "xxx", None), schema, written / "owners", runner, 100)
     assert error.value.file == str(path)
     assert not list((written / "owners").glob(".*"))
 

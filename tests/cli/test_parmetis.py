@@ -36,19 +36,6 @@ def test_write_partition_read_and_dispatch(graph: Path, tmp_path: Path, capsys: 
     assert "for another number of parts" in capsys.readouterr().err
 
 
-def test_files_are_overwritten_on_request_only(graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("parmetis", "write", graph, tmp_path / "pm", "--quiet") == 0
-    assert call("parmetis", "write", graph, tmp_path / "pm", "--quiet") == 2
-    assert "there is such a file already" in capsys.readouterr().err
-    assert call("parmetis", "write", graph, tmp_path / "pm", "--quiet", "--overwrite") == 0
-
-
-@pytest.mark.parametrize("action", ["write", "read"])
-def test_help_has_examples(action: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("parmetis", action, "--help") == 0
-    assert f"daskgraphpart parmetis {action} graph" in capsys.readouterr().out
-
-
 def test_convert_takes_the_arguments_of_dgls_script(graph: Path, tmp_path: Path) -> None:
     pm = tmp_path / "pm"
     assert call("parmetis", "write", graph, pm, "--quiet") == 0
