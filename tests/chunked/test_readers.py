@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -208,12 +207,6 @@ def test_what_gsprocessing_of_graphstorm_writes_is_read(tmp_path: Path) -> None:
     assert graph.node_data["u"]["train_mask"].compute().tolist() == (rows % 2).tolist()
 
 
-def test_several_columns_take_their_common_dtype(tmp_path: Path) -> None:
-    parquet.write_table(pa.table({"a": np.ones(3, "i2"), "b": np.ones(3, "f4")}), tmp_path / "f.parquet")
-    spec, _ = feature_files("x", Files("parquet", " ", (str(tmp_path / "f.parquet"),)))
-    assert (spec.dtype, spec.row_shape) == (np.dtype("f4"), (2,))
-
-
 def test_opening_and_building_collections_read_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = GraphSchema("g", (NodeType("n", 9),), (EdgeType("n", "e", "n", 4),))
     edges = {"n:e:n": (np.arange(4), np.arange(4))}
@@ -308,35 +301,6 @@ def test_garbage_behind_the_headers_is_not_seen_at_opening(form: str, tmp_path: 
         frame.compute(scheduler="sync")
 
 
-@pytest.mark.parametrize("data_format", ["numpy", "parquet"])
-@pytest.mark.parametrize("edge_format", ["csv", "numpy", "parquet"])
-def test_files_without_rows_are_legal_anywhere_in_the_list(edge_format: str, data_format: str, tmp_path: Path) -> None:
-    directory = seven_edges(tmp_path, edge_format=edge_format, data_format=data_format, num_chunks=12)
-    graph = read_chunked(directory)
-    frame = graph.edges[ETYPE].compute()
-    assert (frame.src.tolist(), frame.dst.tolist()) == (EDGES[0].tolist(), EDGES[1].tolist())
-    np.testing.assert_array_equal(graph.node_data["n"]["x"].compute(), np.arange(20.0).reshape(10, 2))
-
-
-@pytest.mark.parametrize("form", ["csv", "numpy", "parquet"])
-def test_types_without_rows_give_empty_collections(form: str, tmp_path: Path) -> None:
-    schema = GraphSchema("g", (NodeType("n", 0),), (EdgeType("n", "e", "n", 0),))
-    nothing = np.zeros(0, np.int64)
-    graph = Graph(schema, {ETYPE: (nothing, nothing)}, {"n": {"x": np.zeros((0, 3), "f4")}})
-    chunked = read_chunked(graph.write(tmp_path / "in", edge_format=form))
-    frame, array = chunked.edges[ETYPE].compute(), chunked.node_data["n"]["x"]
-    assert (len(frame), list(frame.columns), str(frame.src.dtype)) == (0, ["src", "dst"], "int64")
-    assert (array.shape, array.dtype, array.compute().shape) == ((0, 3), np.dtype("f4"), (0, 3))
-
-
-@pytest.mark.parametrize("name", ["e.npy", "e.parquet"])
-def test_binary_files_of_no_bytes_are_refused(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(b"")
-    form = "numpy" if name.endswith("npy") else "parquet"
-    with pytest.raises(InputFileError, match=f"{name}: not a readable"):
-        feature_files("x", Files(form, " ", (str(tmp_path / name),)))
-
-
 @pytest.mark.parametrize("max_rows", [1, 2, 3, 5, 100])
 def test_parquet_blocks_may_be_smaller_or_larger_than_row_groups(max_rows: int, tmp_path: Path) -> None:
     src = np.arange(11)
@@ -348,48 +312,3 @@ def test_parquet_blocks_may_be_smaller_or_larger_than_row_groups(max_rows: int, 
     found = [read_edges(block) for block in cut_rows(inputs, max_rows)]
     assert np.concatenate([part[0] for part in found]).tolist() == [*src, *src]
     assert np.concatenate([part[1] for part in found]).tolist() == [*src, *(src + 1)]
-
-
-@pytest.mark.parametrize("kind", ["list", "fixed_size_list", "scalar", "columns"])
-def test_a_null_is_named_by_its_row(kind: str, tmp_path: Path) -> None:
-    lists = [[1.0, 2.0]] * 5
-    tables = {
-        "list": {"x": pa.array([*lists, None, *lists], pa.list_(pa.float32()))},
-        "fixed_size_list": {"x": pa.array([*lists, None, *lists], pa.list_(pa.float32(), 2))},
-        "scalar": {"x": pa.array([1.0] * 5 + [None] + [1.0] * 5)},
-        "columns": {"x": pa.array([1.0] * 11), "y": pa.array([1.0] * 5 + [None] + [1.0] * 5)},
-    }
-    path = tmp_path / "f.parquet"
-    parquet.write_table(pa.table(tables[kind]), path, row_group_size=3)
-    spec, files = feature_files("x", Files("parquet", " ", (str(path),)))
-    with pytest.raises(InputFileError, match=r"f\.parquet, row 5: bad value in column"):
-        list(map(partial(read_rows, spec=spec), cut_rows(files, 4)))
-
-
-def test_a_null_inside_a_list_is_named_by_its_row(tmp_path: Path) -> None:
-    lists: list[list[float | None]] = [[1.0, 2.0]] * 5
-    column = pa.array([*lists, [1.0, None]], pa.list_(pa.float32()))
-    parquet.write_table(pa.table({"x": column}), tmp_path / "f.parquet")
-    spec, files = feature_files("x", Files("parquet", " ", (str(tmp_path / "f.parquet"),)))
-    with pytest.raises(InputFileError, match=r"f\.parquet, row 5: bad value in column"):
-        read_rows(cut_rows(files, 9)[0], spec)
-
-
-@given(st.lists(st.integers(0, 30), max_size=4), st.integers(1, 12))
-def test_byte_blocks_cover_every_byte_once_in_order(sizes: list[int], max_bytes: int) -> None:
-    files = [InputFile(str(i), "csv", " ", None, nbytes) for i, nbytes in enumerate(sizes)]
-    blocks = cut_bytes(files, max_bytes)
-    assert all(0 < block.stop - block.start <= max_bytes for block in blocks)
-    covered = [(block.path, byte) for block in blocks for byte in range(block.start, block.stop)]
-    assert covered == [(file.path, byte) for file in files for byte in range(file.nbytes)]
-
-
-@given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4), max_size=4))
-def test_numbered_blocks_count_on_in_the_type_and_anew_in_each_file(counts: list[list[int]]) -> None:
-    files = [InputFile(str(i), "csv", " ", None, len(of_file)) for i, of_file in enumerate(counts)]
-    numbered = number_blocks(cut_bytes(files, 1), [count for of_file in counts for count in of_file])
-    expected = [(str(i), row) for i, of_file in enumerate(counts) for row in range(sum(of_file))]
-    found = [(b.path, b.row_in_file + row) for b in numbered for row in range(b.num_rows)]
-    assert found == expected
-    assert [b.first_row + row for b in numbered for row in range(b.num_rows)] == list(range(len(expected)))
-    assert all(block.num_rows > 0 for block in numbered)
