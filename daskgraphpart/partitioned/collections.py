@@ -29,14 +29,28 @@ EDGES_PER_PARTITION = 2 << 20
 
 def joined_array(regions: Sequence[Region]) -> da.Array:
     """Dask array over the rows of several regions, one after another, in chunks of at most 64 MiB (remote: 16)."""
-    rows = StoredRows("rows", regions)
-    counts: list[int] = []
+    arrays = []
     for region in regions:
-        chunk_nbytes = BYTES_PER_REMOTE_CHUNK if isinstance(region.path, UPath) else BYTES_PER_CHUNK
+        is_remote = isinstance(region.path, UPath)
+        rows = StoredRows("rows", [region]) if is_remote else _MappedRows(region)
+        chunk_nbytes = BYTES_PER_REMOTE_CHUNK if is_remote else BYTES_PER_CHUNK
         chunk_rows = max(1, chunk_nbytes // max(1, region.row_nbytes))
-        whole, rest = divmod(region.num_rows, chunk_rows)
-        counts += [chunk_rows] * whole + [rest] * bool(rest)
-    return da.from_array(rows, chunks=(tuple(counts) or (0,), *rows.shape[1:]), inline_array=True)
+        arrays.append(da.from_array(rows, chunks=(chunk_rows, *region.shape[1:]), inline_array=True))
+    return da.concatenate(arrays)
+
+
+class _MappedRows:
+    """Rows of a local file, mapped by whichever process takes some of them."""
+
+    def __init__(self, region: Region) -> None:
+        self.region, self.shape, self.dtype, self.ndim = region, region.shape, region.dtype, len(region.shape)
+
+    def __getitem__(self, where: Any) -> np.ndarray:
+        rows: np.ndarray = np.asarray(self.region.memmap())[where]
+        return rows
+
+    def __dask_tokenize__(self) -> tuple[str, int, str, tuple[int, ...]]:
+        return str(self.region.path), self.region.offset, self.dtype.str, self.shape
 
 
 def reordered_array(rows: Reordered) -> da.Array:
