@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-DEFAULT_NTYPE, DEFAULT_ETYPE = "_N", "_N:_E:_N"
-"""Types of a homogeneous graph. Where a book is asked with them, as without a type, IDs are homogeneous."""
 
 EdgeTypeName: TypeAlias = str | tuple[str, str, str]
 """An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
@@ -256,6 +254,7 @@ def type_id(names: tuple[str, ...], name: str, what: str) -> int:
 
 
 def _ntype(ntype: str | None) -> str | None:
+    """Node type, or None if IDs are homogeneous: without one, and with DGL's for homogeneous graphs."""
     return None if ntype == DEFAULT_NTYPE else ntype
 
 

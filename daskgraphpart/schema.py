@@ -17,6 +17,9 @@ from daskgraphpart.errors import GraphPartError, MetadataError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+DEFAULT_NTYPE, DEFAULT_ETYPE = "_N", "_N:_E:_N"
+"""Types of a homogeneous graph, as DGL names them."""
+
 FORBIDDEN_IN_NAMES = ("/", ":", "~", "\0")
 """DGL joins type and feature names with these characters in keys, file names and shared-memory names."""
 

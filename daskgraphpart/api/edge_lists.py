@@ -13,7 +13,7 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
-from daskgraphpart.schema import check_name
+from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.sources.edge_list_options import ReadOptions
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.edge_list_inputs import FeaturePaths
     from daskgraphpart.sources.open_table import Paths
-
-DEFAULT_EDGE_TYPE = "_N:_E:_N"
 
 
 def chunk_edge_lists(
@@ -148,7 +146,7 @@ def chunk_edge_lists(
             connection,
             scratch,
             options,
-            edges=edges if isinstance(edges, Mapping) else {DEFAULT_EDGE_TYPE: edges},
+            edges=edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges},
             nodes={ntype: found if isinstance(found, tuple) else (found, "") for ntype, found in (nodes or {}).items()},
             num_nodes=num_nodes or {},
             node_data=node_data or {},

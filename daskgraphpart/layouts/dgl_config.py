@@ -21,6 +21,7 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.manifest import SUFFIX
 from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
+from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
@@ -53,8 +54,8 @@ class _Keys(msgspec.Struct, kw_only=True):
     halo_hops: Count = 1
     node_map: Any  # {type: [[start, stop] of each part]}, or the path of the owners of all nodes
     edge_map: Any
-    ntypes: dict[str, int] = msgspec.field(default_factory=lambda: {"_N": 0})
-    etypes: dict[str, int] = msgspec.field(default_factory=lambda: {"_N:_E:_N": 0})
+    ntypes: dict[str, int] = msgspec.field(default_factory=lambda: {DEFAULT_NTYPE: 0})
+    etypes: dict[str, int] = msgspec.field(default_factory=lambda: {DEFAULT_ETYPE: 0})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import DEFAULT_ETYPE, DEFAULT_NTYPE, BookMethods, canonical_tuple
+from daskgraphpart.book import BookMethods, canonical_tuple
 from daskgraphpart.partitioned.torch_arrays import torch_module
+from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 
 if TYPE_CHECKING:
     from daskgraphpart.book import EdgeTypeName, IdRanges, PartitionBook

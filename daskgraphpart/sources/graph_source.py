@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
+from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HOMOGENEOUS_NODES = "_N"
-HOMOGENEOUS_EDGES = "_N:_E:_N"
+HOMOGENEOUS_NODES, HOMOGENEOUS_EDGES = DEFAULT_NTYPE, DEFAULT_ETYPE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

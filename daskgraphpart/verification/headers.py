@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
+from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.verification.findings import Finding, differences
 from daskgraphpart.verification.run import Run, check_part, opened
 
@@ -36,7 +37,7 @@ DTYPES = {
 TRAINERS = "trainer_id"
 """A feature that partitioning adds, one number per node or edge."""
 
-DGL_TYPES = (("_N",), ("_N:_E:_N",))
+DGL_TYPES = ((DEFAULT_NTYPE,), (DEFAULT_ETYPE,))
 """What DGL calls the types of a homogeneous graph; ours keep the names of the input."""
 
 
