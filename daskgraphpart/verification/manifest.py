@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 20
 
-QUICK_NBYTES = 1 << 20
-"""Largest file whose checksum a quick check computes."""
+QUICK_NBYTES = 256 << 20
+"""Bytes that a quick check reads for checksums, of the smallest files."""
 
 _PART = re.compile(r"part(\d+)")
 
@@ -70,9 +72,11 @@ def checksum_findings(
 ) -> tuple[list[Finding], int]:
     """Compare checksums of files of the right size, small ones only if `quick`; return how many were compared, too."""
     files = manifest.files or {}
-    # the largest first, so that no worker is left with one at the end
-    names = sorted(sound, key=lambda name: files[name].nbytes, reverse=True)
-    names = [name for name in names if not quick or files[name].nbytes <= QUICK_NBYTES]
+    names = sorted(sound, key=lambda name: files[name].nbytes)
+    if quick:
+        read = list(accumulate(files[name].nbytes for name in names))
+        names = names[: bisect_right(read, QUICK_NBYTES)]
+    names.reverse()  # the largest first, so that no worker is left with one at the end
     paths = [to_key(manifest.path.parent / name) for name in names]
     digests = runner.run(Pass("verify-checksums", hash_file, paths, None, [files[name].nbytes for name in names]))
     findings = [
