@@ -214,7 +214,7 @@ def test_an_unfinished_run_whose_journal_is_of_another_form_is_one_error(
     lines = []
     for line in path.read_bytes().splitlines():
         value = json.loads(line[9:])
-        body = json.dumps([*value[:-1], ["?"]] if kind == value[0] else value).encode()
+        body = json.dumps([*value[:-1], ["?"]] if isinstance(value, list) and value[0] == kind else value).encode()
         lines.append(b"%08x %s\n" % (zlib.crc32(body), body))
     path.write_bytes(b"".join(lines))
     refused(server, *job, words=("journal", "damaged", "--restart"))
