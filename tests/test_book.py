@@ -74,3 +74,4 @@ def test_ids_that_are_nobodys_are_refused() -> None:
             call()
     with pytest.raises(IndexError):
         book.eid2partid(np.array([99]))
+    assert (book.nid2partid(2), book.map_to_per_ntype(2)) == (1, (0, 2)), "of one ID, numbers"
