@@ -116,19 +116,17 @@ def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[Bala
     return found
 
 
-def _weigh(
-    graph: ChunkedGraph, weights: Sequence[str], scratch: Path, runner: Runner
-) -> tuple[tuple[Region, ...], ...]:
+def _weigh(graph: ChunkedGraph, weights: Sequence[str], scratch: Path, runner: Runner) -> tuple[Columns, ...]:
     """Write node data that become weights as columns of all nodes: of each name one per node type that has it."""
-    columns: list[Columns] = []
-    for name, constraints in zip(weights, check_weights(graph.schema, weights), strict=True):
-        directory = scratch / f"weights-{len(columns)}"
-        directory.mkdir()
-        found = weigh_nodes(graph, constraints, None, directory, runner)
-        if not any(constraint.total for constraint in found.constraints):
+    wanted = check_weights(graph.schema, weights)
+    found = weigh_nodes(graph, [constraint for of_name in wanted for constraint in of_name], None, scratch, runner)
+    rest, columns = zip(found.constraints, found.columns, strict=True), []
+    for name, of_name in zip(weights, wanted, strict=True):
+        mine = [next(rest) for _ in of_name]
+        if not any(constraint.total for constraint, _ in mine):
             what = f"weights {name!r} are zero for all nodes, which ParMETIS does not take"
             raise InputFileError(what, file=graph.directory, hint="leave them out")
-        columns.append(found.columns)
+        columns.append(tuple(column for _, column in mine))
     return tuple(columns)
 
 
