@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from parmetis_programs import pm_dglpart, pm_dglpart2
 from strategies import graphs, layouts
 
+from daskgraphpart import from_collections
 from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
 from daskgraphpart.api.pipeline import assign, dispatch
 from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
@@ -160,6 +161,15 @@ def test_processes_write_the_same_bytes_in_a_workspace_elsewhere(tmp_path: Path)
     write_parmetis(graph, tmp_path / "two", resources=processes)
     assert file_hashes(tmp_path / "one") == file_hashes(tmp_path / "two")
     assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_graph_of_collections_gives_the_same_files(tmp_path: Path) -> None:
+    graph = read_chunked(toy(tmp_path / "in", mask=np.array([True, False, True])))
+    counts = {node_type.name: node_type.num_nodes for node_type in graph.schema.node_types}
+    given = from_collections(graph.edges, num_nodes=counts, node_data=graph.node_data, name="xxx")
+    for name, source in (("one", graph), ("two", given)):
+        write_parmetis(source, tmp_path / name, weights=["mask"])
+    assert file_hashes(tmp_path / "one") == file_hashes(tmp_path / "two")
 
 
 def test_files_are_replaced_on_request_only(tmp_path: Path) -> None:
