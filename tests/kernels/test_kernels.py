@@ -18,6 +18,7 @@ from daskgraphpart.kernels.bitmap import (
     select_extra,
 )
 from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket, scatter_window
+from daskgraphpart.kernels.count_ends import count_ends
 from daskgraphpart.kernels.owner_sort import (
     count_owners,
     group_positions,
@@ -27,6 +28,7 @@ from daskgraphpart.kernels.owner_sort import (
     scatter_edges,
 )
 from daskgraphpart.kernels.parse_ints import MISSING_COLUMN, NOT_INTEGERS, TOO_LARGE, count_lines, parse_edges
+from daskgraphpart.kernels.repeated_pairs import bucket_pairs, empty_table, mark_repeats
 
 PARTS = 5
 OWNERS = hnp.arrays(np.uint8, st.integers(0, 70), elements=st.integers(0, PARTS - 1))
@@ -185,3 +187,63 @@ def test_the_first_fault_is_found_with_its_row_and_place(line: str, fault: int, 
     content = np.frombuffer(f"0 1\n\n2 3\n{line}{newline}".encode(), np.uint8)
     src, dst = np.empty(9, np.int64), np.empty(9, np.int64)
     assert parse_edges(content, ord(" "), src, dst) == (2, fault, len("0 1\n\n2 3\n"))
+
+
+@given(
+    num_edges=st.sampled_from((0, 1, 7, 100)),
+    num_inner=st.integers(1, 20),
+    num_halo=st.integers(0, 20),
+    bounds=st.tuples(st.integers(0, 40), st.integers(0, 40)),
+    dtype=st.sampled_from((np.uint32, np.int64)),
+    seed=st.integers(0, 2**32),
+)
+def test_ends_are_counted_as_numpy_counts_them(num_edges, num_inner, num_halo, bounds, dtype, seed) -> None:
+    rng = np.random.default_rng(seed)
+    num_nodes = num_inner + num_halo
+    first, stop = sorted(min(bound, num_nodes) for bound in bounds)
+    src, dst = rng.integers(0, num_nodes, num_edges), rng.integers(0, num_inner, num_edges)
+    types = rng.integers(0, 3, num_edges)
+    counts, cut = np.zeros(stop - first, dtype), np.zeros(3, np.int64)
+    assert count_ends(src, dst, types, (num_inner, num_nodes), first, counts, cut) == -1
+    foreign = src[src >= num_inner]
+    expected = np.bincount(dst, minlength=num_nodes) + np.bincount(foreign, minlength=num_nodes)
+    assert counts.tolist() == expected[first:stop].tolist()
+    in_range = (src >= num_inner) & (src >= first) & (src < stop)
+    assert cut.tolist() == np.bincount(types[in_range], minlength=3).tolist()
+
+
+@given(bad=st.sampled_from(((-1, 0), (5, 0), (0, -1), (0, 3), (0, 5))), where=st.integers(0, 4))
+def test_the_first_edge_with_an_end_outside_is_found(bad, where) -> None:
+    src, dst = np.zeros(5, np.int64), np.zeros(5, np.int64)
+    src[where], dst[where] = bad
+    assert (
+        count_ends(src, dst, np.zeros(5, np.int64), (3, 5), 0, np.zeros(5, np.uint32), np.zeros(1, np.int64)) == where
+    )
+
+
+@given(st.integers(0, 300), st.sampled_from((1, 3, 2**31 - 1)), st.sampled_from(("<i4", "<i8")), st.integers(0, 99))
+def test_repeats_are_those_numpy_finds(size: int, num_ids: int, dtype: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    src, dst = (rng.integers(0, num_ids, size).astype(dtype) for _ in range(2))
+    _, first = np.unique(np.stack([src, dst]), axis=1, return_index=True)
+    expected = np.ones(size, bool)
+    expected[first] = False
+    removed = np.zeros(size, np.uint8)
+    mark_repeats(src, dst, removed, empty_table(size))
+    assert removed.astype(bool).tolist() == expected.tolist()
+
+
+def test_what_is_marked_already_is_passed_over() -> None:
+    src, dst, removed = np.array([1, 1, 1]), np.array([2, 2, 2]), np.array([1, 0, 0], np.uint8)
+    mark_repeats(src, dst, removed, empty_table(3))
+    assert removed.tolist() == [1, 0, 1]
+
+
+def test_equal_pairs_share_a_bucket_and_others_are_spread_evenly() -> None:
+    src, dst = (axis.ravel() for axis in np.meshgrid(np.arange(300), np.arange(300)))
+    of_wide, of_narrow = np.empty(src.size, np.uint32), np.empty(src.size, np.uint32)
+    bucket_pairs(src, dst, 16, of_wide)
+    bucket_pairs(src.astype(np.int32), dst.astype(np.int32), 16, of_narrow)
+    assert of_wide.tolist() == of_narrow.tolist()
+    counts = np.bincount(of_wide, minlength=16)
+    assert counts.min() > 0.9 * src.size / 16 and counts.max() < 1.1 * src.size / 16
