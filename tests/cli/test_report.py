@@ -60,8 +60,11 @@ def test_labels_may_be_given(partitions: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--labels", "paper:nope"), "--labels: no such labels; expected one of paper:label"),
-        (("--labels", "paper:feat"), "paper:feat cannot be labels; expected one whole number per node"),
+        (
+            ("--labels", "paper:nope"),
+            "--labels: no such labels; expected one whole number per node: one of paper:label",
+        ),
+        (("--labels", "paper:feat"), "found paper:feat, float"),
         (("--memory", "1MB"), "does not fit into the memory budget"),
         (("--output", "/no/such/directory/r.html"), "/no/such/directory: no such directory"),
     ],
