@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.schema import check_name
+import numpy as np
+
+from daskgraphpart.errors import InputFileError, MetadataError, OptionError
+from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.sources.arrays import file_rows
 from daskgraphpart.sources.columns import INTEGERS, NO_IDS, STRINGS
 from daskgraphpart.sources.open_table import Paths, Table, expand_paths, open_table
@@ -167,10 +169,14 @@ def _open_features(data: FeaturePaths, known: Sequence[str], place: str) -> dict
 
 
 def _check_names(inputs: Inputs) -> None:
-    """Refuse names of features that cannot be, and a feature that comes both from a column and from files."""
+    """Refuse columns that cannot be features, and a feature that comes both from a column and from files."""
     for etype, tables in inputs.edges.items():
-        for column in tables[0].columns[2:]:
-            check_name(column.name, "feature name", InputFileError, file=tables[0].path)
+        for path, column in ((table.path, column) for table in tables for column in table.columns[2:]):
+            try:
+                DataSpec(column.name, column.dtype or np.dtype(np.float64))
+            except MetadataError as error:
+                what, expected, found = error.what, error.expected, error.found
+                raise InputFileError(what, file=path, expected=expected, found=found, hint=error.hint) from None
             if column.name in inputs.edge_data.get(etype, {}):
                 what = f"feature {column.name!r} of {etype!r} is given twice"
                 raise OptionError(what, place="--edge-data", hint="remove one")

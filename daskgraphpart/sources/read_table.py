@@ -63,7 +63,7 @@ class TableReader:
             if i in wide:
                 found[column.name] = _joined_arrays(i, filled or tables[:1])
             else:
-                found[column.name] = self._stage_feature(name, i, filled)
+                found[column.name] = self._stage_feature(name, i, filled or tables)
         return found
 
     def _insert(self, name: str, table: Table, kinds: Sequence[str], features: Sequence[int]) -> None:
@@ -78,8 +78,7 @@ class TableReader:
         """Write a feature into a file, in the dtype that holds it in all files; text holds floats or integers."""
         ((is_integer,),) = run(self.connection, f"SELECT count(*) > 0 AND count(*) = count(n{column}) FROM {name}")
         text = np.dtype(np.int64 if is_integer else np.float64)
-        dtypes = [table.columns[column].dtype or text for table in tables]
-        dtype = np.result_type(*dtypes) if dtypes else text
+        dtype = np.result_type(*(table.columns[column].dtype or text for table in tables))
         query = f"SELECT {'c' if dtype.kind == 'f' else 'n'}{column} FROM {name}"
         return stage_column(self.connection, query, str(self.directory / f"{name}-{column}"), dtype)
 

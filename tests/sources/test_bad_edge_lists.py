@@ -111,6 +111,8 @@ def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
         ({"src": [1]}, {}, "e.parquet: 1 column where there should be 2"),
         ({"src": [1], "dst": [2], "w": ["x"]}, {"edge_columns": ("w",)}, "column 'w' does not hold numbers"),
         ({"src": [1], "dst": [2], "w": [None]}, {"edge_columns": ("w",)}, "column 'w' does not hold numbers"),
+        ({"src": [1], "dst": [2], "w": pa.array([2**64 - 1], pa.uint64())}, {"edge_columns": ("w",)}, "feature "
+         "'w' has a dtype DGL cannot load; expected one of float16"),
         ({"src": [1, 1], "dst": [2, 2], "w": [1, None]}, {"edge_columns": ("w",)}, "row 1, column 'w': value is "
          "missing"),
     ],

@@ -116,13 +116,15 @@ def test_columns_of_arrays_become_features_of_their_dtype(tmp_path: Path) -> Non
     feat = np.arange(120, dtype=np.float32).reshape(40, 3)
     np.savez(tmp_path / "e.npz", feat=feat, src=src, dst=dst)
     pieces = {"src": src, "dst": dst, "w": np.arange(40, dtype=np.int16)}
-    parquet.write_table(pa.table(pieces), tmp_path / "e.parquet")
     out = chunk(tmp_path / "npz", tmp_path / "e.npz", edge_columns=("feat",))
     found = read_chunked(out).edge_data[DEFAULT]["feat"].compute(scheduler="sync")
     np.testing.assert_array_equal(found, feat, strict=True)
-    out = chunk(tmp_path / "parquet", tmp_path / "e.parquet", edge_columns=("w",))
-    found = read_chunked(out).edge_data[DEFAULT]["w"].compute(scheduler="sync")
-    np.testing.assert_array_equal(found, pieces["w"], strict=True)
+    pieces |= {"half": np.arange(40, dtype=np.float16), "is": np.arange(40) % 3 == 0}
+    parquet.write_table(pa.table(pieces), tmp_path / "e.parquet")
+    for map_ids in (False, True):
+        out = chunk(tmp_path / f"{map_ids}", tmp_path / "e.parquet", edge_columns=("w", "half", "is"), map_ids=map_ids)
+        for name, rows in read_chunked(out).edge_data[DEFAULT].items():
+            np.testing.assert_array_equal(rows.compute(scheduler="sync"), pieces[name], strict=True)
 
 
 @pytest.mark.parametrize(("form", "chunks"), [("numpy", None), ("parquet", 7)])
