@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _SHAPE = re.compile(rb"\s*[(\[]\s*(-?\d{1,18})\s*((?:,\s*\d{1,18}\s*)*),?\s*[)\]]\s*")
 ROWS_PER_BATCH = 1 << 17
 VALUES_PER_BATCH = 1 << 18
+COLUMNS_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,22 +149,32 @@ def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...])
 
 def _read_into(rows: np.ndarray, block: Block, columns_of: Callable[[Any, str], Sequence[str]] | None = None) -> None:
     """Fill an array (rows, width) from a column of lists, or from columns of numbers."""
-    done, width = 0, rows.shape[1]
+    width = rows.shape[1]
     with open_parquet(block.path) as file:
-        names = None if columns_of is None else columns_of(file.schema_arrow, block.path)
-        for batch in _batches(file, block, names, width):
-            part = rows[done : done + batch.num_rows]
-            is_lists = batch.num_columns == 1 and _is_list(batch.column(0).type)
-            if not is_lists and batch.num_columns != width:
-                what = "columns do not make the shape of a row"
-                raise InputFileError(what, file=block.path, expected=width, found=batch.num_columns)
-            for i, name in enumerate(batch.schema.names):
-                values = _numbers(batch.column(i), width if is_lists else 1, name, block, done)
-                if is_lists:
-                    part[:] = values.reshape(part.shape)
-                else:
-                    part[:, i] = values
-            done += batch.num_rows
+        found = file.schema_arrow.names
+        if columns_of is not None or len(found) != width or width <= COLUMNS_AT_ONCE:
+            _read_columns(rows, file, block, None if columns_of is None else columns_of(file.schema_arrow, block.path))
+            return
+        for first in range(0, width, COLUMNS_AT_ONCE):  # each column that is read has a buffer
+            names = slice(first, first + COLUMNS_AT_ONCE)
+            _read_columns(rows[:, names], file, block, found[names])
+
+
+def _read_columns(rows: np.ndarray, file: Any, block: Block, names: Sequence[str] | None) -> None:
+    done, width = 0, rows.shape[1]
+    for batch in _batches(file, block, names, width):
+        part = rows[done : done + batch.num_rows]
+        is_lists = batch.num_columns == 1 and _is_list(batch.column(0).type)
+        if not is_lists and batch.num_columns != width:
+            what = "columns do not make the shape of a row"
+            raise InputFileError(what, file=block.path, expected=width, found=batch.num_columns)
+        for i, name in enumerate(batch.schema.names):
+            values = _numbers(batch.column(i), width if is_lists else 1, name, block, done)
+            if is_lists:
+                part[:] = values.reshape(part.shape)
+            else:
+                part[:, i] = values
+        done += batch.num_rows
     if done != block.num_rows:
         what, expected = "parquet file has changed since it was opened", f"{block.num_rows:,} rows"
         raise InputFileError(what, file=block.path, expected=expected, found=f"{done:,}")

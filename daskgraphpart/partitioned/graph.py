@@ -95,6 +95,7 @@ class PartitionedGraph:
         self.path, self.config = path, config
         self.name, self.book, self.num_parts = config.graph_name, config.book, config.num_parts
         self.ntypes, self.etypes = self.book.ntypes, self.book.etypes
+        self._opened: dict[int, Part] = {}
 
     def num_nodes(self, ntype: str) -> int:
         """Number of nodes of a type."""
@@ -107,14 +108,16 @@ class PartitionedGraph:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """All parts."""
-        files, book, directory = self.config.parts, self.book, self.path.parent
-        return tuple(open_part(i, book, directory, files, self._original_ids) for i in range(self.num_parts))
+        return tuple(self.part(i) for i in range(self.num_parts))
 
     def part(self, part_id: int) -> Part:
         """One part."""
         if not 0 <= part_id < self.num_parts:
             raise IndexError(f"no part {part_id}; there are parts 0 to {self.num_parts - 1}")
-        return self.parts[part_id]
+        if part_id not in self._opened:  # one alone: there may be tens of thousands
+            files, directory = self.config.parts, self.path.parent
+            self._opened[part_id] = open_part(part_id, self.book, directory, files, self._original_ids)
+        return self._opened[part_id]
 
     @property
     def schema(self) -> GraphSchema:

@@ -164,6 +164,20 @@ def test_memory_of_a_block_of_wide_rows_does_not_follow_the_row_group(dtype: str
     assert 0 < measured.max_memory() < 16 << 20
 
 
+def test_memory_of_many_columns_does_not_follow_their_number(tmp_path: Path) -> None:
+    rows = np.arange(4_000 * 2_000, dtype=np.float32).reshape(4_000, 2_000)
+    spec, files = parquet_feature(tmp_path, pa.table({f"c{i}": rows[:, i] for i in range(rows.shape[1])}))
+    block = cut_rows(files, 16)[0]
+    default, measured = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(measured)
+    try:
+        found = read_rows(block, spec)
+    finally:
+        pa.set_memory_pool(default)
+    assert (found == rows[: len(found)]).all()
+    assert 0 < measured.max_memory() < 16 << 20
+
+
 def test_lists_of_one_number_take_the_shape_of_the_key(tmp_path: Path) -> None:
     table = pa.table({"x": pa.array([[1.0], [2.0]])}).replace_schema_metadata({b"shape": b"(2,)"})
     spec, files = parquet_feature(tmp_path, table)

@@ -95,6 +95,16 @@ def test_rows_and_edges_are_those_of_the_input_by_original_id(graph: Graph, num_
         assert sorted(seen) == list(range(graph.schema.num_edges)), "every edge is owned once"
 
 
+def test_a_part_is_opened_alone(small: tuple[Graph, PartitionedGraph], monkeypatch: pytest.MonkeyPatch) -> None:
+    import daskgraphpart.partitioned.graph as opening
+
+    opened, graph = [], open_partitions(small[1].path)
+    open_one = opening.open_part
+    monkeypatch.setattr(opening, "open_part", lambda number, *rest: (opened.append(number), open_one(number, *rest))[1])
+    assert graph.part(1) is graph.part(1)
+    assert opened == [1], "tasks of verify open one of tens of thousands"
+
+
 @pytest.mark.parametrize("form", ["array", "npy", "zarr", "dask", "tensor"])
 @pytest.mark.parametrize("suffix", [".npy", ".zarr"])
 def test_rows_are_reordered_from_any_form_into_files(
