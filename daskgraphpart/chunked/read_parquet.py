@@ -208,18 +208,22 @@ def _numbers(column: Any, width: int, name: str, block: Block, first_row: int) -
             f"bad value in column {name!r}", file=block.path, place=place, expected=expected, found=found
         )
 
+    def first_null(of: Any) -> int:
+        return int(np.flatnonzero(of.is_null().to_numpy(zero_copy_only=False))[0])
+
     if _is_list(column.type):
         import pyarrow.compute as pc
 
-        lengths = _plain(pc.fill_null(pc.list_value_length(column), -1))
+        expected = f"a list of {width} values"
+        if column.null_count:
+            raise bad_value(first_null(column), expected, "null")
+        lengths = _plain(pc.list_value_length(column))
         wrong = np.flatnonzero(lengths != width)
         if wrong.size:
-            found = int(lengths[wrong[0]])
-            raise bad_value(int(wrong[0]), f"a list of {width} values", "null" if found < 0 else str(found))
+            raise bad_value(int(wrong[0]), expected, str(lengths[wrong[0]]))
         column = column.flatten()
     if column.null_count:
-        null = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0]
-        raise bad_value(int(null) // max(1, width), "a number", "null")
+        raise bad_value(first_null(column) // max(1, width), "a number", "null")
     return _plain(column)
 
 
