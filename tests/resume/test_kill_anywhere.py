@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-RUNS = [(case, number) for case in CASES for number in range(1 if case.cluster == "processes" else 2)]
+RUNS = [
+    pytest.param(case, number, marks=[pytest.mark.long] * bool(number), id=f"{case.name}-{number}")
+    for case in CASES
+    for number in range(1 if case.cluster == "processes" else 3)
+]
 HITS: list[bool] = []
 
 
@@ -25,7 +29,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Und
     return cache(lambda name: Undisturbed(cases[name], root))
 
 
-@pytest.mark.parametrize(("case", "number"), RUNS, ids=[f"{case.name}-{number}" for case, number in RUNS])
+@pytest.mark.parametrize(("case", "number"), RUNS)
 def test_a_killed_job_that_is_continued_gives_the_same_bytes(case, number, undisturbed) -> None:
     def judge(graph: Path, out: Path, whole: bool) -> None:
         (expect_whole if whole else expect_not_whole)(judging(graph, out, case.command))
