@@ -29,28 +29,27 @@ EDGES_PER_PARTITION = 2 << 20
 
 def joined_array(regions: Sequence[Region]) -> da.Array:
     """Dask array over the rows of several regions, one after another, in chunks of at most 64 MiB (remote: 16)."""
-    arrays = []
+    counts: list[int] = []
     for region in regions:
-        is_remote = isinstance(region.path, UPath)
-        rows = StoredRows("rows", [region]) if is_remote else _MappedRows(region)
-        chunk_nbytes = BYTES_PER_REMOTE_CHUNK if is_remote else BYTES_PER_CHUNK
+        chunk_nbytes = BYTES_PER_REMOTE_CHUNK if isinstance(region.path, UPath) else BYTES_PER_CHUNK
         chunk_rows = max(1, chunk_nbytes // max(1, region.row_nbytes))
-        arrays.append(da.from_array(rows, chunks=(chunk_rows, *region.shape[1:]), inline_array=True))
-    return da.concatenate(arrays)
+        whole, rest = divmod(region.num_rows, chunk_rows)
+        counts += [chunk_rows] * whole + [rest] * bool(rest)
+    rows = _MappedRows("rows", regions)
+    # one array, not a concatenation: dask passes slices of it on to the files
+    return da.from_array(rows, chunks=(tuple(counts) or (0,), *rows.shape[1:]), inline_array=True)
 
 
-class _MappedRows:
-    """Rows of a local file, mapped by whichever process takes some of them."""
+class _MappedRows(StoredRows):
+    """Rows of which slices of a local file are views of its mapped memory."""
 
-    def __init__(self, region: Region) -> None:
-        self.region, self.shape, self.dtype, self.ndim = region, region.shape, region.dtype, len(region.shape)
-
-    def __getitem__(self, where: Any) -> np.ndarray:
-        rows: np.ndarray = np.asarray(self.region.memmap())[where]
-        return rows
-
-    def __dask_tokenize__(self) -> tuple[str, int, str, tuple[int, ...]]:
-        return str(self.region.path), self.region.offset, self.dtype.str, self.shape
+    def _range(self, start: int, stop: int) -> np.ndarray:
+        number = int(np.searchsorted(self._ends, start, side="right"))
+        if start == stop or stop > self._ends[number] or isinstance(self.regions[number].path, UPath):
+            return super()._range(start, stop)
+        region = self.regions[number]
+        first = start - int(self._ends[number]) + region.num_rows
+        return np.asarray(region.memmap())[first : first + stop - start]
 
 
 def reordered_array(rows: Reordered) -> da.Array:
