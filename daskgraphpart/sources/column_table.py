@@ -175,7 +175,7 @@ def _map_arrays(path: str, form: str, directory: Path) -> dict[str, np.ndarray]:
             with zipfile.ZipFile(path) as archive:
                 names = [name for name in archive.namelist() if name.endswith(".npy")]
                 members = {name.removesuffix(".npy"): archive.extract(name, directory) for name in names}
-        arrays = {name: np.load(member, mmap_mode="r") for name, member in members.items()}
+        arrays = {name: np.load(member, mmap_mode="r", allow_pickle=False) for name, member in members.items()}
     except Exception as fault:  # numpy and zipfile raise nearly everything at damaged files
         if isinstance(fault, OSError) and fault.errno not in (None, errno.EINVAL):
             raise  # the machine's fault; EINVAL: a damaged archive points to where no byte can be

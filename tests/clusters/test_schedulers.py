@@ -8,7 +8,7 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
-from graphs import file_hashes, load_real_graph
+from graphs import Graph, file_hashes
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.runner import open_runner
@@ -30,7 +30,18 @@ WAYS = [
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """One heterogeneous graph with node and edge features in three chunkings and formats."""
-    graph, root = load_real_graph("vcs_networkit"), tmp_path_factory.mktemp("inputs")
+    rng, root = np.random.default_rng(6), tmp_path_factory.mktemp("inputs")
+    node_types = (dgp.NodeType("user", 3000), dgp.NodeType("item", 2000))
+    edge_types = (dgp.EdgeType("user", "follows", "user", 30_000), dgp.EdgeType("user", "buys", "item", 20_000))
+    graph = Graph(
+        dgp.GraphSchema("shop", node_types, edge_types),
+        {
+            "user:follows:user": (rng.integers(3000, size=30_000), rng.integers(3000, size=30_000)),
+            "user:buys:item": (rng.integers(3000, size=20_000), rng.integers(2000, size=20_000)),
+        },
+        {"item": {"price": rng.random(2000), "train_mask": rng.random(2000) < 0.3}},
+        {"user:buys:item": {"rating": rng.integers(5, size=(20_000, 2))}},
+    )
     return [
         graph.write(root / "1", edge_format="parquet", num_chunks=(1, 3)),
         graph.write(root / "2", edge_format="csv", data_format="parquet", num_chunks=(5, 2)),
@@ -45,7 +56,6 @@ def expected(inputs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> di
     return file_hashes(out)
 
 
-@pytest.mark.real
 @pytest.mark.parametrize("number", range(len(WAYS)), ids=["-".join(map(str, way)) for way in WAYS])
 def test_the_scheduler_budget_and_staging_change_no_byte(
     number: int, inputs: list[Path], expected: dict[str, str], tmp_path: Path

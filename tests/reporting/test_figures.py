@@ -113,7 +113,7 @@ def test_figures_are_those_of_the_definition_however_the_work_is_cut(
 
 
 @pytest.mark.real
-@pytest.mark.parametrize(("name", "num_parts"), [("dblp_hetero", 4), ("cora", 13)])
+@pytest.mark.parametrize(("name", "num_parts"), [("oewn", 4), ("cora", 13)])
 def test_figures_of_real_graphs(name: str, num_parts: int, tmp_path: Path) -> None:
     graph = load_real_graph(name)
     owners = owners_of(graph, num_parts, seed=1)

