@@ -6,7 +6,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from graphs import Graph
 
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
@@ -22,14 +24,14 @@ PROGRAM = """
 import sys
 import daskgraphpart as dgp
 resources = dgp.detect_resources(sys.argv[4], workers=2)
-dgp.partition(sys.argv[1], sys.argv[2], int(sys.argv[3]), method="random", resources=resources)
+dgp.partition(sys.argv[1], sys.argv[2], int(sys.argv[3]), method=sys.argv[5], resources=resources)
 # not getrusage, whose peak is inherited from the process that started this one
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
-def peak_bytes(graph: Path, out: Path, num_parts: int, memory: str) -> int:
-    command = [sys.executable, "-c", PROGRAM, str(graph), str(out), str(num_parts), memory]
+def peak_bytes(graph: Path, out: Path, num_parts: int, memory: str, method: str = "random") -> int:
+    command = [sys.executable, "-c", PROGRAM, str(graph), str(out), str(num_parts), memory, method]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -51,9 +53,19 @@ def test_peak_memory_does_not_grow_with_edges_parts_or_width(tmp_path: Path) -> 
     assert max(peaks.values()) - peaks["small"] < budget, peaks
 
 
-def schema(num_nodes: int, width: int = 1) -> GraphSchema:
-    import numpy as np
+@pytest.mark.memory
+def test_a_star_is_partitioned_in_its_budget(tmp_path: Path) -> None:
+    rng, peaks = np.random.default_rng(1), {}
+    for name, num_nodes, num_edges in (("small", 1000, 4000), ("large", 1_000_000, 4_000_000)):
+        src, dst = rng.integers(num_nodes, size=(2, num_edges))
+        dst[::2] = 0
+        star = dgp.GraphSchema("star", (NodeType("n", num_nodes),), (EdgeType("n", "e", "n", num_edges),))
+        graph = Graph(star, {"n:e:n": (src, dst)}).write(tmp_path / name, edge_format="numpy", num_chunks=4)
+        peaks[name] = peak_bytes(graph, tmp_path / f"out-{name}", 4, "200MB", "auto")
+    assert peaks["large"] - peaks["small"] < 200_000_000, peaks
 
+
+def schema(num_nodes: int, width: int = 1) -> GraphSchema:
     feature = DataSpec("x", np.dtype("f4"), (width,))
     return GraphSchema("g", (NodeType("n", num_nodes, (feature,)),), (EdgeType("n", "e", "n", 10),))
 
