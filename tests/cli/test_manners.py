@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -296,3 +297,44 @@ def test_closed_streams_and_a_directory_that_is_gone_give_no_traceback(graph: Pa
         "",
         ["error: the working directory is gone; change to another"],
     )
+
+
+def test_a_locale_without_unicode_is_one_error(graph: Path, directory: Path) -> None:
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    (directory / "größe").symlink_to(graph)
+    done = run("info", "größe", env=plain)
+    expected = "error: a name of a file does not fit into the locale's encoding ascii; set PYTHONUTF8=1\n"
+    assert (done.returncode, done.stderr) == (3, expected)
+    assert run("info", graph, env=plain).returncode == 0
+
+
+def test_a_limit_of_file_size_is_one_error_and_no_output(graph: Path, directory: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    done = run("partition", graph, directory / "out", *RANDOM, "--quiet", preexec_fn=limit)
+    assert (done.returncode, done.stderr.count("\n"), "Traceback" in done.stderr) == (3, 1, False), done.stderr
+    assert not [*(directory / "out").glob("*.json")]
+
+
+@pytest.mark.parametrize("name", ["\x1b[31m<script>", "\ud800"])
+def test_escape_sequences_in_a_name_reach_neither_page_nor_terminal(name: str, graph: Path, directory: Path) -> None:
+    assert call("partition", graph, directory / "out", *RANDOM, "--quiet") == 0
+    (config,) = (path for path in (directory / "out").glob("*.json") if '"part-0"' in path.read_text())
+    content = json.loads(config.read_text())
+    config.write_text(json.dumps({**content, "graph_name": name}))
+    for file in ("page.html", "page.txt"):
+        done = run("report", directory / "out", "--output", directory / file)
+        assert "Traceback" not in done.stderr
+        assert "\x1b" not in done.stdout + done.stderr
+        page = (directory / file).read_text() if done.returncode == 0 else ""
+        assert "\x1b" not in page
+        assert "<script>" not in page or file == "page.txt"
+
+
+def test_a_config_that_is_no_json_is_one_error(graph: Path, directory: Path) -> None:
+    assert call("partition", graph, directory / "out", *RANDOM, "--quiet") == 0
+    (config,) = (path for path in (directory / "out").glob("*.json") if '"part-0"' in path.read_text())
+    config.write_text("no JSON")
+    done = run("report", config)
+    assert (done.returncode, done.stderr.count("\n"), "Traceback" in done.stderr) == (2, 1, False), done.stderr
