@@ -151,10 +151,7 @@ def _run(arguments: list[str] | None, session: Session) -> int:
         return session.show_error(error.for_command_line(), error.exit_code)
     except MemoryError:
         return session.show_error("out of memory; give a smaller --memory or fewer --workers", ENVIRONMENT_EXIT_CODE)
-    except Exception as fault:
-        if isinstance(fault, UnicodeEncodeError) and sys.getfilesystemencoding() != "utf-8":
-            message = f"a name of a file does not fit into the locale's encoding {sys.getfilesystemencoding()}"
-            return session.show_error(f"{message}; set PYTHONUTF8=1", ENVIRONMENT_EXIT_CODE)
+    except Exception:
         logger.exception("this is a bug in daskgraphpart; please report the lines below with the command you ran")
         return BUG_EXIT_CODE
     return code if isinstance(code, int) else 0

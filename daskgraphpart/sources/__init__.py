@@ -1,1 +1,1 @@
-"""Turn anything else into a chunked graph: edge lists, arrays, collections, objects of other libraries, recipes."""
+"""Turn anything else into a chunked graph: edge lists, arrays, frames, other libraries' objects, synthetic graphs."""

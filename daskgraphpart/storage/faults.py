@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,11 @@ def environment_faults() -> Iterator[None]:
     """Turn a full disk, a failed one or a refused permission into an error that says what to do."""
     try:
         yield
+    except UnicodeEncodeError as fault:
+        if (encoding := sys.getfilesystemencoding()) == "utf-8":
+            raise
+        what = f"a name of a file does not fit into the locale's encoding {encoding}"
+        raise EnvironmentFaultError(what, hint="set PYTHONUTF8=1") from fault
     except OSError as fault:
         number, name = fault.errno or 0, fault.filename
         hint = _HINTS.get(number) or _MISTAKES.get(number)

@@ -147,6 +147,16 @@ def test_the_first_row_out_of_range_is_named_whichever_its_end(src_row: int, dst
 # ------------------------------------------------------------------------------------------------------------- parquet
 
 
+def read_and_measure(block: Any, spec: DataSpec) -> tuple[np.ndarray, int]:
+    """Read rows of a block; what pyarrow took at most for that, in bytes."""
+    default, measured = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(measured)
+    try:
+        return read_rows(block, spec), measured.max_memory()
+    finally:
+        pa.set_memory_pool(default)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
 def test_memory_of_a_block_of_wide_rows_does_not_follow_the_row_group(dtype: str, tmp_path: Path) -> None:
     width, num_rows = 1 << 12, 4_000  # one row group, of 16 MiB or more
@@ -154,28 +164,18 @@ def test_memory_of_a_block_of_wide_rows_does_not_follow_the_row_group(dtype: str
     values = np.tile(np.arange(width).astype(dtype), num_rows)
     spec, files = parquet_feature(tmp_path, pa.table({"x": pa.ListArray.from_arrays(ends, pa.array(values))}))
     block = cut_rows(files, 16)[0]
-    default, measured = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
-    pa.set_memory_pool(measured)
-    try:
-        rows = read_rows(block, spec)
-    finally:
-        pa.set_memory_pool(default)
+    rows, peak = read_and_measure(block, spec)
     assert (rows == values[:width]).all()
-    assert 0 < measured.max_memory() < 16 << 20
+    assert 0 < peak < 16 << 20
 
 
 def test_memory_of_many_columns_does_not_follow_their_number(tmp_path: Path) -> None:
     rows = np.arange(4_000 * 2_000, dtype=np.float32).reshape(4_000, 2_000)
     spec, files = parquet_feature(tmp_path, pa.table({f"c{i}": rows[:, i] for i in range(rows.shape[1])}))
     block = cut_rows(files, 16)[0]
-    default, measured = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
-    pa.set_memory_pool(measured)
-    try:
-        found = read_rows(block, spec)
-    finally:
-        pa.set_memory_pool(default)
+    found, peak = read_and_measure(block, spec)
     assert (found == rows[: len(found)]).all()
-    assert 0 < measured.max_memory() < 16 << 20
+    assert 0 < peak < 16 << 20
 
 
 def test_lists_of_one_number_take_the_shape_of_the_key(tmp_path: Path) -> None:

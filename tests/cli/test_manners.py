@@ -317,10 +317,16 @@ def test_a_limit_of_file_size_is_one_error_and_no_output(graph: Path, directory:
     assert not [*(directory / "out").glob("*.json")]
 
 
+def partition_config(graph: Path, out: Path) -> Path:
+    """Partition a graph; the config of its partitions."""
+    assert call("partition", graph, out, *RANDOM, "--quiet") == 0
+    (config,) = (path for path in out.glob("*.json") if '"part-0"' in path.read_text())
+    return config
+
+
 @pytest.mark.parametrize("name", ["\x1b[31m<script>", "\ud800"])
 def test_escape_sequences_in_a_name_reach_neither_page_nor_terminal(name: str, graph: Path, directory: Path) -> None:
-    assert call("partition", graph, directory / "out", *RANDOM, "--quiet") == 0
-    (config,) = (path for path in (directory / "out").glob("*.json") if '"part-0"' in path.read_text())
+    config = partition_config(graph, directory / "out")
     content = json.loads(config.read_text())
     config.write_text(json.dumps({**content, "graph_name": name}))
     for file in ("page.html", "page.txt"):
@@ -333,8 +339,7 @@ def test_escape_sequences_in_a_name_reach_neither_page_nor_terminal(name: str, g
 
 
 def test_a_config_that_is_no_json_is_one_error(graph: Path, directory: Path) -> None:
-    assert call("partition", graph, directory / "out", *RANDOM, "--quiet") == 0
-    (config,) = (path for path in (directory / "out").glob("*.json") if '"part-0"' in path.read_text())
+    config = partition_config(graph, directory / "out")
     config.write_text("no JSON")
     done = run("report", config)
     assert (done.returncode, done.stderr.count("\n"), "Traceback" in done.stderr) == (2, 1, False), done.stderr
