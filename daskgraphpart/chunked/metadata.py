@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from upath import UPath
 
 from daskgraphpart.errors import InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import GraphSchema, NodeType, check_name, parse_edge_type
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
-from daskgraphpart.storage.paths import is_url, join_path, resolve_path, to_key
+from daskgraphpart.storage.paths import is_remote, is_url, join_path, resolve_path, to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -219,7 +218,7 @@ class _Reader:
     def check_paths(self, confined: bool) -> None:
         """Note files that are not there; and, of a confined graph, those that are not in its directory."""
         for place, path in self.paths:
-            if isinstance(self.directory, UPath) and not is_url(path):
+            if is_remote(self.directory) and not is_url(path):
                 what = "a path of a file system in the metadata of a graph in a store"
                 self.add_fault(what, place, expected=f"paths relative to {self.directory}", found=path)
             elif not is_file(path):

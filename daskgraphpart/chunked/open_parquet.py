@@ -10,11 +10,10 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from upath import UPath
-
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import StoreFile, open_regular
+from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +34,7 @@ def open_parquet(path: FilePath) -> Iterator[Any]:
     try:
         # without pre_buffer, which would keep whole column chunks
         options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
-        source: Any = StoreFile(path) if isinstance(path, UPath) else path
+        source: Any = StoreFile(path) if is_remote(path) else path
         if source is path:
             os.close(open_regular(path))  # pyarrow would wait for a pipe
         with attach_path_to_error(path), parquet.ParquetFile(source, **options) as file:

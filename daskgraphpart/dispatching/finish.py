@@ -14,7 +14,6 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from upath import UPath
 
 from daskgraphpart.dispatching.lay_out import OutputFile, files_of
 from daskgraphpart.dispatching.machines import (
@@ -34,13 +33,14 @@ from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
 from daskgraphpart.storage.atomic import publish_once, temporary_path, whole_file
 from daskgraphpart.storage.checksums import FileChecksum, hash_file, read_pieces
 from daskgraphpart.storage.files import file_sizes_in, is_file
-from daskgraphpart.storage.paths import to_key
+from daskgraphpart.storage.paths import is_remote, to_key
 from daskgraphpart.storage.upload import open_for_upload, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from _typeshed import ReadableBuffer as Buffer
+    from upath import UPath
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
@@ -125,7 +125,7 @@ def _send(
     job: Job, destination: Destination, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]
 ) -> dict[str, FileChecksum]:
     """Replace what a store or machines have by the files of all parts."""
-    if isinstance(destination.target, UPath):
+    if not isinstance(destination.target, Machines):
         job.runner.step("discard-old", partial(discard_output, destination.target))
         return _export(job, files, staged)
     run_on_each("claim-machines", claim_machine, destination.target, destination, job.runner)
@@ -138,7 +138,7 @@ def _describe(
 ) -> None:
     """Compare what was sent with what is there, and send what describes it, the config last."""
     target = destination.target
-    if isinstance(target, UPath):
+    if not isinstance(target, Machines):
         _check_sent(target, {file.path: checksum for file, checksum in sent.items()})
         for name in names:
             upload_file(f"{job.out}/{name}", target / name)
@@ -213,7 +213,7 @@ def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
 @contextmanager
 def _open_whole(path: Location, nbytes: int) -> Iterator[Any]:
     """Open a file for writing that appears when it is whole."""
-    if isinstance(path, UPath):
+    if is_remote(path):
         with open_for_upload(path, nbytes) as file:
             yield file
         return

@@ -6,14 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from upath import UPath
-
 from daskgraphpart.errors import LayoutError, OutputExistsError
 from daskgraphpart.layouts.written_files import GRAPH_FILES, PART_FILES, is_description
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.confine import check_apart
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
+from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.upload import check_writable
 
 if TYPE_CHECKING:
@@ -33,9 +32,9 @@ _UNFINISHED = re.compile(rf"({_NAMES}|.*\.json)(\.[0-9a-f]{{12}})?{re.escape(TEM
 def check_output(out: Location, inputs: Iterable[Location]) -> None:
     """Check that a directory can be the output, before anything is touched."""
     check_apart(out, inputs)
-    if is_file(out) or (not isinstance(out, UPath) and out.exists() and not out.is_dir()):
+    if is_file(out) or (not is_remote(out) and out.exists() and not out.is_dir()):
         raise OutputExistsError("the output is a file", file=out, hint="give a directory")
-    if isinstance(out, UPath):
+    if is_remote(out):
         check_writable(out)
 
 
@@ -88,7 +87,7 @@ def _discard_in_parts(out: Location, names: re.Pattern[str]) -> None:
         if _is_own_directory(out / directory):
             for name in filter(names.fullmatch, list_directory(out / directory)):
                 delete_file(out / directory / name)
-            if not isinstance(out, UPath) and not os.listdir(out / directory):
+            if not is_remote(out) and not os.listdir(out / directory):
                 (out / directory).rmdir()
 
 
@@ -103,8 +102,8 @@ def is_config(path: Location) -> bool:
 
 
 def _names_in(out: Location) -> list[str]:
-    return [*list_directory(out)] if isinstance(out, UPath) or out.is_dir() else []
+    return [*list_directory(out)] if is_remote(out) or out.is_dir() else []
 
 
 def _is_own_directory(path: Location) -> bool:
-    return is_directory(path) and (isinstance(path, UPath) or not path.is_symlink())
+    return is_directory(path) and (is_remote(path) or not path.is_symlink())

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from upath import UPath
-
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.lock import LOCK_NAME
+from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from daskgraphpart.storage.paths import Location
@@ -41,7 +40,7 @@ _TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `st
 
 def staging_directory(target: Location, workspace: str | None) -> Path:
     """Name the local directory in which files are made for a store, or for machines."""
-    what = "a store" if isinstance(target, UPath) else "the disks of machines"
+    what = "a store" if is_remote(target) else "the disks of machines"
     if workspace is None:
         raise OptionError(
             f"partitions for {what} are made in a workspace first",

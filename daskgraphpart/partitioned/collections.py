@@ -9,10 +9,10 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from upath import UPath
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.stored_rows import StoredRows
+from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def joined_array(regions: Sequence[Region]) -> da.Array:
     """Dask array over the rows of several regions, one after another, in chunks of at most 64 MiB (remote: 16)."""
     counts: list[int] = []
     for region in regions:
-        chunk_nbytes = BYTES_PER_REMOTE_CHUNK if isinstance(region.path, UPath) else BYTES_PER_CHUNK
+        chunk_nbytes = BYTES_PER_REMOTE_CHUNK if is_remote(region.path) else BYTES_PER_CHUNK
         chunk_rows = max(1, chunk_nbytes // max(1, region.row_nbytes))
         whole, rest = divmod(region.num_rows, chunk_rows)
         counts += [chunk_rows] * whole + [rest] * bool(rest)
@@ -45,7 +45,7 @@ class _MappedRows(StoredRows):
 
     def _range(self, start: int, stop: int) -> np.ndarray:
         number = int(np.searchsorted(self._ends, start, side="right"))
-        if start == stop or stop > self._ends[number] or isinstance(self.regions[number].path, UPath):
+        if start == stop or stop > self._ends[number] or is_remote(self.regions[number].path):
             return super()._range(start, stop)
         region = self.regions[number]
         first = start - int(self._ends[number]) + region.num_rows

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from upath import UPath
-
 from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 def leads_outside(path: AnyPath, directory: AnyPath) -> str | None:
     """Return where a path leads, links and ``..`` resolved, if that is not in a directory; None if it is."""
-    if isinstance(directory, UPath) or isinstance(path, UPath):
+    if is_remote(directory) or is_remote(path):
         return None if str(path).startswith(f"{str(directory).rstrip('/')}/") else str(path)
     try:
         real, root = os.path.realpath(path), os.path.realpath(directory)
@@ -29,7 +28,7 @@ def leads_outside(path: AnyPath, directory: AnyPath) -> str | None:
 def check_apart(out: Location, inputs: Iterable[Location]) -> None:
     """Refuse an output directory that is, or holds, something of the input."""
     for path in inputs:
-        is_same_kind = isinstance(path, UPath) == isinstance(out, UPath)
+        is_same_kind = is_remote(path) == is_remote(out)
         if is_same_kind and (str(path) == str(out) or leads_outside(path, out) is None):
             hint = "give a directory of its own for the output"
             raise OutputExistsError("the output directory holds the input", file=out, found=path, hint=hint)

@@ -12,8 +12,6 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from upath import UPath
-
 from daskgraphpart.errors import (
     EnvironmentFaultError,
     GraphPartError,
@@ -22,9 +20,12 @@ from daskgraphpart.errors import (
     MissingPackageError,
     OptionError,
 )
+from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from upath import UPath
 
     from daskgraphpart.storage.paths import AnyPath, Location
 
@@ -82,7 +83,7 @@ def _info(path: UPath) -> dict[str, Any] | None:
 
 def kind_of(path: AnyPath) -> str | None:
     """Return ``"file"``, ``"directory"``, ``"other"`` for pipes and the like, or None if there is nothing."""
-    if isinstance(path, UPath):
+    if is_remote(path):
         info = _info(path)
         return None if info is None else "directory" if info.get("type") == "directory" else "file"
     try:
@@ -104,7 +105,7 @@ def is_directory(path: AnyPath) -> bool:
 
 def file_size(path: AnyPath) -> int:
     """Return the bytes of a file; a `FileNotFoundError` if there is none."""
-    if not isinstance(path, UPath):
+    if not is_remote(path):
         return os.stat(path).st_size
     info = _info(path)
     if info is None or info.get("type") == "directory":
@@ -116,7 +117,7 @@ def file_size(path: AnyPath) -> int:
 
 def signature_of(path: AnyPath) -> tuple[int | str, ...] | None:
     """Return size, mtime and ctime (ns) and inode of a file, or what its store tells; None if there is none."""
-    if isinstance(path, UPath):
+    if is_remote(path):
         info = _info(path)
         if info is None:
             return None
@@ -131,7 +132,7 @@ def signature_of(path: AnyPath) -> tuple[int | str, ...] | None:
 
 def list_directory(directory: Location) -> dict[str, int | None]:
     """Return the names in a directory, sorted, with the bytes of files, None for others; a store may have no such."""
-    if not isinstance(directory, UPath):
+    if not is_remote(directory):
         paths = sorted(directory.iterdir())
         return {path.name: path.stat().st_size if path.is_file() else None for path in paths}
     with suppress(InputFileNotFoundError), open_store(directory) as fs:
@@ -154,10 +155,10 @@ def file_sizes_in(directory: Location) -> dict[str, int]:
 @contextmanager
 def cached_listings(directory: AnyPath) -> Iterator[None]:
     """List a directory of a bucket, or that of a config, and answer questions about its files while this lasts."""
-    if isinstance(directory, UPath) and directory.suffix == ".json":
+    if is_remote(directory) and directory.suffix == ".json":
         directory = directory.parent
     # a whole bucket may hold anything
-    if not isinstance(directory, UPath) or directory.protocol not in _BUCKETS or directory.parent == directory:
+    if not is_remote(directory) or directory.protocol not in _BUCKETS or directory.parent == directory:
         yield
         return
     with open_store(directory) as fs:
@@ -209,7 +210,7 @@ def read_range(path: UPath, start: int, stop: int) -> bytes:
 
 def read_file(path: AnyPath) -> bytes:
     """Read all of a small file."""
-    if isinstance(path, UPath):
+    if is_remote(path):
         return read_range(path, 0, file_size(path))
     with os.fdopen(open_regular(path), "rb") as file:
         return file.read()
@@ -217,7 +218,7 @@ def read_file(path: AnyPath) -> bytes:
 
 def open_for_reading(path: AnyPath) -> BinaryIO:
     """Open a file for reading bytes."""
-    if isinstance(path, UPath):
+    if is_remote(path):
         return cast("BinaryIO", io.BufferedReader(StoreFile(path), BUFFER_NBYTES))
     return os.fdopen(open_regular(path), "rb")
 
@@ -263,7 +264,7 @@ class StoreFile(io.RawIOBase):
 
 def delete_file(path: AnyPath) -> None:
     """Delete a file, or a link, if it is there."""
-    if isinstance(path, UPath):
+    if is_remote(path):
         with open_store(path) as fs:
             fs.rm_file(path.path)
     else:

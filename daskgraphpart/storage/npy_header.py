@@ -13,11 +13,11 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
-from upath import UPath
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading
+from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from daskgraphpart.storage.paths import AnyPath
@@ -43,7 +43,7 @@ class NpyHeader:
 
 def read_npy_header(path: AnyPath) -> NpyHeader:
     """Read and check the header of an npy file."""
-    if not isinstance(path, UPath) and not is_file(path):  # opening a remote file tells whether it is there
+    if not is_remote(path) and not is_file(path):  # opening a remote file tells whether it is there
         raise InputFileNotFoundError("no such file", file=path)
     with attach_path_to_error(path), open_for_reading(path) as file:
         head = BytesIO(file.read(MAX_NPY_HEADER))

@@ -12,15 +12,16 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from upath import UPath
-
 from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Location: TypeAlias = Path | UPath
-AnyPath: TypeAlias = str | os.PathLike[str] | UPath
+    from typing_extensions import TypeIs
+    from upath import UPath
+
+    Location: TypeAlias = Path | UPath
+    AnyPath: TypeAlias = str | os.PathLike[str] | UPath
 FilePath: TypeAlias = Any
 """Of blocks and regions: a string, or the `UPath` of a file in a store. Most code meets local files only."""
 
@@ -33,16 +34,19 @@ _ARCHIVES_AND_WRAPPERS = (
 """Protocols of fsspec that are no stores: they show the files of another one."""
 
 
-def is_url(path: object) -> bool:
+def is_remote(path: AnyPath | None) -> TypeIs[UPath]:
+    """Whether a path is of a file in a store."""
+    return not isinstance(path, str | os.PathLike | None)
+
+
+def is_url(path: AnyPath | None) -> bool:
     """Whether a path is a URL."""
-    return isinstance(path, UPath) or (isinstance(path, str) and _URL.fullmatch(path) is not None)
+    return is_remote(path) or (isinstance(path, str) and _URL.fullmatch(path) is not None)
 
 
 def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
     """Return the path of a local file, or of one in a store; ``file://`` is local."""
-    if isinstance(path, UPath):
-        if isinstance(path, os.PathLike):
-            return Path(path)
+    if is_remote(path):
         return _open_url(path.protocol, str(path), {**path.storage_options, **(options or {})})
     text = os.fspath(path)
     match = _URL.fullmatch(text)
@@ -63,6 +67,8 @@ def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loc
 
 
 def _open_url(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
+    from upath import UPath  # takes long to import, and most paths are local
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # UPath tells which protocols it was not tested with
@@ -76,8 +82,8 @@ def _open_url(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
 def join_path(directory: Location, name: str) -> Location:
     """Join a name that somebody has written into a file: relative, absolute, or a URL."""
     if is_url(name):
-        same = isinstance(directory, UPath) and name.lower().startswith(f"{directory.protocol}://")
-        return resolve_path(name, directory.storage_options if same and isinstance(directory, UPath) else None)
+        same = is_remote(directory) and name.lower().startswith(f"{directory.protocol}://")
+        return resolve_path(name, directory.storage_options if same and is_remote(directory) else None)
     if isinstance(directory, Path) or os.path.isabs(name):
         return Path(directory, name) if isinstance(directory, Path) else Path(name)
     for part in posixpath.normpath(name).split("/"):  # a store takes ".." for a name
@@ -87,17 +93,17 @@ def join_path(directory: Location, name: str) -> Location:
 
 def to_path(path: AnyPath) -> Location:
     """Return a path that `resolve_path` has seen before as a `Path` or `UPath`."""
-    return path if isinstance(path, UPath) else Path(path)
+    return path if is_remote(path) else Path(path)
 
 
 def to_key(path: AnyPath) -> FilePath:
     """Return a path as blocks and regions hold it: a string, or a `UPath`."""
-    return path if isinstance(path, UPath) else os.fspath(path)
+    return path if is_remote(path) else os.fspath(path)
 
 
 def require_local(path: AnyPath, what: str, why: str = "copy it from or to the store yourself") -> Path:
     """Return the path of something that has to be in a file system."""
     found = resolve_path(path)
-    if isinstance(found, UPath):
+    if is_remote(found):
         raise OptionError(f"{what} has to be in a file system", file=str(found), expected="a path", hint=why)
     return found

@@ -13,18 +13,19 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
-from upath import UPath
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import open_regular, read_range, read_ranges
 from daskgraphpart.storage.npy_header import read_npy_header
-from daskgraphpart.storage.paths import to_key
+from daskgraphpart.storage.paths import is_remote, to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import BinaryIO
+
+    from upath import UPath
 
     from daskgraphpart.storage.paths import AnyPath, FilePath
 
@@ -73,7 +74,7 @@ class Region:
     def read_into(self, rows: np.ndarray, start: int) -> None:
         """Fill the C-contiguous array `rows` from row `start` on."""
         buffer, offset = _as_bytes(rows), self.offset + start * self.row_nbytes
-        if isinstance(self.path, UPath):
+        if is_remote(self.path):
             for first in range(0, len(buffer), MAX_REQUEST_NBYTES):
                 stop = min(first + MAX_REQUEST_NBYTES, len(buffer))
                 buffer[first:stop] = read_range(self.path, offset + first, offset + stop)
@@ -97,13 +98,13 @@ class Region:
         """Return the rows as a read-only memory map, whatever their alignment; those of a remote file are read."""
         if self.nbytes == 0:
             return np.empty(self.shape, self.dtype)
-        if isinstance(self.path, UPath):
+        if is_remote(self.path):
             return self.read()
         return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Read the rows of these numbers, in any order, and no more than what lies around them."""
-        if isinstance(self.path, UPath):
+        if is_remote(self.path):
             return _take_remote(self.path, self, np.asarray(rows))
         # numpy is slower in taking from a map than from an array
         taken: np.ndarray = np.asarray(self.memmap())[rows]
