@@ -292,7 +292,11 @@ def repeat_edge(d: Damaged) -> None:
     """An edge takes the place of the next, with its original ID; so that one is dropped as well."""
     part = d.part(1)
     at = 3
-    for region in (part.graph.formats["coo"]["row"], part.graph.formats["coo"]["col"], part.orig_eid_regions["a:r:b"]):
+    for region in (
+        part.graph.formats["coo"]["row"],
+        part.graph.formats["coo"]["col"],
+        part.edge_rows.originals["a:r:b"],
+    ):
         put(region, at + 1, region.read()[at])
 
 

@@ -244,7 +244,7 @@ class PartitionedGraph:
         """
         from daskgraphpart.reporting.pipeline import report_parts
 
-        graphs, regions = [part.graph for part in self.parts], [part.node_regions for part in self.parts]
+        graphs, regions = [part.graph for part in self.parts], [part.node_rows.features for part in self.parts]
         how: Any = {"labels": labels, "resources": resources, "progress": progress}
         return report_parts(self.path, self.config, graphs, regions, **how)
 

@@ -137,8 +137,8 @@ def load_partition(
         {key: _read(region) for key, region in part.graph.node_arrays.items()},
         {key: _read(region) for key, region in part.graph.edge_arrays.items()},
     )
-    node_feats = _features(part.node_regions) if load_feats else {}
-    edge_feats = _features(part.edge_regions) if load_feats else {}
+    node_feats = _features(part.node_rows.features) if load_feats else {}
+    edge_feats = _features(part.edge_rows.features) if load_feats else {}
     return graph, node_feats, edge_feats, book, name, book.ntypes, book.canonical_etypes
 
 
@@ -170,7 +170,9 @@ def load_partition_feats(
         As `load_partition`.
     """
     part, _, _ = _opened(part_config, part_id, storage_options)
-    return _features(part.node_regions) if load_nodes else None, _features(part.edge_regions) if load_edges else None
+    return _features(part.node_rows.features) if load_nodes else None, _features(
+        part.edge_rows.features
+    ) if load_edges else None
 
 
 def load_partition_book(

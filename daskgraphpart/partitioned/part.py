@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.storage.files import file_sizes_in, is_file
 
 if TYPE_CHECKING:
@@ -16,12 +17,94 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.book import IdRanges, PartitionBook
     from daskgraphpart.layouts.dgl_config import PartPaths
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.stored_rows import Maps
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartRows:
+    """Nodes, or edges, of a part: arrays of all local ones, features and original IDs of those that it owns."""
+
+    part: Part
+    ids: IdRanges  # of all nodes, or of all edges
+    features_path: Location
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Rows that the part owns of each type."""
+        return dict(zip(self.ids.names, self.ids.counts[self.part.part_id].tolist(), strict=True))
+
+    @property
+    def num_inner(self) -> int:
+        """Rows that the part owns; they are its first ones."""
+        return sum(self.counts.values())
+
+    @property
+    def num_local(self) -> int:
+        """Rows that the part holds."""
+        return self.part.graph.num_nodes if self.ids.what == "node" else self.part.graph.num_edges
+
+    @property
+    def arrays(self) -> Mapping[str, Region]:
+        """Regions of the data of all local nodes or edges: `_ID`, `inner_node` and so on."""
+        return self.part.graph.node_arrays if self.ids.what == "node" else self.part.graph.edge_arrays
+
+    @cached_property
+    def features(self) -> Mapping[str, Mapping[str, Region]]:
+        """Regions of features, by type and name."""
+        regions = _by_type(read_tensor_file(self.features_path), self.ids.names)
+        for kind, of_type in regions.items():
+            for name, region in of_type.items():
+                self._check_rows(kind, f"{kind}/{name}", region)
+        return regions
+
+    @property
+    def originals_file(self) -> str:
+        """Name of the file of original IDs."""
+        return ORIG_NIDS if self.ids.what == "node" else ORIG_EIDS
+
+    @cached_property
+    def originals(self) -> Mapping[str, Region]:
+        """Regions of original IDs by type, from their file or, as in DGL 0.9, from the graph; empty if not saved."""
+        regions = self.part.read_beside(self.originals_file)
+        for kind, region in regions.items():
+            self._check_rows(kind, kind, region, is_right=_is_list_of_integers(region))
+        inside, first = None if regions else self.arrays.get("orig_id"), 0
+        if inside is not None:
+            for kind, count in self.counts.items():
+                regions[kind] = replace(inside, offset=inside.offset + first * inside.row_nbytes, shape=(count,))
+                first += count
+        return regions
+
+    def check_graph(self, arrays: Mapping[str, Region], num_local: int) -> None:
+        """Refuse a local graph that cannot be the one of this part."""
+        for key in ("_ID", f"inner_{self.ids.what}"):
+            region = arrays.get(key)
+            if region is None or not _is_list_of_integers(region) or num_local < self.num_inner:
+                what = self.ids.what
+                raise LayoutError(
+                    "not the graph of this part",
+                    file=str(self.part.graph_path),
+                    expected=f"{what} data {key!r}, one integer per {what}, of at least {self.num_inner:,} {what}s",
+                    found="none" if region is None else f"{region.dtype} of shape {region.shape}",
+                )
+
+    def _check_rows(self, kind: str, place: str, region: Region, is_right: bool = True) -> None:
+        """Refuse an array of a type that has not as many rows as the part owns of it."""
+        owned = self.counts.get(kind)
+        if owned is not None and not (is_right and region.num_rows == owned):
+            raise LayoutError(
+                "an array does not have the rows that the part owns",
+                file=region.path,
+                place=place,
+                expected=f"{owned:,} rows; of original IDs, one integer each",
+                found=f"{region.dtype} of shape {region.shape}",
+                hint="copy the part again, or make the partitions again",
+            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,51 +130,33 @@ class Part:
     def graph(self) -> GraphFile:
         """Local graph: sizes, and regions of its arrays."""
         graph = read_graph_file(self.graph_path)
-        for what, arrays, count, owned in (
-            ("node", graph.node_arrays, graph.num_nodes, self.num_inner_nodes),
-            ("edge", graph.edge_arrays, graph.num_edges, self.num_inner_edges),
-        ):
-            for key in ("_ID", f"inner_{what}"):
-                region = arrays.get(key)
-                if region is None or not _is_list_of_integers(region) or count < owned:
-                    found = "none" if region is None else f"{region.dtype} of shape {region.shape}"
-                    raise LayoutError(
-                        "not the graph of this part",
-                        file=str(self.graph_path),
-                        expected=f"{what} data {key!r}, one integer per {what}, of at least {owned:,} {what}s",
-                        found=found,
-                    )
+        self.node_rows.check_graph(graph.node_arrays, graph.num_nodes)
+        self.edge_rows.check_graph(graph.edge_arrays, graph.num_edges)
         return graph
 
     @cached_property
-    def node_regions(self) -> Mapping[str, Mapping[str, Region]]:
-        """Regions of node features, by type and name."""
-        return self._features(self.node_feats_path, self._owned_nodes)
+    def node_rows(self) -> PartRows:
+        """Arrays, features and original IDs of its nodes."""
+        return PartRows(self, self.book.nodes, self.node_feats_path)
 
     @cached_property
-    def edge_regions(self) -> Mapping[str, Mapping[str, Region]]:
-        """Regions of edge features, by type and name."""
-        return self._features(self.edge_feats_path, self._owned_edges)
+    def edge_rows(self) -> PartRows:
+        """Arrays, features and original IDs of its edges."""
+        return PartRows(self, self.book.edges, self.edge_feats_path)
 
-    @cached_property
-    def orig_nid_regions(self) -> Mapping[str, Region]:
-        """Regions of original node IDs, by type; empty where they were not saved."""
-        return self._original_ids("orig_nids.dgl", self._owned_nodes, lambda: self.graph.node_arrays)
-
-    @cached_property
-    def orig_eid_regions(self) -> Mapping[str, Region]:
-        """Regions of original edge IDs, by type; empty where they were not saved."""
-        return self._original_ids("orig_eids.dgl", self._owned_edges, lambda: self.graph.edge_arrays)
+    def rows(self, kind: str) -> PartRows:
+        """Those of ``"node"`` or ``"edge"``."""
+        return self.node_rows if kind == "node" else self.edge_rows
 
     @cached_property
     def split_nids(self) -> Mapping[str, np.ndarray]:
         """New type-wise IDs of training, validation and test nodes, by ``<ntype>/<mask>``; memory-mapped if local."""
-        return {key: region.memmap() for key, region in self._beside("split_nids.dgl").items()}
+        return {key: region.memmap() for key, region in self.read_beside(SPLIT_NIDS).items()}
 
     @property
     def num_inner_nodes(self) -> int:
         """Nodes the part owns."""
-        return sum(self._owned_nodes.values())
+        return self.node_rows.num_inner
 
     @property
     def num_halo_nodes(self) -> int:
@@ -101,7 +166,7 @@ class Part:
     @property
     def num_inner_edges(self) -> int:
         """Edges the part owns."""
-        return sum(self._owned_edges.values())
+        return self.edge_rows.num_inner
 
     @property
     def nbytes(self) -> int:
@@ -114,50 +179,8 @@ class Part:
 
         return part_edge_frame(self.graph, self.book, self.original_ids() if original else None)
 
-    @property
-    def _owned_nodes(self) -> dict[str, int]:
-        """Inner nodes of each type."""
-        return dict(zip(self.book.ntypes, self.book.node_counts[self.part_id].tolist(), strict=True))
-
-    @property
-    def _owned_edges(self) -> dict[str, int]:
-        """Owned edges of each type."""
-        return dict(zip(self.book.etypes, self.book.edge_counts[self.part_id].tolist(), strict=True))
-
-    def _features(self, path: Location, owned: Mapping[str, int]) -> dict[str, dict[str, Region]]:
-        regions = _by_type(read_tensor_file(path), tuple(owned))
-        for kind, of_type in regions.items():
-            for name, region in of_type.items():
-                self._check_rows(f"{kind}/{name}", region, owned.get(kind))
-        return regions
-
-    def _original_ids(
-        self, file: str, owned: Mapping[str, int], arrays: Callable[[], Mapping[str, Region]]
-    ) -> Mapping[str, Region]:
-        """Original IDs in the file for them, or where DGL 0.9 kept them: in the graph, inner ones first, by type."""
-        regions = self._beside(file)
-        for kind, region in regions.items():
-            self._check_rows(kind, region, owned.get(kind), is_right=_is_list_of_integers(region))
-        inside, first = None if regions else arrays().get("orig_id"), 0
-        if inside is not None:
-            for kind, count in owned.items():
-                regions[kind] = replace(inside, offset=inside.offset + first * inside.row_nbytes, shape=(count,))
-                first += count
-        return regions
-
-    def _check_rows(self, place: str, region: Region, owned: int | None, is_right: bool = True) -> None:
-        """Refuse an array of a type that has not as many rows as the part owns of it."""
-        if owned is not None and not (is_right and region.num_rows == owned):
-            raise LayoutError(
-                "an array has not the rows that the part owns",
-                file=region.path,
-                place=place,
-                expected=f"{owned:,} rows; of original IDs, one integer each",
-                found=f"{region.dtype} of shape {region.shape}",
-                hint="copy the part again, or make the partitions again",
-            )
-
-    def _beside(self, name: str) -> dict[str, Region]:
+    def read_beside(self, name: str) -> dict[str, Region]:
+        """Regions of a file in its directory; none if there is no such file."""
         path = self.directory / name
         return read_tensor_file(path) if is_file(path) else {}
 

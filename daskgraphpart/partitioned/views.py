@@ -22,7 +22,7 @@ class TypeView:
 
     name: str  # node type or canonical edge type
     parts: Sequence[Part]
-    rows: ClassVar[str]  # "nodes" or "edges"
+    kind: ClassVar[str]  # "node" or "edge"
 
     def __len__(self) -> int:
         book = self.parts[0].book
@@ -31,13 +31,12 @@ class TypeView:
     @property
     def data(self) -> Mapping[str, StoredRows]:
         """Features, whose rows are taken by new type-wise ID."""
-        of_parts = [part.node_regions if self.rows == "nodes" else part.edge_regions for part in self.parts]
-        of_type = [of_part[self.name] for of_part in of_parts if self.name in of_part]
-        names = tuple(dict.fromkeys(name for of_part in of_type for name in of_part))
+        of_type = [part.rows(self.kind).features.get(self.name, {}) for part in self.parts]
 
         def stored(name: str) -> StoredRows:
             return StoredRows(f"{self.name}/{name}", [of_part[name] for of_part in of_type if name in of_part])
 
+        names = tuple(dict.fromkeys(name for of_part in of_type for name in of_part))
         return LazyMapping(f"feature of {self.name}", names, stored)
 
     @property
@@ -54,23 +53,23 @@ class TypeView:
     @property
     def original_regions(self) -> list[Region]:
         """Regions of the original IDs in the parts; none if they were not saved."""
-        of_parts = [part.orig_nid_regions if self.rows == "nodes" else part.orig_eid_regions for part in self.parts]
+        of_parts = [part.rows(self.kind).originals for part in self.parts]
         return [of_part[self.name] for of_part in of_parts if self.name in of_part]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}: {len(self):,} {self.rows}, data {list(self.data)}>"
+        return f"<{type(self).__name__} {self.name}: {len(self):,} {self.kind}s, data {list(self.data)}>"
 
 
 class NodeView(TypeView):
     """Nodes of one type in all parts."""
 
-    rows = "nodes"
+    kind = "node"
 
 
 class EdgeView(TypeView):
     """Edges of one canonical type in all parts."""
 
-    rows = "edges"
+    kind = "edge"
 
     def frame(self, *, original: bool = False) -> Any:
         """All edges of the type as a dask DataFrame."""

@@ -17,12 +17,11 @@ from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.storage.region import create_mapped_npy, create_npy
 from daskgraphpart.storage.runs import id_dtype
-from daskgraphpart.verification.edges import explain_edges, sum_edges, verify_edges
-from daskgraphpart.verification.extra_edges import MISSING, UNWANTED, ExtraConfig, verify_extra
+from daskgraphpart.verification.extra_edges import MISSING, UNWANTED, verify_extra
+from daskgraphpart.verification.files import stated_findings
 from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.manifest import stated_findings
-from daskgraphpart.verification.nodes import verify_nodes, verify_once
-from daskgraphpart.verification.rows import Feature, explain_rows, list_features, sum_rows, verify_rows
+from daskgraphpart.verification.passes import verify_edges, verify_nodes, verify_once
+from daskgraphpart.verification.rows import all_edges, explain_rows, list_features, sum_input, verify_rows
 from daskgraphpart.verification.run import IN_SUMS, ORIGINAL_NIDS, SEEN, Run, group_parts, pieces, window_size
 
 if TYPE_CHECKING:
@@ -33,7 +32,8 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
-    from daskgraphpart.verification.edges import EdgeSums
+    from daskgraphpart.verification.passes import EdgeSums
+    from daskgraphpart.verification.rows import Compared
 
 MAX_EXPLAINED = 16
 """Windows of IDs of which examples are sought; the others are as wrong."""
@@ -55,7 +55,7 @@ class Contents:
         if findings and self.run.has_originals:
             return findings, 0  # rows are compared by the original IDs of sound nodes and edges
         nbytes = choose_sizes(self.runner.resources).row_block_bytes
-        features = list_features(self.run, sample, nbytes)
+        features = [*list_features(self.run, sample, nbytes)]
         return [*findings, *chain(*map(self.rows, features))], sum(feature.num_compared for feature in features)
 
     def nodes(self) -> list[Finding]:
@@ -82,7 +82,7 @@ class Contents:
         if self.manifest is not None:
             findings += stated_findings(self.manifest, {"num_cut_edges": sum(of.num_cut for of in found)})
         if run.has_extra:
-            config = ExtraConfig(run, np.sum([of.out_sums for of in found], axis=0))
+            config = run, np.sum([of.out_sums for of in found], axis=0)
             extra = [*chain(*self.on_parts("verify-extra", verify_extra, config, nbytes))]
             stated = None if self.manifest is None else self.manifest.content.get("out_edges")
             # without a manifest, all parts shall have out edges, or none
@@ -91,49 +91,41 @@ class Contents:
         if run.has_originals:
             sizes = choose_sizes(self.runner.resources)
             listed = edge_partitions(self.graph, sizes.edge_block_rows, sizes.csv_block_bytes, self.runner)
-            firsts = dict(zip(run.schema.etypes, run.first_edges.tolist(), strict=False))
+            firsts = dict(zip(run.schema.etypes, run.firsts("edge").tolist(), strict=False))
             inputs = [(firsts[edge_type.name] + partition.rows.first_row, partition) for edge_type, partition in listed]
-            sums = np.sum([of.sums for of in found], axis=0)
-            findings += self.compare_sums("edges", inputs, sum_edges, explain_edges, run, sums, run.edge_window, 40)
+            findings += self.compare_sums("edges", all_edges(run), inputs, [of.sums for of in found])
         return findings
 
-    def rows(self, feature: Feature) -> list[Finding]:
+    def rows(self, feature: Compared) -> list[Finding]:
         """Compare the rows of a feature."""
-        book, spec, kind, name = self.parts.book, feature.spec, feature.kind, feature.type_name
-        counts = (book.node_counts if kind == "node" else book.edge_counts)[:, feature.type_id]
-        found = self.on_parts("verify-rows", verify_rows, feature, spec.row_nbytes * counts)
-        sums = np.sum([sums for _, sums in found], axis=0)
-        listed = row_partitions(self.graph, name, spec, feature.piece_rows, feature.stretches)
+        assert feature.spec is not None, "ends of edges are no feature"
+        counts = getattr(self.parts.book, f"{feature.kind}_counts")[:, feature.type_id]
+        found = self.on_parts("verify-rows", verify_rows, feature, feature.row_nbytes * counts)
+        name = self.run.types(feature.kind)[feature.type_id].name
+        listed = row_partitions(self.graph, name, feature.spec, feature.piece_rows, feature.stretches)
         inputs = [(partition.rows.first_row, partition) for partition in listed]
         findings = [finding for of_parts, _ in found for finding in of_parts]
-        return findings or self.compare_sums(
-            "rows", inputs, sum_rows, explain_rows, feature, sums, feature.window, spec.row_nbytes
-        )
+        return findings or self.compare_sums("rows", feature, inputs, [sums for _, sums in found])
 
     def compare_sums(
-        self,
-        what: str,
-        inputs: Sequence[tuple[int, Partition]],
-        sum_task: Callable[..., np.ndarray],
-        explain_task: Callable[..., list[Finding]],
-        config: Any,
-        found: np.ndarray,
-        window: int,
-        row_nbytes: int,
+        self, what: str, compared: Compared, inputs: Sequence[tuple[int, Partition]], of_parts: Sequence[np.ndarray]
     ) -> list[Finding]:
         """Compare the sums of partitions of the input, given with first IDs; where they differ, row by row."""
-        sums = self.on_input(f"sum-{what}", sum_task, [partition for _, partition in inputs], config, row_nbytes)
-        lows = window * np.flatnonzero(np.sum(sums, axis=0) != found)[:MAX_EXPLAINED]
+        sums = self.on_input(f"sum-{what}", sum_input, [partition for _, partition in inputs], compared)
+        differ = np.sum(sums, axis=0) != np.sum(of_parts, axis=0)
+        lows = compared.window * np.flatnonzero(differ)[:MAX_EXPLAINED]
         if not lows.size:
             return []
         wrong = [
             partition
             for first, partition in inputs
-            if ((lows < first + partition.rows.num_rows) & (first < lows + window)).any()
+            if ((lows < first + partition.rows.num_rows) & (first < lows + compared.window)).any()
         ]
-        findings = chain(*self.on_input(f"explain-{what}", explain_task, wrong, config, row_nbytes))
+        findings = chain(*self.on_input(f"explain-{what}", explain_rows, wrong, compared))
         # the same one of each partition where single rows cannot be compared
-        return [*dict.fromkeys(findings)] or [Finding(what, "", "sums differ, and single IDs do not: files change")]
+        return [*dict.fromkeys(findings)] or [
+            Finding(what, "", "sums of hashes differ, but no row does: files were changed while they were compared")
+        ]
 
     def on_parts(self, name: str, task: Callable[..., Any], config: Any, nbytes: np.ndarray) -> list[Any]:
         """Run a pass over groups of parts; `nbytes`, int64 (parts,), are for progress."""
@@ -141,9 +133,9 @@ class Contents:
         return self.runner.run(Pass(name, task, groups, config, [int(nbytes[list(group)].sum()) for group in groups]))
 
     def on_input(
-        self, name: str, task: Callable[..., Any], partitions: Sequence[Partition], config: Any, row_nbytes: int
+        self, name: str, task: Callable[..., Any], partitions: Sequence[Partition], compared: Compared
     ) -> list[Any]:
         """Run a pass over partitions of the input."""
         units, values = [partition.rows for partition in partitions], [partition.value for partition in partitions]
-        nbytes = [row_nbytes * rows.num_rows for rows in units]
-        return self.runner.run(Pass(name, task, units, config, nbytes, partitions=values))
+        nbytes = [compared.row_nbytes * rows.num_rows for rows in units]
+        return self.runner.run(Pass(name, task, units, compared, nbytes, partitions=values))

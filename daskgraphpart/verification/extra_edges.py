@@ -7,7 +7,6 @@ the HALO nodes nearer than the last hop, and over the edges that begin in the pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,22 +25,17 @@ MISSING, UNWANTED = "missing out edges", "out edges"
 """Checks that count only if out edges are wanted, or if they are not."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ExtraConfig:
-    """The run; for each part the sum of hashes of the edges that begin in it and others own, uint64 (parts,)."""
+def verify_extra(numbers: tuple[int, ...], config: tuple[Run, np.ndarray]) -> list[Finding]:
+    """Check the extra edges of some parts.
 
-    run: Run
-    out_sums: np.ndarray
-
-
-def verify_extra(numbers: tuple[int, ...], config: ExtraConfig) -> list[Finding]:
-    """Check the extra edges of some parts."""
-    return check_parts(numbers, config.run, lambda part: _check(part, config), limit=None)
+    The config has, for each part, the sum of the hashes of the edges that begin in it and others own, uint64 (parts,).
+    """
+    run, out_sums = config
+    return check_parts(numbers, run, lambda part: _check(part, run, out_sums[part.part_id]), limit=None)
 
 
-def _check(part: Part, config: ExtraConfig) -> Iterator[Finding]:
-    run, inner = config.run, part.num_inner_nodes
-    near = _near(part, run)
+def _check(part: Part, run: Run, out_sum: np.uint64) -> Iterator[Finding]:
+    inner, near = part.num_inner_nodes, _near(part, run)
     # hashes of edges that are neither, of in-edges of near HALO nodes, and of edges that begin in the part
     sums, num_far, num_other = np.zeros(3, np.uint64), 0, 0
     new_nids, new_eids = part.graph.node_arrays["_ID"], part.graph.edge_arrays["_ID"]
@@ -54,12 +48,12 @@ def _check(part: Part, config: ExtraConfig) -> Iterator[Finding]:
         num_other += int((~leaves & ~is_near).sum())
     leaving, says = "edges that begin in the part and end outside", "those of their owners, each once"
     if num_other:
-        what = "edges beside these of the part, of its HALO nodes, and those that begin in it"
+        what = "edges other than those of the part, those of its HALO nodes, and those that begin in it"
         yield Finding("extra edges", "graph.dgl", what, expected="0", found=f"{num_other:,}")
     if run.num_hops > 1 and sums[1] != _in_sum(part, run, near):
         what = "in-edges of HALO nodes nearer than the last hop"
         yield Finding("extra edges", "graph.dgl", what, expected=says, found="others")
-    if sums[2] != config.out_sums[part.part_id]:
+    if sums[2] != out_sum:
         yield Finding(MISSING, "graph.dgl", leaving, expected=says, found="others")
     if num_far:
         yield Finding(UNWANTED, "graph.dgl", leaving, expected="0", found=f"{num_far:,}")
@@ -67,16 +61,11 @@ def _check(part: Part, config: ExtraConfig) -> Iterator[Finding]:
 
 def _near(part: Part, run: Run) -> np.ndarray:
     """HALO nodes nearer than the last hop, whose in-edges the part has to hold: bool (HALO nodes,)."""
-    inner, graph = part.num_inner_nodes, part.graph
-    near = np.zeros(part.num_halo_nodes, bool)
-    if run.num_hops == 1:
-        return near
-    for src, _, _ in graph.edge_pieces(0, part.num_inner_edges, rows=run.piece_rows):
-        near[src[src >= inner] - inner] = True
-    for _ in range(run.num_hops - 2):
-        grown = near.copy()
-        for src, dst, _ in graph.edge_pieces(part.num_inner_edges, rows=run.piece_rows):
-            reached = src[near[dst - inner]]
+    inner, near = part.num_inner_nodes, np.zeros(part.num_halo_nodes, bool)
+    for hop in range(run.num_hops - 1):
+        grown, (first, stop) = near.copy(), (part.num_inner_edges, None) if hop else (0, part.num_inner_edges)
+        for src, dst, _ in part.graph.edge_pieces(first, stop, rows=run.piece_rows):
+            reached = src[near[dst - inner]] if hop else src
             grown[reached[reached >= inner] - inner] = True
         if np.array_equal(near, grown):  # a damaged config may say that there are billions of hops
             break

@@ -14,13 +14,13 @@ import numpy as np
 from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.verification.findings import Finding, differences
-from daskgraphpart.verification.run import Run, check_part, opened
+from daskgraphpart.verification.run import Run, check_part, open_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from daskgraphpart.partitioned.graph import PartitionedGraph
-    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.part import Part, PartRows
     from daskgraphpart.schema import GraphSchema, RowType
 
 DTYPES = {
@@ -37,17 +37,19 @@ DTYPES = {
 TRAINERS = "trainer_id"
 """A feature that partitioning adds, one number per node or edge."""
 
+ORIGINALS = "original IDs"
+"""Check that counts only if original IDs should be there."""
+
 DGL_TYPES = ((DEFAULT_NTYPE,), (DEFAULT_ETYPE,))
 """What DGL calls the types of a homogeneous graph; ours keep the names of the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartHeaders:
-    """What the headers of a part say; what is wrong with original IDs counts only if there should be any."""
+    """What the headers of a part say; sizes count only if nothing is wrong."""
 
     findings: list[Finding]
-    originals: list[Finding]
-    has_originals: bool = True
+    has_originals: bool = False
     num_nodes: int = 0
     num_edges: int = 0
     formats: Sequence[str] = ()
@@ -88,36 +90,37 @@ def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Fi
 
 def verify_headers(numbers: tuple[int, ...], run: Run) -> list[PartHeaders]:
     """Check the headers of all files of some parts."""
-    return [_headers_of(part, run) for part in map(opened(run).part, numbers)]
+    return [_headers_of(part, run) for part in map(open_parts(run).part, numbers)]
 
 
 def _headers_of(part: Part, run: Run) -> PartHeaders:
-    wrong, originals = check_part(part, lambda part: _check_headers(part, run.schema)), check_part(part, _originals)
-    if wrong:
-        return PartHeaders(wrong, originals)
-    has_originals = not originals or any(finding.found != "nothing" for finding in originals)
+    findings = check_part(part, lambda part: _check_headers(part, run.schema))
+    if any(finding.check != ORIGINALS for finding in findings):
+        return PartHeaders(findings)
+    has_originals = bool(part.node_rows.originals or part.edge_rows.originals)
     graph = part.graph
-    return PartHeaders([], originals, has_originals, graph.num_nodes, graph.num_edges, sorted(graph.formats))
+    return PartHeaders(findings, has_originals, graph.num_nodes, graph.num_edges, sorted(graph.formats))
 
 
 def _check_headers(part: Part, schema: GraphSchema) -> Iterator[Finding]:
     yield from _graph(part)
-    yield from _features(part, schema, "node")
-    yield from _features(part, schema, "edge")
+    yield from _of_kind(part.node_rows, schema.node_types)
+    yield from _of_kind(part.edge_rows, schema.edge_types)
     for key, ids in part.split_nids.items():
         ntype, _, mask = key.rpartition("/")
-        if mask not in part.node_regions.get(ntype, {}) or ids.dtype != np.int64 or ids.ndim != 1:
+        if mask not in part.node_rows.features.get(ntype, {}) or ids.dtype != np.int64 or ids.ndim != 1:
             what = f"{key}: not the IDs of a mask that the part has"
             yield Finding("split", "split_nids.dgl", what, ntype)
 
 
 def _graph(part: Part) -> Iterator[Finding]:
-    graph, book, file = part.graph, part.book, "graph.dgl"
-    has_types = len(book.ntypes) > 1 or len(book.etypes) > 1
+    graph, file = part.graph, "graph.dgl"
+    has_types = len(part.book.ntypes) > 1 or len(part.book.etypes) > 1
     arrays = []
-    for kind, of_kind in (("node", graph.node_arrays), ("edge", graph.edge_arrays)):
-        arrays += [(f"{kind} data {name!r}", of_kind[name], DTYPES[name]) for name in of_kind if name in DTYPES]
-        if has_types and "_TYPE" not in of_kind:
+    for rows in (part.node_rows, part.edge_rows):
+        kind = rows.ids.what
+        arrays += [(f"{kind} data {name!r}", rows.arrays[name], DTYPES[name]) for name in rows.arrays if name in DTYPES]
+        if has_types and "_TYPE" not in rows.arrays:
             yield Finding("arrays", file, f"{kind} data '_TYPE' is missing")
     for name, matrices in graph.formats.items():
         arrays += [(f"{name} matrix, {key!r}", region, ("int64",)) for key, region in matrices.items()]
@@ -129,30 +132,21 @@ def _graph(part: Part) -> Iterator[Finding]:
             yield Finding("dtypes", file, what, expected=says, found=found)
 
 
-def _features(part: Part, schema: GraphSchema, kind: str) -> Iterator[Finding]:
+def _of_kind(rows: PartRows, types: Sequence[RowType]) -> Iterator[Finding]:
     """Compare dtypes and row shapes; DGL's pipeline writes placeholders of any dtype where a part has no rows."""
-    types: Sequence[RowType] = schema.node_types if kind == "node" else schema.edge_types
-    names, regions = (part.book.ntypes, part.node_regions) if kind == "node" else (part.book.etypes, part.edge_regions)
     expected = {
         f"{name}/{spec.name}": f"{spec.stored_dtype.name} {spec.row_shape} per row"
-        for name, of_type in zip(names, types, strict=True)
+        for name, of_type in zip(rows.ids.names, types, strict=True)
         for spec in of_type.data
     }
-    named = {f"{name}/{key}": region for name, of_type in regions.items() for key, region in of_type.items()}
     found = {
         key: f"{region.dtype.name} {region.shape[1:]} per row" if region.num_rows else expected.get(key, "no rows")
-        for key, region in named.items()
+        for name, of_type in rows.features.items()
+        for key, region in ((f"{name}/{feature}", region) for feature, region in of_type.items())
         if key in expected or not key.endswith(f"/{TRAINERS}")
     }
-    yield from differences("features", f"{kind}_feat.dgl", expected, found)
-
-
-def _originals(part: Part) -> Iterator[Finding]:
-    for file, types, regions in (
-        ("orig_nids.dgl", part.book.ntypes, part.orig_nid_regions),
-        ("orig_eids.dgl", part.book.etypes, part.orig_eid_regions),
-    ):
-        expected, found = (
-            dict.fromkeys((f"original IDs of {name}" for name in of), "one per row") for of in (types, regions)
-        )
-        yield from differences("original IDs", file, expected, found)
+    yield from differences("features", rows.features_path.name, expected, found)
+    expected, found = (
+        {f"original IDs of {name}": "one per row" for name in names} for names in (rows.ids.names, rows.originals)
+    )
+    yield from differences(ORIGINALS, rows.originals_file, expected, found)

@@ -29,9 +29,7 @@ from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import resolve_path, to_key
 from daskgraphpart.verification.contents import Contents
-from daskgraphpart.verification.findings import Finding, Report
-from daskgraphpart.verification.headers import align_types, config_findings, type_findings, verify_headers
-from daskgraphpart.verification.manifest import (
+from daskgraphpart.verification.files import (
     checksum_findings,
     entry_findings,
     manifest_of,
@@ -40,6 +38,8 @@ from daskgraphpart.verification.manifest import (
     stated_findings,
     unlisted_findings,
 )
+from daskgraphpart.verification.findings import Finding, Report
+from daskgraphpart.verification.headers import ORIGINALS, align_types, config_findings, type_findings, verify_headers
 from daskgraphpart.verification.run import Run, group_parts
 
 if TYPE_CHECKING:
@@ -218,9 +218,8 @@ def _check_headers(
     found = runner.run(Pass("verify-headers", verify_headers, groups, run, [len(group) for group in groups]))
     headers = [*chain(*found)]
     has_originals = manifest is not None or any(of_part.has_originals for of_part in headers)
-    findings = [*config_findings(schema, parts)]
-    for of_part in headers:
-        findings += [*of_part.findings, *(of_part.originals if has_originals else ())]
+    findings = [*config_findings(schema, parts), *chain(*(of_part.findings for of_part in headers))]
+    findings = [finding for finding in findings if has_originals or finding.check != ORIGINALS]
     of_manifest = [] if manifest is None else [*entry_findings(manifest, parts.config, graph.schema)]
     if findings:
         return None, findings + of_manifest

@@ -1,44 +1,57 @@
-"""Passes `verify-rows` and `sum-rows`: every row of every feature, bit by bit, where its node or edge is.
+"""Compare rows that input and parts both hold by original ID: the ends of all edges, and every feature.
 
-Rows are hashed with their original type-wise IDs; sums of the hashes, by window of these, have to be those of the
-input. Where sums differ, the pass `explain-rows` compares a partition of the input row by row. Without original IDs the
-rows of a feature are compared as a whole, in whatever order. Bits are compared, so that NaNs are equal to themselves,
-and only to themselves.
+Rows are hashed with their original IDs; sums of the hashes, by window of these, have to be those of the input. So
+neither side is sorted, and nothing is joined. Where sums differ, the pass `explain-edges` or `explain-rows` compares a
+partition of the input row by row. Bits are compared, so that NaNs are equal to themselves, and only to themselves.
+Without original IDs the rows of a feature are compared as a whole, in whatever order.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.kernels.compare import add_row_hashes
+from daskgraphpart.storage.region import open_npy
 from daskgraphpart.verification.findings import Finding, show_from
-from daskgraphpart.verification.run import NUM_WINDOWS, Run, check_parts, opened, pieces, window_size
+from daskgraphpart.verification.run import (
+    NUM_WINDOWS,
+    ORIGINAL_NIDS,
+    Run,
+    check_parts,
+    open_parts,
+    pieces,
+    window_size,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from daskgraphpart.chunked.partitions import RowRange
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.schema import DataSpec, RowType
+    from daskgraphpart.schema import DataSpec, EdgeType
 
 MIN_STRETCH, NUM_STRETCHES = 64, 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Feature:
-    """A feature that is compared in a run."""
+class Compared:
+    """What is compared in one run: the ends of all edges, by homogeneous ID, or a feature, by type-wise ID."""
 
     run: Run
     kind: str  # ``"node"`` or ``"edge"``
-    type_id: int  # number of the node or edge type
-    type_name: str  # its name in the input
-    spec: DataSpec  # name, dtype and shape
     num_rows: int  # rows of all parts
     stretches: np.ndarray  # int64 (n, 2): original IDs ``[first, stop)`` that are compared, ascending
     piece_rows: int  # rows that a task reads at one time
+    type_id: int = 0  # number of the node or edge type
+    spec: DataSpec | None = None  # the feature; None for the ends of edges
+
+    @property
+    def num_compared(self) -> int:
+        """Rows that are compared."""
+        return int((self.stretches[:, 1] - self.stretches[:, 0]).sum())
 
     @property
     def window(self) -> int:
@@ -46,22 +59,29 @@ class Feature:
         return window_size(self.num_rows)
 
     @property
-    def num_compared(self) -> int:
-        """Rows that are compared."""
-        return int((self.stretches[:, 1] - self.stretches[:, 0]).sum())
+    def row_nbytes(self) -> int:
+        """Bytes of a row."""
+        return 16 if self.spec is None else self.spec.row_nbytes
+
+    def add(self, rows: np.ndarray, ids: np.ndarray, sums: np.ndarray) -> None:
+        """Add hashes of rows with these original IDs to the sums of their windows, uint64 (windows,)."""
+        add_row_hashes(_words(rows), ids, ids // self.window, sums)
 
 
-def list_features(run: Run, sample: float, piece_nbytes: int) -> list[Feature]:
+def all_edges(run: Run) -> Compared:
+    """Compare the original homogeneous IDs of the ends of all edges."""
+    num_edges = run.schema.num_edges
+    return Compared(run, "edge", num_edges, np.array([[0, num_edges]]), run.piece_rows)
+
+
+def list_features(run: Run, sample: float, piece_nbytes: int) -> Iterator[Compared]:
     """List the features of all types; of a sample of their rows, if these have original IDs."""
-    found = []
-    kinds: dict[str, Sequence[RowType]] = {"node": run.schema.node_types, "edge": run.schema.edge_types}
-    for kind, types in kinds.items():
-        for type_id, of_type in enumerate(types):
+    for kind in ("node", "edge"):
+        for type_id, of_type in enumerate(run.types(kind)):
             for spec in of_type.data:
                 chosen = _sample(of_type.num_rows, sample if run.has_originals else 1.0)
                 rows = max(1, piece_nbytes // max(8, spec.row_nbytes))
-                found.append(Feature(run, kind, type_id, of_type.name, spec, of_type.num_rows, chosen, rows))
-    return found
+                yield Compared(run, kind, of_type.num_rows, chosen, rows, type_id, spec)
 
 
 def _sample(num_rows: int, fraction: float) -> np.ndarray:
@@ -76,43 +96,140 @@ def _sample(num_rows: int, fraction: float) -> np.ndarray:
     return np.stack([starts, starts + chosen], axis=1)
 
 
-def verify_rows(numbers: tuple[int, ...], feature: Feature) -> tuple[list[Finding], np.ndarray]:
-    """Sum up the rows of some parts: damaged files, and sums of hashes, uint64 (windows,)."""
+def verify_rows(numbers: tuple[int, ...], feature: Compared) -> tuple[list[Finding], np.ndarray]:
+    """Sum up the rows of a feature in some parts: damaged files, and sums of hashes, uint64 (windows,)."""
     sums = np.zeros(NUM_WINDOWS, np.uint64)
-    return check_parts(numbers, feature.run, lambda part: _sum_part(part, feature, sums)), sums
+
+    def add(part: Part) -> tuple[()]:
+        for rows, ids, _ in _feature_rows(part, feature):
+            feature.add(rows, ids, sums)
+        return ()
+
+    return check_parts(numbers, feature.run, add), sums
 
 
-def _sum_part(part: Part, feature: Feature, sums: np.ndarray) -> tuple[()]:
-    for rows, ids, _ in _rows_of_part(part, feature):
-        _add(rows, ids, feature, sums)
-    return ()
-
-
-def _rows_of_part(part: Part, feature: Feature) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
-    """Read the rows of a part that are compared: rows, original IDs, first row in the part."""
-    is_node = feature.kind == "node"
-    name = (part.book.ntypes if is_node else part.book.etypes)[feature.type_id]
-    region = (part.node_regions if is_node else part.edge_regions).get(name, {}).get(feature.spec.name)
+def _feature_rows(part: Part, feature: Compared) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Read the rows of a part that are compared: rows, original IDs, numbers of the rows in the part."""
+    assert feature.spec is not None, "ends of edges are no feature"
+    of_kind = part.rows(feature.kind)
+    name = of_kind.ids.names[feature.type_id]
+    region = of_kind.features.get(name, {}).get(feature.spec.name)
     if region is None:
         return
-    originals = (part.orig_nid_regions if is_node else part.orig_eid_regions).get(name)
     for first, stop in pieces(0, region.num_rows, feature.piece_rows):
-        if originals is None or not feature.run.has_originals:
-            yield region.read(first, stop), np.zeros(stop - first, np.int64), first
+        numbers = np.arange(first, stop)
+        if not feature.run.has_originals:
+            yield region.read(first, stop), np.zeros(stop - first, np.int64), numbers
             continue
-        ids = originals.read(first, stop).astype(np.int64, copy=False)
+        ids = of_kind.originals[name].read(first, stop).astype(np.int64, copy=False)
         place = np.searchsorted(feature.stretches[:, 0], ids, side="right") - 1
-        chosen = np.flatnonzero((place >= 0) & (ids < feature.stretches[place, 1]))
-        for run in np.split(chosen, np.flatnonzero(np.diff(chosen) > 1) + 1):
-            if run.size:
-                low, high = int(run[0]), int(run[-1]) + 1
-                yield region.read(first + low, first + high), ids[low:high], first + low
+        chosen = (place >= 0) & (ids < feature.stretches[place, 1])
+        if chosen.all():
+            yield region.read(first, stop), ids, numbers
+        elif chosen.any():
+            yield region.take(numbers[chosen]), ids[chosen], numbers[chosen]
 
 
-def _add(rows: np.ndarray, ids: np.ndarray, feature: Feature, sums: np.ndarray) -> None:
-    if not feature.run.has_originals:
-        ids = np.zeros_like(ids)
-    add_row_hashes(_words(rows), ids, ids // feature.window, sums)
+def original_ends(
+    part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray, run: Run
+) -> tuple[np.ndarray, np.ndarray]:
+    """Original homogeneous IDs of the ends of owned local edges, int64 (edges, 2), and of the edges themselves."""
+    new_nids, originals, rows = part.graph.node_arrays["_ID"], open_npy(run.temporary(ORIGINAL_NIDS)), part.edge_rows
+    ends = np.stack([originals.take(new_nids.take(end)) for end in (src, dst)], axis=1).astype(np.int64, copy=False)
+    stops = np.cumsum([*rows.counts.values()])
+    types, ids = np.searchsorted(stops, eids, side="right"), np.empty(eids.size, np.int64)
+    for type_id in np.unique(types).tolist():
+        mine, etype = np.flatnonzero(types == type_id), rows.ids.names[type_id]
+        inside = eids[mine] - (stops[type_id] - rows.counts[etype])
+        ids[mine] = rows.originals[etype].take(inside) + run.firsts("edge")[type_id]
+    return ends, ids
+
+
+def sum_input(value: Any, unit: RowRange, compared: Compared) -> np.ndarray:
+    """Task of the passes `sum-edges` and `sum-rows`: sums of a partition of the input, uint64 (windows,)."""
+    (rows, first), sums = _input_rows(value, unit, compared), np.zeros(NUM_WINDOWS, np.uint64)
+    for start, stop in np.clip(compared.stretches - first, 0, len(rows)).tolist():
+        if start < stop:
+            ids = np.arange(first + start, first + stop) if compared.run.has_originals else np.zeros(stop - start, int)
+            compared.add(rows[start:stop], ids, sums)
+    return sums
+
+
+def _input_rows(value: Any, unit: RowRange, compared: Compared) -> tuple[np.ndarray, int]:
+    """Return the rows of a partition of the input, as parts have them, and the original ID of the first."""
+    if compared.spec is not None:
+        unit.check(len(value))
+        return value.astype(compared.spec.stored_dtype, copy=False), unit.first_row
+    unit.check(len(value[0]))
+    schema, first_nodes = compared.run.schema, compared.run.firsts("node")
+    type_id = schema.etypes.index(unit.name)
+    edge_type: EdgeType = schema.edge_types[type_id]
+    shifts = first_nodes[[schema.ntypes.index(ntype) for ntype in (edge_type.src, edge_type.dst)]]
+    return np.stack(value, axis=1) + shifts, int(compared.run.firsts("edge")[type_id]) + unit.first_row
+
+
+def explain_rows(value: Any, unit: RowRange, compared: Compared) -> list[Finding]:
+    """Task of the passes `explain-edges` and `explain-rows`: compare a partition of the input row by row."""
+    (expected, first), run, spec = _input_rows(value, unit, compared), compared.run, compared.spec
+    if spec is not None and not run.has_originals:
+        name = run.types(compared.kind)[compared.type_id].name
+        what = f"{name}/{spec.name}: the rows of all parts are not those of the input"
+        return [Finding("features", f"{compared.kind}_feat.dgl", what, name)]
+    chosen = replace(compared, stretches=np.clip(compared.stretches, first, first + len(expected)))
+    times = np.zeros(len(expected), np.int64)
+    numbers = range(open_parts(run).num_parts)
+    findings = check_parts(numbers, run, lambda part: _differences(part, chosen, expected, first, times))
+    wrong = np.flatnonzero(times != 1)
+    if spec is None and wrong.size:
+        row, found = unit.first_row + int(wrong[0]), f"{times[wrong[0]]} times"
+        what, count = f"{unit.name}: edge {row:,} of the input", wrong.size
+        findings.append(Finding("every edge once", "orig_eids.dgl", what, unit.name, row, "owned once", found, count))
+    return findings
+
+
+def _differences(
+    part: Part, compared: Compared, expected: np.ndarray, first: int, times: np.ndarray
+) -> Iterator[Finding]:
+    """Compare rows of a part with those of the input from `first` on, and count how often each is there."""
+    example, count = None, 0
+    for rows, ids, numbers in _rows_in(part, compared, first, first + len(expected)):
+        np.add.at(times, ids - first, 1)
+        wanted = expected[ids - first]
+        wrong = np.flatnonzero((_words(rows) != _words(wanted)).any(axis=1))
+        count += wrong.size
+        if wrong.size and example is None:
+            i = int(wrong[0])
+            example = int(numbers[i]), int(ids[i]), wanted[i], rows[i]
+    if example is None:
+        return
+    number, original, wanted, found = example
+    run, spec = compared.run, compared.spec
+    if spec is None:
+        etype, edge = run.typed("edge", original)
+        says = [" to ".join("{} {:,}".format(*run.typed("node", int(end))) for end in of) for of in (wanted, found)]
+        yield Finding(
+            "edges", "graph.dgl", f"{etype}: edge {edge:,} of the input", etype, edge, says[0], says[1], count
+        )
+        return
+    name = run.types(compared.kind)[compared.type_id].name
+    what = f"{name}/{spec.name}: row {number:,} is not input row {original:,}"
+    differ = _words(wanted[np.newaxis]) != _words(found[np.newaxis])
+    element = int(np.argmax(differ)) * wanted.size // differ.size
+    says = [show_from(of.reshape(-1).tolist(), element) for of in (wanted, found)]
+    yield Finding("features", f"{compared.kind}_feat.dgl", what, name, number, says[0], says[1], count)
+
+
+def _rows_in(
+    part: Part, compared: Compared, first: int, stop: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Rows of a part whose original IDs are in ``[first, stop)``, with these and their numbers in the part."""
+    if compared.spec is not None:
+        yield from _feature_rows(part, compared)
+        return
+    for src, dst, eids in part.graph.edge_pieces(0, part.num_inner_edges, rows=compared.piece_rows):
+        ends, ids = original_ends(part, src, dst, eids, compared.run)
+        mine = (ids >= first) & (ids < stop)
+        yield ends[mine], ids[mine], eids[mine]
 
 
 def _words(rows: np.ndarray) -> np.ndarray:
@@ -120,48 +237,3 @@ def _words(rows: np.ndarray) -> np.ndarray:
     content = np.ascontiguousarray(rows).reshape(rows.shape[0], -1).view(np.uint8)
     size = next(size for size in (8, 4, 2, 1) if content.shape[1] % size == 0)
     return content.view(f"<u{size}") if content.size else content
-
-
-def sum_rows(values: np.ndarray, rows: RowRange, feature: Feature) -> np.ndarray:
-    """Task of the pass `sum-rows`: sums of a partition of the input, uint64 (windows,)."""
-    values, first, sums = _stored(values, rows, feature), rows.first_row, np.zeros(NUM_WINDOWS, np.uint64)
-    for start, stop in np.clip(feature.stretches - first, 0, len(values)).tolist():
-        if start < stop:
-            _add(values[start:stop], np.arange(first + start, first + stop), feature, sums)
-    return sums
-
-
-def _stored(values: np.ndarray, rows: RowRange, feature: Feature) -> np.ndarray:
-    """Return rows of the input in the dtype in which partitions have them."""
-    rows.check(len(values))
-    return values.astype(feature.spec.stored_dtype, copy=False)
-
-
-def explain_rows(values: np.ndarray, rows: RowRange, feature: Feature) -> list[Finding]:
-    """Task of the pass `explain-rows`: compare the rows of a partition of the input one by one, by original ID."""
-    if not feature.run.has_originals:
-        what = f"{feature.type_name}/{feature.spec.name}: the rows of all parts are not those of the input"
-        return [Finding("features", f"{feature.kind}_feat.dgl", what, feature.type_name)]
-    expected, first = _stored(values, rows, feature), rows.first_row
-    chosen = replace(feature, stretches=np.clip(feature.stretches, first, first + len(values)))
-    numbers = range(opened(feature.run).num_parts)
-    return check_parts(numbers, feature.run, lambda part: _differences(part, chosen, expected, first))
-
-
-def _differences(part: Part, feature: Feature, expected: np.ndarray, first: int) -> Iterator[Finding]:
-    example, count = None, 0
-    for rows, ids, start in _rows_of_part(part, feature):
-        wanted = expected[ids - first]
-        differ = _words(rows) != _words(wanted)
-        wrong = np.flatnonzero(differ.any(axis=1))
-        count += wrong.size
-        if wrong.size and example is None:
-            i = int(wrong[0])
-            values = [of[i].reshape(-1).tolist() for of in (wanted, rows)]
-            element = int(np.argmax(differ[i])) * len(values[0]) // differ.shape[1]
-            example = start + i, int(ids[i]), [show_from(of, element) for of in values]
-    if example is not None:
-        row, original, says = example
-        what = f"{feature.type_name}/{feature.spec.name}: row {row:,} is not input row {original:,}"
-        file = f"{feature.kind}_feat.dgl"
-        yield Finding("features", file, what, feature.type_name, row, says[0], says[1], count)

@@ -14,10 +14,10 @@ from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.schema import GraphSchema, RowType
     from daskgraphpart.storage.paths import FilePath
 
 MAX_GROUPS = 256
@@ -53,27 +53,26 @@ class Run:
     has_extra: bool = False
     scratch: str = ""
 
-    @property
-    def first_nodes(self) -> np.ndarray:
-        """First original homogeneous ID of each node type, then their number."""
-        return np.cumsum([0, *(node_type.num_rows for node_type in self.schema.node_types)], dtype=np.int64)
+    def types(self, kind: str) -> Sequence[RowType]:
+        """Node types, or edge types."""
+        return self.schema.node_types if kind == "node" else self.schema.edge_types
 
-    @property
-    def first_edges(self) -> np.ndarray:
-        """First original homogeneous ID of each edge type, then their number."""
-        return np.cumsum([0, *(edge_type.num_rows for edge_type in self.schema.edge_types)], dtype=np.int64)
+    def firsts(self, kind: str) -> np.ndarray:
+        """First original homogeneous ID of each node (edge) type, then their number."""
+        return np.cumsum([0, *(of_type.num_rows for of_type in self.types(kind))], dtype=np.int64)
 
-    @property
-    def edge_window(self) -> int:
-        """Original homogeneous edge IDs of one window."""
-        return window_size(self.schema.num_edges)
+    def typed(self, kind: str, homo_id: int) -> tuple[str, int]:
+        """Type and type-wise ID of an original homogeneous ID."""
+        firsts = self.firsts(kind)
+        type_id = int(np.searchsorted(firsts, homo_id, side="right")) - 1
+        return self.types(kind)[type_id].name, homo_id - int(firsts[type_id])
 
     def temporary(self, name: str) -> str:
         """File of an array that passes leave for others: `ORIGINAL_NIDS`, `SEEN`, `IN_SUMS`."""
         return f"{self.scratch}/{name}.npy"
 
 
-def opened(run: Run) -> PartitionedGraph:
+def open_parts(run: Run) -> PartitionedGraph:
     """Open the partitions; the config, which may be long, is read once in each process, and no header is kept."""
     parts = _opened(run.config_path, run.token)
     return PartitionedGraph(parts.path, parts.config)
@@ -88,7 +87,7 @@ def check_parts(
     numbers: Iterable[int], run: Run, check: Callable[[Part], Iterable[Finding]], limit: int | None = 1
 ) -> list[Finding]:
     """Collect what a check finds in some parts; of each the first alone if what comes after it relies on it."""
-    parts = opened(run)
+    parts = open_parts(run)
     return [finding for number in numbers for finding in check_part(parts.part(number), check, limit)]
 
 
@@ -119,9 +118,3 @@ def pieces(start: int, stop: int, rows: int) -> Iterator[tuple[int, int]]:
 def window_size(num_ids: int) -> int:
     """IDs that share one sum of hashes: where sums differ, the IDs of that window are compared one by one."""
     return max(MIN_WINDOW, -(-num_ids // NUM_WINDOWS))
-
-
-def typed_id(homo_id: int, firsts: np.ndarray, names: tuple[str, ...]) -> tuple[str, int]:
-    """Type and type-wise ID of an original homogeneous ID."""
-    type_id = int(np.searchsorted(firsts, homo_id, side="right")) - 1
-    return names[type_id], homo_id - int(firsts[type_id])

@@ -320,14 +320,14 @@ def test_trainers_make_up_the_parts(mag: Path, tmp_path: Path) -> None:
     for part in range(2):
         here = opened.part(part)
         for node_type in graph.schema.node_types:
-            ids = here.orig_nid_regions[node_type.name].read()
+            ids = here.node_rows.originals[node_type.name].read()
             expected = found.trainers[node_type.name].read()[ids]
-            assert np.array_equal(here.node_regions[node_type.name]["trainer_id"].read(), expected)
+            assert np.array_equal(here.node_rows.features[node_type.name]["trainer_id"].read(), expected)
         for edge_type in graph.schema.edge_types:
-            ids = here.orig_eid_regions[edge_type.name].read()
+            ids = here.edge_rows.originals[edge_type.name].read()
             dst = graph.edges[edge_type.name].compute().dst.to_numpy()[ids]
             expected = found.trainers[edge_type.dst].read()[dst]
-            assert np.array_equal(here.edge_regions[edge_type.name]["trainer_id"].read(), expected)
+            assert np.array_equal(here.edge_rows.features[edge_type.name]["trainer_id"].read(), expected)
 
 
 def test_a_library_ends_with_the_process_that_has_called_it() -> None:

@@ -17,7 +17,7 @@ def read_all(path: str) -> None:
         graph = open_partitions(path)
         for part in graph.parts:
             part.edges().compute(scheduler="sync")
-            for regions in (*part.node_regions.values(), *part.edge_regions.values()):
+            for regions in (*part.node_rows.features.values(), *part.edge_rows.features.values()):
                 for region in regions.values():
                     region.read()
             load_partition(path, part.part_id)[0].adj_tensors("csc")

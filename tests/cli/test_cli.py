@@ -173,7 +173,7 @@ def test_options_of_the_assignment_reach_it(graph: Path, tmp_path: Path) -> None
     assert call("partition", graph, tmp_path / "out", "--num_parts", "2", *options, *more) == 0
     part = open_partitions(tmp_path / "out").part(0)
     assert list(part.graph.formats) == ["csc"]
-    assert "trainer_id" in part.node_regions["paper"]
+    assert "trainer_id" in part.node_rows.features["paper"]
 
 
 @pytest.mark.parametrize("command", [("assign", "--num-parts", "2"), ("dispatch",)])

@@ -109,7 +109,7 @@ def test_two_layouts_hold_the_same_arrays_and_do_not_disturb_each_other(chunked:
         in_dgl = {
             **{f"csc/{name}": region for name, region in part.graph.formats["csc"].items()},
             "edges/type": part.graph.edge_arrays["_TYPE"],
-            "node_data/u/x": part.node_regions["u"]["x"],
+            "node_data/u/x": part.node_rows.features["u"]["x"],
         }
         in_npy = {name: np.load(out / "npy" / str(part.part_id) / f"{name.replace('/', '.')}.npy") for name in wanted}
         assert in_npy["csc/indptr"].dtype == INT32

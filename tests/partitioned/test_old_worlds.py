@@ -81,8 +81,8 @@ def add_orig_ids(part: Any) -> None:
     """Keep original type-wise IDs where DGL 0.9 does."""
     graph = part.graph
     halo = np.full(graph.num_nodes - part.num_inner_nodes, -1)
-    nids = np.concatenate([*(region.read() for region in part.orig_nid_regions.values()), halo])
-    eids = np.concatenate([region.read() for region in part.orig_eid_regions.values()])
+    nids = np.concatenate([*(region.read() for region in part.node_rows.originals.values()), halo])
+    eids = np.concatenate([region.read() for region in part.edge_rows.originals.values()])
     node_arrays, edge_arrays = ({k: r.read() for k, r in of.items()} for of in (graph.node_arrays, graph.edge_arrays))
     node_arrays["orig_id"], edge_arrays["orig_id"] = nids, eids
     specs = [

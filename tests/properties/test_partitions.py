@@ -85,11 +85,17 @@ def assert_part_equals_oracle(part: Part, expected: OraclePart, book: PartitionB
     found = dict(zip(frame.eid, zip(frame.src, frame.dst, strict=True), strict=True))
     assert found == expected.edges
     assert frame.eid.tolist() == [*expected.owned_eids, *expected.extra_eids]
-    for found_ids, ids in ((part.orig_nid_regions, expected.orig_nids), (part.orig_eid_regions, expected.orig_eids)):
+    for found_ids, ids in (
+        (part.node_rows.originals, expected.orig_nids),
+        (part.edge_rows.originals, expected.orig_eids),
+    ):
         assert {key: region.read().tolist() for key, region in found_ids.items()} == {
             k: v.tolist() for k, v in ids.items()
         }
-    for regions, rows in ((part.node_regions, expected.node_feats), (part.edge_regions, expected.edge_feats)):
+    for regions, rows in (
+        (part.node_rows.features, expected.node_feats),
+        (part.edge_rows.features, expected.edge_feats),
+    ):
         flat = {f"{kind}/{name}": region.read() for kind, of in regions.items() for name, region in of.items()}
         assert flat.keys() == rows.keys()
         for key, values in rows.items():

@@ -69,7 +69,10 @@ def test_partitions_of_dgl_open_and_say_what_dgl_says(name: str, written: Path) 
         assert frame.eid.tolist() == says["eids"]
         assert frame.src.tolist() == nids[says["src"]].tolist()
         assert frame.dst.tolist() == nids[says["dst"]].tolist()
-        for found, feats in ((part.node_regions, says["node_feats"]), (part.edge_regions, says["edge_feats"])):
+        for found, feats in (
+            (part.node_rows.features, says["node_feats"]),
+            (part.edge_rows.features, says["edge_feats"]),
+        ):
             flat = {f"{kind}/{key}": region.read() for kind, of in found.items() for key, region in of.items()}
             assert {key: rows.tolist() for key, rows in flat.items()} == feats
         assert_loaded_is_what_dgl_loads(written / name / f"{name.split('-')[0]}.json", part_id, says)

@@ -293,7 +293,7 @@ def test_all_files_that_a_copy_lacks_are_listed(whole: Path, tmp_path: Path) -> 
 
 def test_findings_name_part_type_row_and_values(whole: Path, tmp_path: Path) -> None:
     out = damaged(whole, "coo", tmp_path / "out")
-    region = out.part(1).node_regions["b"]["y"]
+    region = out.part(1).node_rows.features["b"]["y"]
     old = int(region.read()[4])
     c.put(region, 4, 999)
     (finding,) = verify(whole / "in", out.root, resources=RESOURCES).findings
@@ -304,7 +304,7 @@ def test_findings_name_part_type_row_and_values(whole: Path, tmp_path: Path) -> 
 def test_findings_of_several_parts_are_all_listed(whole: Path, tmp_path: Path) -> None:
     out = damaged(whole, "coo", tmp_path / "out")
     for part in range(3):
-        region = out.part(part).node_regions["b"]["y"]
+        region = out.part(part).node_rows.features["b"]["y"]
         c.put(region, 0, -1)
         c.put(region, 1, -1)
     findings = verify(whole / "in", out.root, resources=RESOURCES).findings

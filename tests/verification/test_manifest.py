@@ -136,7 +136,7 @@ def test_partitions_of_dgl_need_no_manifest_but_have_no_part_too_many(made: Path
 
 def test_long_rows_are_shown_from_where_they_differ(made: Path, tmp_path: Path) -> None:
     def change(out: Path) -> None:
-        region = dgp.open_partitions(out).part(4).node_regions["u"]["x"]
+        region = dgp.open_partitions(out).part(4).node_rows.features["u"]["x"]
         rows = region.read()
         rows[3, 17] = -1
         region.write(rows, 0)

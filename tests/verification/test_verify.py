@@ -47,8 +47,8 @@ def regions_of(parts: dgp.PartitionedGraph) -> list[Region]:
         graph = part.graph
         found += [region for of in graph.formats.values() for region in of.values()]
         found += [*graph.node_arrays.values(), *graph.edge_arrays.values()]
-        found += [*part.orig_nid_regions.values(), *part.orig_eid_regions.values()]
-        for of_kind in (part.node_regions, part.edge_regions):
+        found += [*part.node_rows.originals.values(), *part.edge_rows.originals.values()]
+        for of_kind in (part.node_rows.features, part.edge_rows.features):
             found += [region for of in of_kind.values() for region in of.values()]
     return [region for region in found if region.nbytes]
 
@@ -80,7 +80,7 @@ def test_the_order_inside_a_part_and_type_does_not_matter(graph, seed) -> None:
             for type_id, etype in enumerate(part.book.etypes):
                 start, stop = (part.book.edge_ranges[part.part_id, type_id] - first).tolist()
                 order = rng.permutation(stop - start)
-                regions = [part.orig_eid_regions[etype], *part.edge_regions.get(etype, {}).values()]
+                regions = [part.edge_rows.originals[etype], *part.edge_rows.features.get(etype, {}).values()]
                 for region in regions:
                     region.write(region.read()[order], 0)
                 for region in part.graph.formats["coo"].values():
@@ -114,7 +114,7 @@ def as_dgl_0_9_wrote_it(out: Path) -> None:
     for part in dgp.open_partitions(out).parts:
 
         def change(arrays: dict[str, np.ndarray], part: Any = part) -> None:
-            for kind, regions in (("node", part.orig_nid_regions), ("edge", part.orig_eid_regions)):
+            for kind, regions in (("node", part.node_rows.originals), ("edge", part.edge_rows.originals)):
                 types = part.book.ntypes if kind == "node" else part.book.etypes
                 originals = np.concatenate([regions[name].read() for name in types])
                 arrays[f"{kind}/orig_id"] = np.append(
@@ -143,7 +143,7 @@ def test_partitions_as_dgl_0_9_writes_them_are_compared_by_the_ids_in_the_graph(
     report = verify(made / "in", tmp_path / "out", resources=RESOURCES)
     assert report.findings == ()
     assert report.notes == ("no checksums: there is no manifest that has them",)
-    region = dgp.open_partitions(tmp_path / "out").part(0).orig_eid_regions["v:of:u"]
+    region = dgp.open_partitions(tmp_path / "out").part(0).edge_rows.originals["v:of:u"]
     c.put(region, 0, int(region.read()[1]))
     assert not verify(made / "in", tmp_path / "out", resources=RESOURCES).ok
 
