@@ -10,8 +10,8 @@ from daskgraphpart.api.run_dispatch import run_dispatch
 from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty, check_output
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.parmetis_files import find_parts
 from daskgraphpart.sources.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked
@@ -108,9 +108,13 @@ def convert(
     check_empty(out, overwrite or is_unfinished(out))
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:
-        with open_runner(resources, progress) as runner:
-            graph = convert_to_chunked(given, workspace, runner)
-            assignment = read_parmetis_parts(given.parts, graph.schema, workspace / "owners", runner)
+        with open_progress(progress) as listener:
+            nbytes = sum(path.stat().st_size for path in (*given.parts.paths, *(path for _, path in given.edge_files)))
+            listener.begin("read-text", 1, nbytes)
+            graph = convert_to_chunked(given, workspace, resources)
+            assignment = read_parmetis_parts(given.parts, graph.schema, workspace / "owners", resources)
+            listener.advance(nbytes)
+            listener.end()
         # the graph is lost with a failure, and so nothing can be continued
         run = RunOptions(resources, progress, overwrite, restart=True, can_continue=False)
         return run_dispatch(graph, out, options or DispatchOptions(), assignment, None, run)

@@ -142,6 +142,6 @@ def read_parmetis(
         environment_faults(),
         scratch_directory(resources.workspace or out) as scratch,
     ):
-        owners = read_parmetis_parts(parts, graph.schema, scratch, runner)
+        owners = read_parmetis_parts(parts, graph.schema, scratch, resources)
         write_assignment(owners, out, runner, form=form)
     return out

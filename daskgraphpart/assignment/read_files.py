@@ -96,8 +96,8 @@ def read_assignment(
     directory = Path(directory)
     if _is_of_parmetis(directory, schema):
         found = find_parts(directory, schema.name, num_parts)
-        # its passes work in a directory of their own that is gone at the end: all or nothing
-        runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, runner).num_parts)
+        resources = runner.resources
+        runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, resources).num_parts)
         return Assignment(found.num_parts, "parmetis", owner_regions(workspace, schema, found.num_parts))
     if not directory.is_dir():
         hint = "give the output of assign"

@@ -74,12 +74,12 @@ def write_parmetis_files(
 ) -> ParmetisInput:
     """Write nodes, edges, removed edges, schema and, last, stats.
 
-    `scratch` is an empty directory for temporary files: the text, and at most 16 bytes per edge (28 for 2^31 nodes).
+    `scratch` is an empty directory for temporary files: the text, and at most 48 bytes per edge.
     """
     schema, task_memory = graph.schema, task_memory or runner.resources.task_memory
     config = NodeConfig(np.array(schema.homo_starts), _weigh(graph, weights, scratch, runner), str(scratch))
     nodes = _write_nodes(config, runner, task_memory)
-    kept, removed, (num_kept, num_loops, num_repeats) = write_edges(graph, runner, str(scratch), task_memory)
+    kept, removed, (num_kept, num_loops, num_repeats) = write_edges(graph, runner, scratch, task_memory)
     _join({files.text("nodes"): nodes, files.text("edges"): kept, files.text("removed_edges"): removed}, runner)
     write_json(files.ranges, {"nid": _ranges(schema.node_types), "eid": _ranges(schema.edge_types)})
     num_weights = sum(node_type.num_nodes > 0 for node_type in schema.node_types) + len(weights)

@@ -1,42 +1,104 @@
-"""Read lines of numbers between blanks, block by block, as ParMETIS' programs write them."""
+"""Read lines of numbers between blanks, as ParMETIS' programs write them, with DuckDB; bring them into order."""
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes
-from daskgraphpart.chunked.read_csv import count_rows_before, read_lines
-from daskgraphpart.errors import AssignmentError
+from daskgraphpart.errors import AssignmentError, InputFileError
 from daskgraphpart.sources.parmetis_files import ParmetisFiles
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from duckdb import DuckDBPyConnection
+
     from daskgraphpart.sources.parmetis_files import PartFiles
+    from daskgraphpart.storage.region import Region
 
-TASK_NBYTES_PER_BYTE = 32
-"""Memory of a task for a byte of text: text twice, columns and a copy of them (a number takes 2 bytes of text)."""
-_BLANKS = re.compile(rb"[ \t\r]+")
-_ODD_BLANKS = re.compile(rb"  |[\t\r]| \n|\n | \Z|\A ")
-_ROW = re.compile(r"Row #(\d+): ?(.*)")
-
-NumberedBlock = tuple[int, Block]
-"""A number that goes with the file, such as its part, and lines of it."""
+SQL_TYPES = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"} | {
+    f"{'u' * (not signed)}int{bits}": f"{'U' * (not signed)}{name}"
+    for bits, name in ((8, "TINYINT"), (16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))
+    for signed in (True, False)
+}
 
 
-def cut_text(files: Iterable[tuple[int, Path]], task_memory: int) -> list[NumberedBlock]:
-    """Cut numbered files into blocks that tasks of so much memory can read."""
-    step = max(1, min(task_memory // TASK_NBYTES_PER_BYTE, 8 << 20))
-    return [
-        (number, block)
-        for number, path in files
-        for block in cut_bytes([InputFile(str(path), "text", " ", None, path.stat().st_size)], step)
-    ]
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of IDs: its name, its number in a line, and the end of its range, as SQL over the columns before it."""
+
+    name: str
+    number: int
+    stop: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineFile:
+    """A file of lines that are alike: where IDs are, and from which column on attributes are, if there are any."""
+
+    path: Path
+    columns: tuple[Column, ...]
+    num_columns: int
+    attributes: tuple[int, np.dtype] | None = None
+
+    @property
+    def lines(self) -> str:
+        """SQL of the lines, a word in each of the columns w0, w1, ..."""
+        from daskgraphpart.sources.database import quote
+
+        types = dict.fromkeys((f"w{i}" for i in range(self.num_columns)), "VARCHAR")
+        if self.attributes is not None:
+            first, dtype = self.attributes
+            types |= {f"w{i}": SQL_TYPES[dtype.name] for i in range(first, self.num_columns)}
+        options = "delim = ' ', header = false, quote = '', escape = '', auto_detect = false"
+        return f"read_csv({quote(str(self.path))}, {options}, columns = {types})"
+
+    @property
+    def values(self) -> str:
+        """SQL of IDs, as c0, c1, ... (null if a word is none), and of attributes, as a list."""
+        values = [
+            f"CASE WHEN regexp_full_match(w{c.number}, '-?[0-9]+') THEN TRY_CAST(w{c.number} AS BIGINT) END AS c{i}"
+            for i, c in enumerate(self.columns)
+        ]
+        if self.attributes is not None:
+            names = ", ".join(f"w{i}" for i in range(self.attributes[0], self.num_columns))
+            values.append(f"[{names}] AS attributes")
+        return ", ".join(values)
+
+
+def read_lines(connection: DuckDBPyConnection, table: str, files: Sequence[LineFile]) -> None:
+    """Read files into a table, with the number of the file of each row; refuse IDs that are none or out of range."""
+    from daskgraphpart.sources.database import run, translated_errors
+
+    for number, file in enumerate(files):
+        into = f"INSERT INTO {table}" if number else f"CREATE TABLE {table} AS"
+        try:
+            with translated_errors(str(file.path)):
+                run(connection, f"{into} SELECT {number} AS file, {file.values} FROM {file.lines}")
+        except InputFileError as fault:
+            of_attributes = "" if file.attributes is None else f", the last of dtype {file.attributes[1]}"
+            names = ", ".join(column.name for column in file.columns)
+            raise AssignmentError(
+                "line cannot be read",
+                file=str(file.path),
+                place=fault.place,
+                expected=f"{file.num_columns} columns, among them {names}{of_attributes}",
+                found=fault.found,
+            ) from fault
+    for i, column in enumerate(files[0].columns):
+        wrong = f"c{i} IS NULL OR c{i} < 0 OR c{i} >= {column.stop}"
+        for (number,) in run(connection, f"SELECT min(file) FROM {table} WHERE {wrong} HAVING count(*) > 0"):
+            file = files[number]
+            word = f"w{file.columns[i].number}"
+            lines = f"SELECT row_number() OVER () AS line, {word}, {file.values} FROM {file.lines}"
+            query = f"SELECT line, {word}, {column.stop} FROM ({lines}) WHERE {wrong} ORDER BY line LIMIT 1"
+            ((line, found, stop),) = run(connection, query)
+            what, place = f"{column.name} out of range", f"line {line:,}"
+            raise AssignmentError(what, file=str(file.path), place=place, expected=f"[0, {stop:,})", found=found)
 
 
 def count_columns(paths: Iterable[Path]) -> int:
@@ -47,73 +109,6 @@ def count_columns(paths: Iterable[Path]) -> int:
                 if line.strip():
                     return len(line.split())
     return 0
-
-
-def read_columns(
-    block: Block, ids: Mapping[int, str], num_columns: int | None = None, dtype: np.dtype | None = None
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """Read columns of IDs, int64, by number and name, and the attributes behind them as rows, if a dtype is given.
-
-    The number of columns in a line is that of the first line of the block, unless it is given.
-    """
-    import pyarrow as pa
-    from pyarrow import csv
-
-    content = read_lines(block.path, block.start, block.stop).tobytes()
-    if _ODD_BLANKS.search(content):  # Arrow takes every single blank for the end of a column
-        content = re.sub(rb" ?\n ?", b"\n", _BLANKS.sub(b" ", content)).strip(b" ")
-    text = content.lstrip(b"\n")
-    first = max(ids) + 1
-    width = num_columns or max(len(text[: text.find(b"\n")].split()), first)
-    attributes = range(first, width) if dtype is not None else range(0)
-    parsed = np.dtype(np.float32) if dtype == np.float16 else dtype or np.dtype(np.int64)  # Arrow parses no float16
-    if not text:
-        return [np.empty(0, np.int64) for _ in ids], np.empty((0, len(attributes)), dtype)
-    types = {str(i): pa.int64() for i in ids} | {str(i): pa.from_numpy_dtype(parsed) for i in attributes}
-    try:
-        table = csv.read_csv(
-            pa.BufferReader(text),
-            csv.ReadOptions(column_names=list(map(str, range(width))), use_threads=False, block_size=len(text) + 1),
-            csv.ParseOptions(delimiter=" ", quote_char=False),
-            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
-        )
-    except pa.ArrowInvalid as fault:
-        message = str(fault).splitlines()[0]
-        row, found = match.groups() if (match := _ROW.search(message)) else ("1", message)
-        expected = f"{', '.join(ids.values())}{f', {len(attributes)} attributes of dtype {dtype}' if dtype else ''}"
-        raise _line_fault(block, int(row) - 1, "line cannot be read", expected, found) from fault
-    columns = [column.to_numpy() for column in table.columns]
-    rows = np.stack(columns[len(ids) :], axis=1).astype(dtype, copy=False) if attributes else np.empty((0, 0))
-    return columns[: len(ids)], rows
-
-
-def check_range(block: Block, ids: np.ndarray, limits: int | np.ndarray, what: str) -> None:
-    """Refuse IDs that are negative, or not below a limit."""
-    bad = np.flatnonzero((ids < 0) | (ids >= limits))
-    if bad.size:
-        row = int(bad[0])
-        limit = int(np.broadcast_to(limits, ids.shape)[row])
-        raise _line_fault(block, row, f"{what} out of range", f"[0, {limit:,})", f"{ids[row]:,}")
-
-
-def _line_fault(block: Block, row: int, what: str, expected: str, found: object) -> AssignmentError:
-    """Build the error of a row of a block; lines are counted without blank ones."""
-    place = f"line {count_rows_before(block) + row + 1:,}"
-    return AssignmentError(what, file=block.path, place=place, expected=expected, found=found)
-
-
-def read_nodes(
-    block: Block, starts: np.ndarray, num_weights: int, num_columns: int | None = None, dtype: np.dtype | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Read lines `new_nid ntype weights... type_nid attributes...` of `pm_dglpart`.
-
-    Return original homogeneous IDs, int64, and attributes as rows, if a dtype is given.
-    """
-    names = {1: "node type", 2 + num_weights: f"{num_weights} weights, ID in its node type"}
-    (ntypes, type_nids), attributes = read_columns(block, names, num_columns, dtype)
-    check_range(block, ntypes, starts.size - 1, "node type")
-    check_range(block, type_nids, np.diff(starts)[ntypes], "ID in its node type")
-    return starts[ntypes] + type_nids, attributes
 
 
 def count_node_weights(parts: PartFiles, graph: str) -> int:
@@ -130,3 +125,68 @@ def count_node_weights(parts: PartFiles, graph: str) -> int:
         what, expected = "not a stats file of ParMETIS", "num_nodes num_edges num_node_weights"
         raise AssignmentError(what, file=str(stats), expected=expected, found=repr(text[:60]))
     return int(words[2])
+
+
+def read_nodes(
+    connection: DuckDBPyConnection, parts: PartFiles, graph: str, starts: np.ndarray, dtype: np.dtype | None = None
+) -> int:
+    """Read lines `new_nid ntype weights... type_nid attributes...` of `pm_dglpart`; return the number of attributes.
+
+    The view `nodes` then has the columns `id`, the original homogeneous ID, `part`, and `attributes` if a dtype is
+    given.
+    """
+    from daskgraphpart.sources.database import run
+
+    sizes, place = np.diff(starts).tolist(), 2 + count_node_weights(parts, graph)
+    stop = f"{sizes}[c0 + 1]"
+    columns = (
+        Column("node type", 1, str(len(sizes))),
+        Column(f"ID in its node type (behind {place - 2} weights)", place, stop),
+    )
+    width = max(place + 1, count_columns(parts.paths))
+    attributes = None if dtype is None else (place + 1, dtype)
+    read_lines(connection, "node_lines", [LineFile(path, columns, width, attributes) for path in parts.paths])
+    names = "" if dtype is None else ", attributes"
+    view = f"SELECT {starts.tolist()}[c0 + 1] + c1 AS id, file AS part{names} FROM node_lines"
+    run(connection, f"CREATE VIEW nodes AS {view}")
+    return width - place - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Where rows go: to the files of types, whose IDs follow each other; and what they are, for messages."""
+
+    kind: str  # node, edge
+    targets: Mapping[str, Region]
+    source: str  # file or directory that was read
+    hint: str  # what to do where the number of rows is wrong
+
+    def place(self, connection: DuckDBPyConnection, query: str, to_rows: Callable[..., np.ndarray]) -> None:
+        """Write the rows of a query, which `to_rows` makes of the columns behind `id`; every ID is there once."""
+        from daskgraphpart.sources.database import read, run
+
+        starts = np.cumsum([0, *(region.num_rows for region in self.targets.values())])
+        ((found,),) = run(connection, f"SELECT count(*) FROM ({query})")
+        if found != starts[-1]:
+            what, expected = f"wrong number of {self.kind}s", f"{starts[-1]:,}, a line for each"
+            raise AssignmentError(what, file=self.source, expected=expected, found=f"{found:,}", hint=self.hint)
+        first = 0
+        for batch in read(connection, f"{query} ORDER BY id"):
+            ids, *columns = (column.flatten() if column.type.num_fields else column for column in batch.columns)
+            self._check_ids(ids.to_numpy(), first, starts)
+            rows, stop = to_rows(*(column.to_numpy() for column in columns)), first + batch.num_rows
+            for region, begin, end in zip(self.targets.values(), starts, starts[1:], strict=False):
+                low, high = max(first, begin), min(stop, end)
+                if low < high:
+                    region.write(rows[low - first : high - first], int(low - begin))
+            first = stop
+
+    def _check_ids(self, ids: np.ndarray, first: int, starts: np.ndarray) -> None:
+        """Refuse sorted IDs that do not continue those before them."""
+        for bad in np.flatnonzero(ids != np.arange(first, first + ids.size))[:1].tolist():
+            of_type = int(np.searchsorted(starts, ids[bad], side="right")) - 1
+            name = f"{list(self.targets)[of_type]!r} {self.kind} {ids[bad] - starts[of_type]:,}"
+            what, expected = f"{self.kind} is listed twice", f"every {self.kind} once"
+            if ids[bad] > first + bad:
+                what, name = f"{self.kind} is missing", f"{name} after a gap"
+            raise AssignmentError(what, file=self.source, expected=expected, found=name)

@@ -7,10 +7,11 @@ the new IDs; together they are every node and every edge of the graph once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,27 +20,19 @@ from daskgraphpart.chunked.output import write_metadata
 from daskgraphpart.errors import InputFileNotFoundError, OptionError, check_choice
 from daskgraphpart.schema import STORED_DTYPES
 from daskgraphpart.sources.parmetis_files import ParmetisFiles
-from daskgraphpart.sources.parmetis_text import (
-    check_range,
-    count_columns,
-    count_node_weights,
-    cut_text,
-    read_columns,
-    read_nodes,
-)
-from daskgraphpart.sources.place_rows import Placement, place_rows
+from daskgraphpart.sources.parmetis_text import Column, LineFile, Placement, count_columns, read_lines, read_nodes
 from daskgraphpart.sources.type_counts import join_types
+from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
+    from duckdb import DuckDBPyConnection
+
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.parmetis_files import PartFiles
-    from daskgraphpart.sources.parmetis_text import NumberedBlock
-    from daskgraphpart.sources.place_rows import ReadRows
     from daskgraphpart.sources.type_counts import TypeCounts
 
 FEATURE = "feat"
@@ -48,7 +41,9 @@ HINTS = {
     "edge": "self-loops and repeated edges that were taken out are given by --removed-edges",
 }
 NUM_NEW_ENDS = 2  # columns before those of an edge; removed edges have none
-OF_EDGE = ("source", "destination", "ID in its edge type", "edge type")
+NUM_OF_EDGE = 4  # source, destination, ID in its edge type, edge type
+
+ToRows = Callable[..., np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,42 +86,39 @@ def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
     return np.dtype(name)
 
 
-def convert_to_chunked(
-    source: ConversionInput, workspace: Path, runner: Runner, task_memory: int | None = None
-) -> ChunkedGraph:
+def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Resources) -> ChunkedGraph:
     """Bring edges and the data of nodes and edges back into their original order, as a chunked graph in a workspace."""
-    counts, memory = source.counts, task_memory or runner.resources.task_memory
+    from daskgraphpart.sources.database import open_database
 
-    def place(
-        kind: str, files: Sequence[tuple[int, Path]], read: ReadRows, width: int, dtype: np.dtype
-    ) -> tuple[set[Any], list[str]]:
-        """Write an npy file for each type, with the rows of all files in the order of their IDs."""
+    directory, counts = workspace / "graph", source.counts
+    node_data: list[str] = []
+    edge_data: list[str] = []
+
+    def place(kind: str, query: str, to_rows: ToRows, width: int, dtype: np.dtype) -> list[str]:
+        """Write an npy file for each type, with the rows of a query in the order of their IDs."""
         name, types = ("node", counts.nodes) if kind == "node_data" else ("edge", counts.edges)
-        directory = workspace / "graph" / kind
-        directory.mkdir(parents=True)
+        (directory / kind).mkdir(parents=True)
         targets = {
-            of_type: create_npy(directory / f"{number}.npy", dtype.newbyteorder("<"), (count, width))
+            of_type: create_npy(directory / kind / f"{number}.npy", dtype.newbyteorder("<"), (count, width))
             for number, (of_type, count) in enumerate(types.items())
         }
-        placement = Placement(name, read, targets, memory, str(source.directory), HINTS[name])
-        facts = place_rows(cut_text(files, memory), placement, workspace, runner)
-        return facts, [str(region.path) for region in targets.values()]
+        Placement(name, targets, str(source.directory), HINTS[name]).place(connection, query, to_rows)
+        return [str(region.path) for region in targets.values()]
 
-    node_data, edge_data = [], []
-    joined, edges = place("edges", source.edge_files, partial(_read_edges, counts=counts), 2, np.dtype(np.int64))
-    schema = join_types(counts, sorted(joined), source.graph_name, str(source.directory))
-    if (dtype := source.node_dtype) is not None:
-        nodes, num_weights = list(enumerate(source.parts.paths)), count_node_weights(source.parts, source.graph_name)
-        width = _count_attributes("node", [(3 + num_weights, path) for _, path in nodes], source)
-        read = partial(_read_node_data, counts=counts, num_weights=num_weights, width=width, dtype=dtype)
-        node_data = place("node_data", nodes, read, width, dtype)[1]
-    if (dtype := source.edge_dtype) is not None:
-        behind = [(first + len(OF_EDGE), path) for first, path in source.edge_files]
-        width = _count_attributes("edge", behind, source)
-        read = partial(_read_edge_data, counts=counts, width=width, dtype=dtype)
-        edge_data = place("edge_data", source.edge_files, read, width, dtype)[1]
+    with scratch_directory(workspace) as scratch, open_database(scratch, resources) as connection:
+        width = _read_edges(source, connection)
+        ends = EdgeEnds(counts.node_starts)
+        edges = place("edges", "SELECT id, c0, c1, c2 FROM edges", ends.to_rows, 2, np.dtype(np.int64))
+        schema = join_types(counts, sorted(ends.joined), source.graph_name, str(source.directory))
+        if (dtype := source.edge_dtype) is not None:
+            to_rows = partial(_to_matrix, width=_check_width("edge", width, source))
+            edge_data = place("edge_data", "SELECT id, attributes FROM edges", to_rows, width, dtype)
+        if (dtype := source.node_dtype) is not None:
+            width = read_nodes(connection, source.parts, source.graph_name, counts.node_starts, dtype)
+            to_rows = partial(_to_matrix, width=_check_width("node", width, source))
+            node_data = place("node_data", "SELECT id, attributes FROM nodes", to_rows, width, dtype)
     write_metadata(
-        workspace / "graph",
+        directory,
         schema,
         {etype: [path] for etype, path in zip(schema.etypes, edges, strict=True)},
         {
@@ -137,54 +129,58 @@ def convert_to_chunked(
         edge_format="numpy",
         data_format="numpy",
     )
-    return read_chunked(workspace / "graph")
+    return read_chunked(directory)
 
 
-def _count_attributes(kind: str, files: Sequence[tuple[int, Path]], source: ConversionInput) -> int:
-    """Count the columns behind a first one, in the first line there is."""
-    width = next((found - first for first, path in files if (found := count_columns([path]))), 0)
-    if width <= 0:
-        raise OptionError(
-            f"the {kind}s have no attributes",
-            file=str(source.directory),
-            place=f"--{kind}-attr-dtype",
-            hint="leave it out, or check --num-node-weights",
+def _read_edges(source: ConversionInput, connection: DuckDBPyConnection) -> int:
+    """Read the lines of all edges into a view `edges`, with `id`; return the number of attributes."""
+    from daskgraphpart.sources.database import run
+
+    counts, dtype, files = source.counts, source.edge_dtype, []
+    widths = [count_columns([path]) - first - NUM_OF_EDGE for first, path in source.edge_files]
+    width = max(widths, default=0)
+    num_nodes, sizes = str(counts.node_starts[-1]), np.diff(counts.edge_starts).tolist()
+    for first, path in source.edge_files:
+        edge_type = Column("edge type", first + 3, str(len(sizes)))
+        columns = (
+            Column("source", first, num_nodes),
+            Column("destination", first + 1, num_nodes),
+            edge_type,
+            Column("edge ID", first + 2, f"{sizes}[c2 + 1]"),
         )
+        place = first + NUM_OF_EDGE
+        files.append(LineFile(path, columns, place + max(0, width), None if dtype is None else (place, dtype)))
+    read_lines(connection, "edge_lines", files)
+    starts = counts.edge_starts.tolist()
+    run(connection, f"CREATE VIEW edges AS SELECT {starts}[c2 + 1] + c3 AS id, * FROM edge_lines")
     return width
 
 
-def _read_edges(unit: NumberedBlock, counts: TypeCounts) -> tuple[np.ndarray, np.ndarray, set[Any]]:
-    """Read homogeneous IDs and type-wise ends of edges; and which edge types join which node types."""
-    eids, src, dst, etypes, _ = _read_edge_lines(unit, counts, None, None)
-    starts = counts.node_starts
-    src_types, dst_types = (np.searchsorted(starts, ends, side="right") - 1 for ends in (src, dst))
-    edges = np.stack([src - starts[src_types], dst - starts[dst_types]], axis=1)
-    size = len(counts.nodes)
-    joined = np.unique((etypes * size + src_types) * size + dst_types).tolist()
-    return eids, edges, {(code // size**2, code // size % size, code % size) for code in joined}
+def _check_width(kind: str, width: int, source: ConversionInput) -> int:
+    """Refuse lines without attributes."""
+    if width <= 0:
+        place, hint = f"--{kind}-attr-dtype", "leave it out, or check --num-node-weights"
+        raise OptionError(f"the {kind}s have no attributes", file=str(source.directory), place=place, hint=hint)
+    return width
 
 
-def _read_edge_data(
-    unit: NumberedBlock, counts: TypeCounts, width: int, dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray, set[Any]]:
-    eids, *_, attributes = _read_edge_lines(unit, counts, unit[0] + len(OF_EDGE) + width, dtype)
-    return eids, attributes, set()
+def _to_matrix(values: np.ndarray, width: int) -> np.ndarray:
+    return values.reshape(-1, width)
 
 
-def _read_edge_lines(
-    unit: NumberedBlock, counts: TypeCounts, num_columns: int | None, dtype: np.dtype | None
-) -> tuple[np.ndarray, ...]:
-    """Read homogeneous IDs of edges, sources and destinations, edge types, and attributes if a dtype is given."""
-    first, block = unit
-    (src, dst, type_eids, etypes), attributes = read_columns(block, dict(enumerate(OF_EDGE, first)), num_columns, dtype)
-    for ends in (src, dst):
-        check_range(block, ends, int(counts.node_starts[-1]), "node ID")
-    check_range(block, etypes, len(counts.edges), "edge type")
-    check_range(block, type_eids, np.diff(counts.edge_starts)[etypes], "edge ID")
-    return counts.edge_starts[etypes] + type_eids, src, dst, etypes, attributes
+@dataclass(frozen=True, slots=True, eq=False)
+class EdgeEnds:
+    """Make type-wise ends of homogeneous ones; remember which (edge type, source type, destination type) there are."""
 
+    starts: np.ndarray
+    joined: set[tuple[int, int, int]] = field(default_factory=set)
 
-def _read_node_data(
-    unit: NumberedBlock, counts: TypeCounts, num_weights: int, width: int, dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray, set[Any]]:
-    return *read_nodes(unit[1], counts.node_starts, num_weights, 3 + num_weights + width, dtype), set()
+    def to_rows(self, src: np.ndarray, dst: np.ndarray, etypes: np.ndarray) -> np.ndarray:
+        """Return rows of type-wise sources and destinations."""
+        ends, num_types = np.stack([src, dst], axis=1), self.starts.size - 1
+        types = np.searchsorted(self.starts, ends, side="right") - 1
+        codes = np.unique((etypes * num_types + types[:, 0]) * num_types + types[:, 1])
+        shape = int(etypes.max(initial=0)) + 1, num_types, num_types
+        self.joined.update(zip(*(numbers.tolist() for numbers in np.unravel_index(codes, shape)), strict=True))
+        ends -= self.starts[types]
+        return ends

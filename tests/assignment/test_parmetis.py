@@ -66,9 +66,9 @@ def in_memory(graph: Graph, weights: list[str]) -> dict[str, str]:
 
 
 @settings(max_examples=20)
-@given(graphs(), layouts(), MEMORIES, MEMORIES, st.sampled_from((1, 2, 5)), st.booleans())
+@given(graphs(), layouts(), MEMORIES, st.sampled_from((1, 2, 5)), st.booleans())
 def test_files_are_those_of_the_definition_and_parts_come_back(
-    graph: Graph, layout: Layout, writing: int, reading: int, num_parts: int, alone: bool
+    graph: Graph, layout: Layout, task_memory: int, num_parts: int, alone: bool
 ) -> None:
     weights = (
         ["train_mask"] if any(data.get("train_mask", np.zeros(0)).any() for data in graph.node_data.values()) else []
@@ -87,13 +87,13 @@ def test_files_are_those_of_the_definition_and_parts_come_back(
             (root / directory).mkdir()
         files = ParmetisFiles(root / "out", "g")
         with open_runner(RESOURCES) as runner:
-            write_parmetis_files(chunked, files, weights, runner, root / "scratch", writing)
+            write_parmetis_files(chunked, files, weights, runner, root / "scratch", task_memory)
             for kind, text in in_memory(graph, weights).items():
                 assert (root / "out" / f"g_{kind}.txt").read_text() == text, kind
             run = pm_dglpart if alone else lambda *a: pm_dglpart2(*a, num_processes=3)
             parts = run(root / "out", "g", num_parts)
             found = find_parts(root / "out", "g", None)
-            assignment = read_parmetis_parts(found, chunked.schema, root / "owners", runner, reading)
+            assignment = read_parmetis_parts(found, chunked.schema, root / "owners", RESOURCES)
         owners = [assignment.owners[ntype].read() for ntype in chunked.schema.ntypes]
         assert assignment.num_parts == num_parts
         assert np.concatenate(owners).tolist() == parts.tolist()
@@ -247,19 +247,22 @@ GOOD = [[node, node % 2] for node in range(7)]
         ("", "wrong number of nodes; expected 7, a line for each, found 0"),
         ("0 1\n1 1\n", "wrong number of nodes; expected 7, a line for each, found 2"),
         ("0 1\n\n1 0\n2 7\n", r"line 3: part out of range; expected \[0, 2\), found 7"),
-        ("0 1\n1 0\n9 0\n", r"line 3: node ID out of range; expected \[0, 7\), found 9"),
+        ("0 1\n1 0\n9 0\n", r"line 3: homogeneous node ID out of range; expected \[0, 7\), found 9"),
         (
             "0 1\n1 x\n",
-            r"line 2: line cannot be read; expected homogeneous node ID, part, found .*invalid value 'x'",
+            r"line 2: part out of range; expected \[0, 2\), found x",
         ),
-        ("0 1\n1\n", r"line 2: line cannot be read.*Expected 2 columns, got 1"),
-        ("0 1 5\n", r"line 1: line cannot be read.*Expected 2 columns, got 3"),
-        ("0 99999999999999999999\n", r"line 1: line cannot be read"),
-        ("0 1.0\n", r"line 1: line cannot be read"),
-        ("node part\n0 1\n", r"line 1: line cannot be read"),
+        (
+            "0 1\n1\n",
+            r"line 2: line cannot be read; expected 2 columns, among them homogeneous node ID, part, found '1'",
+        ),
+        ("0 1 5\n", r"line 1: line cannot be read; expected 2 columns.*found '0 1 5'"),
+        ("0 99999999999999999999\n", r"line 1: part out of range"),
+        ("0 1.0\n", r"line 1: part out of range; expected \[0, 2\), found 1.0"),
+        ("node part\n0 1\n", r"line 1: homogeneous node ID out of range"),
         (
             "0 1\n1 0\n2 1\n3 0\n4 1\n5 0\n3 0\n",
-            r"node is listed twice; expected every node once, found 'b' node 0 again",
+            r"node is listed twice; expected every node once, found 'b' node 0",
         ),
     ],
 )
@@ -267,8 +270,8 @@ def test_a_wrong_line_is_one_error(text: str, message: str, written: Path) -> No
     path = written / "pm" / "xxx_part.2"
     path.write_text(text)
     schema = read_chunked(written / "in").schema
-    with open_runner(Resources(1 << 26, "sync")) as runner, pytest.raises(AssignmentError, match=message) as error:
-        read_parmetis_parts(find_parts(path, "xxx", None), schema, written / "owners", runner, 100)
+    with pytest.raises(AssignmentError, match=message) as error:
+        read_parmetis_parts(find_parts(path, "xxx", None), schema, written / "owners", RESOURCES)
     assert error.value.file == str(path)
     assert not list((written / "owners").glob(".*"))
 
@@ -276,10 +279,10 @@ def test_a_wrong_line_is_one_error(text: str, message: str, written: Path) -> No
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("0 0 1 0", r"line 1: line cannot be read; expected node type, 2 weights, ID in its node type"),
+        ("0 0 1 0", r"line 1: line cannot be read; expected 5 columns, among them node type, ID in its node type"),
         ("0 2 1 0 0", r"node type out of range; expected \[0, 2\), found 2"),
-        ("0 0 1 0 3", r"ID in its node type out of range; expected \[0, 3\), found 3"),
-        ("0 0 1 0 0.5", "line cannot be read"),
+        ("0 0 1 0 3", r"behind 2 weights\) out of range; expected \[0, 3\), found 3"),
+        ("0 0 1 0 0.5", r"\(behind 2 weights\) out of range"),
     ],
 )
 def test_a_wrong_line_of_one_part_is_one_error(line: str, message: str, written: Path) -> None:
@@ -298,7 +301,7 @@ def test_nodes_with_attributes_are_read_with_and_without_the_stats_file(written:
         path.write_text("".join(f"{line} 0.5 nan\n" for line in path.read_text().splitlines()))
     read_parmetis(written / "in", written / "pm", written / "one")
     (written / "pm" / "xxx_stats.txt").unlink()
-    with pytest.raises(AssignmentError, match="line cannot be read"):
+    with pytest.raises(AssignmentError, match=r"behind 4 weights\) out of range"):
         read_parmetis(written / "in", written / "pm", written / "two")
     read_parmetis(written / "in", written / "pm", written / "two", num_node_weights=2, overwrite=True)
     assert file_hashes(written / "one") == file_hashes(written / "two")
