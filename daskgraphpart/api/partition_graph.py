@@ -50,6 +50,7 @@ def partition_graph(
     graph_formats: str | Sequence[str] | None = None,
     *,
     reshuffle: bool = True,
+    layout: str | Sequence[str] = "dgl",
     num_nodes: Mapping[str, int] | int | None = None,
     node_data: Mapping[str, Any] | None = None,
     edge_data: Mapping[str, Any] | None = None,
@@ -97,6 +98,8 @@ def partition_graph(
     reshuffle : bool
         False is the deprecated layout of DGL 0.9 in which nodes and edges keep their IDs (`node_map.npy`,
         `edge_map.npy`); DGL since 1.0 cannot load it, `load_partition` can.
+    layout : str or sequence of str
+        Layouts that are written, as in `DispatchOptions`.
     num_nodes, node_data, edge_data : optional
         Numbers of nodes and features beside those of `g`, as in `chunk_graph`.
     imbalance : float
@@ -109,9 +112,9 @@ def partition_graph(
     Returns
     -------
     PartitionedGraph, tuple or None
-        The partitions, open; None if IDs are kept. With `return_mapping` two tensors as in DGL, original IDs of nodes
-        and of edges by new ID; of a heterogeneous graph two dictionaries of them, by node type and by canonical edge
-        type (a tuple).
+        The partitions, open; None if IDs are kept, or the layout dgl is not written. With `return_mapping` two tensors
+        as in DGL, original IDs of nodes and of edges by new ID; of a heterogeneous graph two dictionaries of them, by
+        node type and by canonical edge type (a tuple).
 
     Raises
     ------
@@ -134,11 +137,14 @@ def partition_graph(
     owner_dtype(num_parts)
     formats = ("coo",) if graph_formats is None else graph_formats
     formats = (formats,) if isinstance(formats, str) else tuple(formats)
-    options = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle)
+    layouts = (layout,) if isinstance(layout, str) else tuple(layout)
+    options = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle, layout=layouts)
+    is_open = reshuffle and "dgl" in layouts
     if return_mapping:
         torch_module()  # says what to install before the work is done
-        if not reshuffle:
-            raise OptionError("IDs that are kept have no mapping", place="return_mapping", hint="leave it out")
+        if not is_open:
+            what = "IDs that are kept have no mapping" if "dgl" in layouts else "mappings are read from the layout dgl"
+            raise OptionError(what, place="return_mapping", hint="leave it out")
     out = require_local(out_path, "the output of partition_graph", "partition takes URLs").absolute()
     if out.is_dir() and not is_unfinished(out):
         check_empty(out, overwrite)
@@ -178,7 +184,7 @@ def partition_graph(
             dispatch(graph, ready, out, **how)
     if return_mapping:
         return load_mappings(out / f"{graph_name}.json")
-    return open_partitions(out / f"{graph_name}.json") if reshuffle else None
+    return open_partitions(out / f"{graph_name}.json") if is_open else None
 
 
 def _balance(

@@ -22,6 +22,7 @@ from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.workspace import remove_staging, staging_directory
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.layouts.layout import Layout
     from daskgraphpart.storage.paths import Location
 
 
@@ -46,6 +48,9 @@ def run_dispatch(
     The number of parts may be unknown if they are in a directory.
     """
     options.check_fits(graph.schema)
+    layouts = _layouts(options)
+    for layout in layouts:
+        layout.check_fits(graph.schema)
     run = replace(run, resources=run.resources.limited(smallest_task_memory(graph.schema, options)))
     if not isinstance(target, Path) and not options.reshuffle:
         raise OptionError(
@@ -57,7 +62,7 @@ def run_dispatch(
         command, chosen, files = identify_owners(owners, num_parts)
         place = target.path if isinstance(target, Machines) else target.absolute()
         check_output(place, [*input_paths(graph), *files])
-        names = (f"{graph.schema.name}.manifest.json", options.config_name or f"{graph.schema.name}.json")
+        names = tuple(name for layout in layouts for name in layout.descriptions(graph.schema))
         if isinstance(target, Path):
             out, destination = target.absolute(), None
         else:
@@ -75,7 +80,6 @@ def run_dispatch(
                 assignment = _assign(graph, owners, num_parts, work, runner)
                 if assignment.trainers:
                     graph = with_trainers(graph, assignment.trainers, work.owners / "edge-trainers", runner)
-                layouts = (DglLayout(options.graph_formats, options.config_name, options.reshuffle),)
                 sizes = choose_sizes(runner.resources)
                 return dispatch_graph(
                     Job(graph, assignment, str(out), options, sizes, work, runner, layouts, destination)
@@ -83,6 +87,15 @@ def run_dispatch(
         finally:
             if destination is not None:
                 remove_staging(out)
+
+
+def _layouts(options: DispatchOptions) -> tuple[Layout, ...]:
+    """Layouts that options ask for, that of DGL first."""
+    made: dict[str, Layout] = {
+        "dgl": DglLayout(options.graph_formats, options.config_name, options.reshuffle),
+        "ranks": RanksLayout(),
+    }
+    return tuple(layout for name, layout in made.items() if name in options.layout)
 
 
 def _assign(
@@ -103,7 +116,7 @@ def _assign(
 
 
 def _output_directory(
-    out: Path, destination: Destination | None, names: tuple[str, str], run: RunOptions
+    out: Path, destination: Destination | None, names: tuple[str, ...], run: RunOptions
 ) -> OutputDirectory:
     """Directory in which a job makes files; partitions that are replaced stay until the new ones are complete."""
 

@@ -105,6 +105,11 @@ CONFINED_OPTION = click.option(
 
 _output = partial(click.option, cls=Option, heading="Partitions")
 OUTPUT_OPTIONS = (
+    _output(
+        "--layout",
+        default="dgl",
+        help="What is written: some of dgl (what DGL loads), ranks (raw arrays by rank, in ranks/).",
+    ),
     _output("--num-hops", type=click.IntRange(min=1), default=1, help="Hops of HALO nodes."),
     _output("--graph-formats", default="coo", help="Formats in graph.dgl: some of coo,csr,csc."),
     _output(
@@ -217,8 +222,8 @@ def dispatch_options_of(values: dict[str, Any], config_name: str | None = None) 
     """Dispatch options from the values of `OUTPUT_OPTIONS`."""
     from daskgraphpart.dispatching.options import DispatchOptions
 
-    formats = tuple(name.strip() for name in values["graph_formats"].split(","))
-    return DispatchOptions(values["num_hops"], formats, values["out_edges"], config_name)
+    formats, layout = (tuple(map(str.strip, values[name].split(","))) for name in ("graph_formats", "layout"))
+    return DispatchOptions(values["num_hops"], formats, values["out_edges"], config_name, layout=layout)
 
 
 @contextmanager

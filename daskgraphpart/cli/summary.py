@@ -37,7 +37,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
         "time": format_seconds(values["seconds"]),
         "config": f"{config} on each machine" if outcome.hosts else str(config),
     }
-    if in_dir is not None and not outcome.hosts:
+    if in_dir is not None and not outcome.hosts and "dgl" in values["layout"]:
         facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent)])
     for name, value in facts.items():
         click.echo(f"{name:<18}  {value}")

@@ -22,10 +22,13 @@ from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column, write_run
 
 if TYPE_CHECKING:
+    from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.part_graph import GraphConfig, NewIds
 
 EDGE_NBYTES = 33
+LOCAL_GRAPH = ("nodes/", "edges/", "coo/", "csr/", "csc/")
+"""How names of arrays begin that are by local ID."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,10 +45,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BuildConfig:
-    """Names of edge types and new IDs of edges."""
+    """Partition book and new IDs of edges."""
 
     graph: GraphConfig
-    etypes: tuple[str, ...]
+    book: PartitionBook
     new_eids: NewIds
 
 
@@ -53,6 +56,8 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     """Write one segment; return for ``"csr"`` and ``"csc"`` the edges in each bucket of rows."""
     graph, is_owned = segment.graph, segment.window is None
     src, dst, new_eids = (_read_owned if is_owned else _read_extra)(segment, config)
+    if not any(name.startswith(LOCAL_GRAPH) for name in graph.arrays):
+        return {}
     local_src, local_dst = local_ids_of(graph, config.graph.work, src, dst)
 
     def write(name: str, values: np.ndarray) -> None:
@@ -71,7 +76,7 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
 
 
 def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]:
-    """Read new IDs of sources, of destinations and of the edges themselves, and write the original IDs of these."""
+    """Read new IDs of sources, of destinations and of the edges; write what is by type: both ends, original IDs."""
     graph, slices, done = segment.graph, segment.slices, 0
     first_new_eid = graph.first_new_eid + segment.first_local_eid
     columns = [np.empty(segment.num_edges, config.graph.run_dtype) for _ in range(3)]
@@ -84,8 +89,11 @@ def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
     orig_eids, types = rows + np.repeat(slices["first_row"], slices["count"]), slices["etype_id"]
     for type_id in np.unique(types).tolist():
         start, stop = (int(slices["count"][mask].sum()) for mask in (types < type_id, types <= type_id))
-        regions = graph.arrays.get(f"orig_eids/{config.etypes[type_id]}", ())
-        write_rows(regions, orig_eids[start:stop], first_new_eid + start - config.new_eids.start(graph.part, type_id))
+        row, etype = first_new_eid + start - config.new_eids.start(graph.part, type_id), config.book.etypes[type_id]
+        write_rows(graph.arrays.get(f"orig_eids/{etype}", ()), orig_eids[start:stop], row)
+        for name, nids in (("edge_src", src), ("edge_dst", dst)):
+            if regions := graph.arrays.get(f"{name}/{etype}"):
+                write_rows(regions, config.book.map_to_per_ntype(nids[start:stop])[1], row)
     return src, dst, np.arange(first_new_eid, first_new_eid + done)
 
 

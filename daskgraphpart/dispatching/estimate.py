@@ -66,16 +66,19 @@ def expect(
 
 def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions, expected: Expected) -> int:
     """Estimate the bytes of all partitions together."""
+    features = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
+    original = 8 * (schema.num_nodes + schema.num_edges)
+    split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {key.partition("/")[0] for key in mask_keys(schema)})
+    by_type = (features + original + split + 16 * schema.num_edges) * len(set(options.layout) - {"dgl"})
+    if "dgl" not in options.layout:
+        return by_type
     typed = 4 if schema.is_heterogeneous else 0
     nodes, edges = schema.num_nodes + expected.num_halo, schema.num_edges + expected.num_extra
     graph = (9 + typed) * (nodes + edges)  # ID, inner or not, type
     for name in options.graph_formats:
         graph += 16 * edges + (0 if name == "coo" else 8 * (nodes + num_parts))
-    features = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
-    original = 8 * (schema.num_nodes + schema.num_edges)
-    split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {key.partition("/")[0] for key in mask_keys(schema)})
     kept = 0 if options.reshuffle else original
-    return graph + features + original + split + kept
+    return graph + features + original + split + kept + by_type
 
 
 def workspace_files(

@@ -66,30 +66,29 @@ class Outcome:
 def finish(
     job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, staged: Mapping[str, StagedArray]
 ) -> Outcome:
-    """Bring the files of all layouts to where they belong, and describe them; the first config is named."""
+    """Bring the files of all layouts to where they belong, and describe them; the config of the first is named."""
     complete = partial(_complete, job, sizes, book, quality, staged)
     target = Path(job.out) if job.destination is None else job.destination.target
+    config = job.layouts[0].descriptions(job.graph.schema)[-1]
     if not isinstance(target, Machines):
-        name, part_nbytes = complete()
-        return Outcome(target / name, book, quality, None, tuple(part_nbytes))
+        return Outcome(target / config, book, quality, None, tuple(complete()))
     # as a whole, because a machine that was lost may come back with another disk
-    name, part_nbytes = job.runner.step("deliver", complete)
+    part_nbytes = job.runner.step("deliver", complete)
     hosts = tuple(target.host_of(part) for part in range(job.num_parts))
-    return Outcome(target.path / name, book, quality, hosts, tuple(part_nbytes))
+    return Outcome(target.path / config, book, quality, hosts, tuple(part_nbytes))
 
 
 def _complete(
     job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, staged: Mapping[str, StagedArray]
-) -> tuple[str, list[int]]:
-    """Write and describe all files; return the name of the first config, and the bytes of each part."""
+) -> list[int]:
+    """Write and describe all files; return the bytes of each part."""
     files = {layout: list(files_of(job, layout, sizes)) for layout in job.layouts}
     flat = [file for of_layout in files.values() for file in of_layout]
     checksums = _write_here(job, flat, staged) if job.destination is None else _send(job, job.destination, flat, staged)
-    configs = []
     for layout, of_layout in files.items():
         dispatched = DispatchedGraph(
             out=Path(job.out),
-            schema=job.graph.schema,
+            sizes=sizes,
             book=book,
             quality=quality,
             method=job.assignment.method,
@@ -98,14 +97,14 @@ def _complete(
             reshuffle=job.options.reshuffle,
             checksums={file.path: checksums[file.path] for file in of_layout},
         )
-        configs.append(layout.finish(dispatched).name)
+        layout.finish(dispatched)
     if job.destination is not None:
-        names = [*(name for name in job.destination.own_names if name not in configs), *configs]
-        _describe(job, job.destination, names, {file: checksums[file.path] for file in flat})
+        _describe(job, job.destination, {file: checksums[file.path] for file in flat})
     part_nbytes = np.zeros(job.num_parts, np.int64)
     for file in flat:
         part_nbytes[max(0, file.part)] += file.layout.nbytes
-    return configs[0], part_nbytes.tolist()
+    found: list[int] = part_nbytes.tolist()
+    return found
 
 
 def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
@@ -133,20 +132,18 @@ def _send(
     return _export(job, sorted(files, key=lambda file: (PurePath(file.name).name, file.part)), staged)
 
 
-def _describe(
-    job: Job, destination: Destination, names: Sequence[str], sent: Mapping[OutputFile, FileChecksum]
-) -> None:
+def _describe(job: Job, destination: Destination, sent: Mapping[OutputFile, FileChecksum]) -> None:
     """Compare what was sent with what is there, and send what describes it, the config last."""
     target = destination.target
     if not isinstance(target, Machines):
         _check_sent(target, {file.path: checksum for file, checksum in sent.items()})
-        for name in names:
+        for name in destination.own_names:
             upload_file(f"{job.out}/{name}", target / name)
         return
     checksums: dict[str, dict[str, FileChecksum]] = {host: {} for host in target.distinct}
     for file, checksum in sent.items():
         checksums[target.host_of(file.part)][file.path] = checksum
-    sent_files = SentFiles(destination, checksums, names)
+    sent_files = SentFiles(destination, checksums)
     run_on_each("check-files", check_files, target, sent_files, job.runner)
     run_on_each("describe-parts", describe_parts, target, sent_files, job.runner)
 

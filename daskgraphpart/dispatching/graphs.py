@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import Target, Targets
 
-GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc", "orig_eids")
+GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc", "orig_eids", "edge_src", "edge_dst")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,10 +100,11 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
     parts = _part_graphs(held, arrays)
     new_nids = NewIds(book.node_ranges[:, :, 1], originals[0])
     sizes = [graph.num_nodes * NODE_NBYTES for graph in parts]
-    job.runner.run(Pass("write-nodes", write_nodes, parts, (held.config, new_nids), sizes))
+    if any(name.startswith("nodes/") for name in arrays):
+        job.runner.run(Pass("write-nodes", write_nodes, parts, (held.config, new_nids), sizes))
 
     new_eids = NewIds(book.edge_ranges[:, :, 1], originals[1])
-    config = BuildConfig(held.config, book.etypes, new_eids)
+    config = BuildConfig(held.config, book, new_eids)
     found: list[tuple[Segment, Mapping[str, np.ndarray]]] = []
     for segments in _segments(job, parts, held):  # original IDs of extra edges are those of edges that other parts own
         num_edges = [segment.num_edges for segment in segments]

@@ -26,7 +26,7 @@ from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import hash_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from upath import UPath
 
@@ -84,7 +84,7 @@ class Destination:
 
     target: UPath | Machines
     staging: str  # local directory that all workers see, in which files that are not streamed are made before
-    own_names: tuple[str, ...]  # names of what is written beside the parts; the manifest first
+    own_names: tuple[str, ...]  # paths of what describes the parts, in the order in which it is written
     overwrite: bool  # whether partitions there may be replaced
 
     @property
@@ -123,11 +123,10 @@ def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
 
 @dataclass(frozen=True, slots=True)
 class SentFiles:
-    """What machines were sent: checksums of files by machine and path, and the names of what describes them."""
+    """What machines were sent: checksums of files by machine and path."""
 
     destination: Destination
     checksums: Mapping[str, Mapping[str, FileChecksum]]
-    names: Sequence[str]
 
 
 def run_on_each(
@@ -187,7 +186,7 @@ def check_files(host: str, sent: SentFiles) -> None:
 def describe_parts(_: str, sent: SentFiles) -> None:
     """Copy what describes the parts to a machine, the config last, and remove the mark."""
     out = sent.destination.directory
-    for name in sent.names:
+    for name in sent.destination.own_names:
         write_bytes(out / name, Path(sent.destination.staging, name).read_bytes())
     (out / MARK).unlink(missing_ok=True)
 

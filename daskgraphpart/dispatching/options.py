@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
+LAYOUTS = ("dgl", "ranks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,9 @@ class DispatchOptions:
     reshuffle : bool
         Whether nodes and edges get new IDs, contiguous in every part, which all of DGL since 1.0 needs. Without, they
         keep theirs, as in DGL 0.9; for graphs with one node type and one edge type only.
+    layout : tuple of str
+        Layouts that are written, each once: ``"dgl"``, what DGL loads, and ``"ranks"``, raw arrays by rank, below
+        ``ranks/``. The options above are of DGL's.
     """
 
     num_hops: int = 1
@@ -39,6 +43,7 @@ class DispatchOptions:
     out_edges: bool = False
     config_name: str | None = None
     reshuffle: bool = True
+    layout: tuple[str, ...] = ("dgl",)
 
     def __post_init__(self) -> None:
         if self.num_hops < 1:
@@ -52,6 +57,21 @@ class DispatchOptions:
                 place="--graph-formats",
                 expected="some of coo, csr, csc, each once",
                 found=",".join(self.graph_formats) or "nothing",
+            )
+        if set(self.layout) - set(LAYOUTS) or not self.layout or len(set(self.layout)) != len(self.layout):
+            raise OptionError(
+                "bad layouts",
+                place="--layout",
+                expected=f"some of {', '.join(LAYOUTS)}, each once",
+                found=",".join(self.layout) or "nothing",
+            )
+        if not self.reshuffle and self.layout != ("dgl",):
+            raise OptionError(
+                "only the layout dgl can keep original IDs",
+                place="reshuffle",
+                expected='layout="dgl"',
+                found=",".join(self.layout),
+                hint="leave out reshuffle=False; every layout has the original IDs beside the new ones",
             )
 
     def check_fits(self, schema: GraphSchema) -> None:

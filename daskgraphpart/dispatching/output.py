@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import LayoutError, OutputExistsError
-from daskgraphpart.layouts.written_files import GRAPH_FILES, PART_FILES, is_description
+from daskgraphpart.layouts.written_files import OWN_DIRECTORY, OWN_FILE, is_description
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.confine import check_apart
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory
@@ -16,7 +16,7 @@ from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.upload import check_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from daskgraphpart.storage.paths import Location
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 OWN_PREFIX = ".daskgraphpart-"
 """Of the names of workspace, lock and mark, which another machine may be writing at this moment."""
 
-_PART_DIRECTORY = re.compile(r"part\d+")
-_NAMES = "|".join(map(re.escape, (*PART_FILES, *GRAPH_FILES)))
-_UNFINISHED = re.compile(rf"({_NAMES}|.*\.json)(\.[0-9a-f]{{12}})?{re.escape(TEMPORARY_SUFFIX)}")
+_UNFINISHED = re.compile(rf"(.*?)(\.[0-9a-f]{{12}})?{re.escape(TEMPORARY_SUFFIX)}", re.DOTALL)
 
 
 def check_output(out: Location, inputs: Iterable[Location]) -> None:
@@ -51,11 +49,11 @@ def check_empty(out: Location, overwrite: bool) -> None:
 
 
 def check_claimable(out: Location, own_names: Iterable[str], overwrite: bool) -> None:
-    """Check that partitions can be written to a directory, with `own_names` beside the parts."""
+    """Check that partitions can be written to a directory, with what describes them at `own_names`."""
     check_empty(out, overwrite)
     names = _names_in(out)
-    wrong = [name for name in own_names if name in names and not is_config(out / name)]
-    wrong += [name for name in names if _PART_DIRECTORY.fullmatch(name) and not _is_own_directory(out / name)]
+    wrong = [name for name in names if OWN_DIRECTORY.fullmatch(name) and not _is_own_directory(out / name)]
+    wrong += [name for name in own_names if name in names and not is_config(out / name)]
     if wrong:
         raise OutputExistsError(
             "something that is not of a partition is in the way",
@@ -66,29 +64,42 @@ def check_claimable(out: Location, own_names: Iterable[str], overwrite: bool) ->
 
 def discard_output(out: Location) -> None:
     """Delete finished partitions, and nothing else: configs first, so that nothing ever looks whole."""
-    for name in _names_in(out):
-        if name in GRAPH_FILES or (name.endswith(".json") and is_config(out / name)):
+    names = [*_own_files(out)]
+    for name in names:
+        if name.endswith(".json") and is_config(out / name):
             delete_file(out / name)
-    _discard_in_parts(out, re.compile("|".join(map(re.escape, PART_FILES))))
+    _discard(out, filter(OWN_FILE.fullmatch, names))
 
 
 def discard_unfinished(out: Path) -> None:
     """Delete what a local directory holds of unfinished partitions: finished ones have a config, and stay."""
-    names = _names_in(out)
-    for name in filter(_UNFINISHED.fullmatch, names):
-        delete_file(out / name)
-    _discard_in_parts(out, _UNFINISHED)
+    names = [*_own_files(out)]
+    unfinished = [(name, match[1]) for name in names if (match := _UNFINISHED.fullmatch(name))]
+    _discard(out, [name for name, whole in unfinished if whole.endswith(".json") or OWN_FILE.fullmatch(whole)])
     if not any(name.endswith(".json") and is_config(out / name) for name in names):
         discard_output(out)
 
 
-def _discard_in_parts(out: Location, names: re.Pattern[str]) -> None:
-    for directory in filter(_PART_DIRECTORY.fullmatch, _names_in(out)):
-        if _is_own_directory(out / directory):
-            for name in filter(names.fullmatch, list_directory(out / directory)):
-                delete_file(out / directory / name)
-            if not is_remote(out) and not os.listdir(out / directory):
-                (out / directory).rmdir()
+def _discard(out: Location, names: Iterable[str]) -> None:
+    """Delete files, and the directories of ours that are empty then."""
+    for name in names:
+        delete_file(out / name)
+    if is_remote(out):
+        return  # a store has no directories
+    for name in filter(OWN_DIRECTORY.fullmatch, _names_in(out)):
+        for directory, _, _ in os.walk(out / name, topdown=False):
+            if not os.path.islink(directory) and not os.listdir(directory):
+                os.rmdir(directory)
+
+
+def _own_files(out: Location, within: str = "") -> Iterator[str]:
+    """Paths of the files in a directory of partitions, and in its directories that are named as ours are."""
+    for name in _names_in(out / within if within else out):
+        path = within + name
+        if (within or OWN_DIRECTORY.fullmatch(name)) and _is_own_directory(out / path):
+            yield from _own_files(out, f"{path}/")
+        else:
+            yield path
 
 
 def is_config(path: Location) -> bool:

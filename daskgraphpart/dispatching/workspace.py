@@ -103,10 +103,10 @@ class Workspace:
 
     def remove_torn_files(self, out: Path) -> None:
         """Delete what a run that was killed has left half written, here and in the output."""
-        here = (Path(directory, name) for directory, _, names in os.walk(self.root) for name in names)
-        for path in (*here, *out.glob("*"), *out.glob("part*/*")):
-            if _TORN.search(path.name) and path.is_file():
-                path.unlink(missing_ok=True)
+        for root in (self.root, out):
+            for directory, _, names in os.walk(root):
+                for name in filter(_TORN.search, names):
+                    Path(directory, name).unlink(missing_ok=True)
 
     def remove_edges(self) -> None:
         """Delete all that leads from edges to graphs, once the graphs are written."""

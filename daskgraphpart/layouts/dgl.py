@@ -32,7 +32,6 @@ from daskgraphpart.storage.checksums import hash_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
@@ -59,6 +58,9 @@ class DglLayout:
     config_name: str | None = None
     reshuffle: bool = True
 
+    def check_fits(self, schema: GraphSchema) -> None:
+        """Refuse nothing: what DGL cannot load is no schema."""
+
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out the files of one part; see `Layout`."""
         schema, nodes, edges = sizes.schema, sizes.num_nodes[part].tolist(), sizes.num_edges[part].tolist()
@@ -83,10 +85,14 @@ class DglLayout:
             for file, array, kind in owned
         }
 
-    def finish(self, graph: DispatchedGraph) -> Path:
+    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+        """Name the manifest and the config."""
+        return f"{schema.name}{SUFFIX}", self.config_name or f"{schema.name}.json"
+
+    def finish(self, graph: DispatchedGraph) -> None:
         """Write the manifest with the checksums of all files, and then the config."""
         schema, directory = graph.schema, graph.out
-        path = directory / (self.config_name or f"{schema.name}.json")
+        manifest, path = (directory / name for name in self.descriptions(schema))
         config = PartitionConfig(
             graph_name=schema.name,
             # DGL's tools know two names; ours is in the manifest
@@ -101,9 +107,8 @@ class DglLayout:
         )
         content = config_bytes(config)
         checksums = {**graph.checksums, path.name: hash_bytes(content)}
-        write_manifest(directory / f"{schema.name}{SUFFIX}", self._manifest(graph), checksums)
+        write_manifest(manifest, self._manifest(graph), checksums)
         write_bytes(path, content)
-        return path
 
     def _graph(self, sizes: GraphSizes, part: int) -> FileLayout:
         """Lay out `graph.dgl`; types are int32, which is what DGL itself writes for both nodes and edges."""

@@ -20,7 +20,7 @@ from daskgraphpart.book import PartitionBook
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.manifest import SUFFIX
-from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
+from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, OWN_LAYOUTS, SPLIT_NIDS, description_of
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
@@ -127,9 +127,17 @@ def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loca
             file=str(given),
             expected="one .json file with a key 'part-0'",
             found=", ".join(candidate.name for candidate in found) or None,
-            hint="give the path of one of them" if found else "a dispatch that did not finish leaves none",
+            hint="give the path of one of them" if found else _hint_of_layouts(given),
         )
     return found[0]
+
+
+def _hint_of_layouts(directory: Location) -> str:
+    """Say which other layouts are there, or why there is nothing."""
+    others = [layout for layout in OWN_LAYOUTS if is_file(directory / description_of(layout))]
+    if not others:
+        return "a dispatch that did not finish leaves none"
+    return f"this needs the layout dgl, and there is {', '.join(others)}: add --layout dgl,{','.join(others)}"
 
 
 def read_config(path: AnyPath, *, confined: bool = False, allow_kept_ids: bool = False) -> PartitionConfig:

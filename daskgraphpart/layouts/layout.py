@@ -19,6 +19,8 @@ Names of the arrays of a part, with local IDs inner nodes before HALO nodes and 
 ``csr/eids``              (local edges,)  local edge IDs
 ``orig_nids/<ntype>``     (owned nodes,)  original type-wise IDs, in the order of new IDs
 ``orig_eids/<etype>``     (owned edges,)  as of nodes
+``edge_src/<etype>``      (owned edges,)  new type-wise IDs of sources, in the order of new edge IDs
+``edge_dst/<etype>``      (owned edges,)  as of sources
 ``node_data/<ntype>/<n>`` (owned nodes, ...) rows of a feature, in the order of new IDs
 ``edge_data/<etype>/<n>`` (owned edges, ...) as of nodes
 ``split_nids/<ntype>/<m>`` (marked nodes,) new type-wise IDs of the nodes that a mask marks
@@ -82,7 +84,7 @@ class DispatchedGraph:
     """What a layout is told when all arrays are written; `checksums` are those of its files, by path."""
 
     out: Path
-    schema: GraphSchema
+    sizes: GraphSizes
     book: PartitionBook
     quality: Quality
     method: str
@@ -91,9 +93,17 @@ class DispatchedGraph:
     reshuffle: bool
     checksums: Mapping[str, FileChecksum]
 
+    @property
+    def schema(self) -> GraphSchema:
+        """Types, counts and features."""
+        return self.sizes.schema
+
 
 class Layout(Protocol):
     """Where the arrays of all parts lie."""
+
+    def check_fits(self, schema: GraphSchema) -> None:
+        """Raise an `OptionError` if the files cannot hold a graph."""
 
     def part_files(self, sizes: GraphSizes, part: int) -> Mapping[str, FileLayout]:
         """Files of one part by path below the output, with ``{part}`` for its number: the same paths for all parts."""
@@ -101,5 +111,8 @@ class Layout(Protocol):
     def graph_files(self, schema: GraphSchema) -> Mapping[str, FileLayout]:
         """Files of the whole graph by path below the output."""
 
-    def finish(self, graph: DispatchedGraph) -> Path:
-        """Write what describes the files, the config last; return the config, which is what users are told of."""
+    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+        """Paths below the output of what `finish` writes; the last is the config, which is what users are told of."""
+
+    def finish(self, graph: DispatchedGraph) -> None:
+        """Write what describes the files, the config last."""

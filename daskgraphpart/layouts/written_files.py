@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,12 +17,22 @@ SPLIT_NIDS = "split_nids.dgl"
 NODE_MAP = "node_map.npy"
 EDGE_MAP = "edge_map.npy"
 
-PART_FILES = (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)
-"""In the directory of a part, of any layout."""
-GRAPH_FILES = (NODE_MAP, EDGE_MAP)
-"""Beside the directories of parts; configs and manifests, whose names are free, are known by their content."""
+RANKS = "ranks"
+OWN_LAYOUTS = (RANKS,)
+"""Layouts that have a directory of their own name in the output, and a JSON file in it."""
+
+_PART_FILES = "|".join(map(re.escape, (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)))
+OWN_DIRECTORY = re.compile("|".join([r"part\d+", *OWN_LAYOUTS]))
+"""Name of a directory of a part, or of a layout, in the output."""
+OWN_FILE = re.compile(rf"part\d+/({_PART_FILES})|{NODE_MAP}|{EDGE_MAP}|{RANKS}/.+_part_\d+_of_\d+", re.DOTALL)
+"""Path of a file below the output; configs and manifests, whose names are free, are known by their content."""
 
 MANIFEST_FORMAT = "daskgraphpart partitions"
+
+
+def description_of(layout: str) -> str:
+    """Path below the output of the JSON file of a layout that has a directory of its own."""
+    return f"{layout}/{layout}.json"
 
 
 def is_description(content: Mapping[str, Any]) -> bool:

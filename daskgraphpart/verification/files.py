@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.layouts.manifest import SUFFIX, find_manifest, read_manifest, stated_data
+from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import cached_listings, file_size, is_directory, is_file, read_file
 from daskgraphpart.storage.paths import to_key
@@ -39,7 +41,19 @@ def manifest_of(config: Location) -> Manifest | None:
         path = find_manifest(config)
     else:
         path = find_manifest(config.parent, config.stem) or find_manifest(config.parent)
-    return None if path is None else read_manifest(path)
+    return None if path is None else _with_layouts(read_manifest(path))
+
+
+def _with_layouts(manifest: Manifest) -> Manifest:
+    """Add the files of the layouts beside that of DGL."""
+    if manifest.files is None:
+        return manifest
+    files = dict(manifest.files)
+    for layout in OWN_LAYOUTS:
+        if is_file(description := manifest.path.parent / description_of(layout)):
+            found = read_manifest(description).files or {}
+            files |= {f"{layout}/{name}": checksum for name, checksum in found.items()}
+    return replace(manifest, files=files)
 
 
 def missing_manifest(config: Location, graph_name: str) -> Iterator[Finding]:
@@ -98,7 +112,7 @@ def unlisted_findings(config: Location, num_parts: int, manifest: Manifest | Non
         if number is not None and (number >= num_parts or entry.name != f"part{number}"):
             what = "directory of a part that the config does not have"
             yield Finding("files", entry.name, what, expected=f"{num_parts:,} parts")
-        elif listed is not None and not entry.name.startswith("."):
+        elif listed is not None and not entry.name.startswith(".") and entry.name not in OWN_LAYOUTS:
             found = [entry] if number is None else sorted(entry.iterdir())
             names = (path.relative_to(root).as_posix() for path in found)
             for name in names:

@@ -40,6 +40,9 @@ class NpyLayout:
 
     wanted: tuple[str, ...]
 
+    def check_fits(self, schema: GraphSchema) -> None:
+        pass
+
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         nodes, edges = sizes.num_local_nodes(part), sizes.num_local_edges(part)
         shapes = {
@@ -57,10 +60,11 @@ class NpyLayout:
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
         return {}
 
-    def finish(self, graph: DispatchedGraph) -> Path:
-        path = graph.out / "npy" / "files.txt"
-        path.write_text("\n".join(graph.checksums))
-        return path
+    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+        return ("npy/files.txt",)
+
+    def finish(self, graph: DispatchedGraph) -> None:
+        (graph.out / "npy" / "files.txt").write_text("\n".join(graph.checksums))
 
 
 @pytest.fixture(scope="module")
