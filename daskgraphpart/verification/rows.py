@@ -234,6 +234,7 @@ def _rows_in(
 
 def _words(rows: np.ndarray) -> np.ndarray:
     """Rows as the longest unsigned words that they are made of, (rows, words)."""
-    content = np.ascontiguousarray(rows).reshape(rows.shape[0], -1).view(np.uint8)
+    columns = int(np.prod(rows.shape[1:], dtype=np.int64))
+    content = np.ascontiguousarray(rows).reshape(rows.shape[0], columns).view(np.uint8)
     size = next(size for size in (8, 4, 2, 1) if content.shape[1] % size == 0)
     return content.view(f"<u{size}") if content.size else content
