@@ -1,4 +1,4 @@
-"""Write a graph as METIS and KaMinPar read it: one file in ParHiP's binary format, and node weights for METIS.
+"""Write a graph as METIS and KaMinPar read it: one file in ParHiP's binary format, and what else METIS needs.
 
 ParHiP's format (KaHIP user guide, version 3, section 3.2): three 64-bit numbers (flags, nodes, arcs), then for each
 node the byte at which its neighbours begin, the neighbours, node weights, arc weights. A flag of 0 means that the file
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.region import save_npy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +30,7 @@ class Exported:
     """An exported graph, as the program of the libraries needs it described."""
 
     graph: str
-    node_weights: str  # file, for METIS
+    for_metis: str  # file of 64-bit numbers: for each node where its neighbours begin, then all weights of the nodes
     num_nodes: int
     num_parts: int
     limit: int  # most that a part may weigh, for KaMinPar
@@ -45,6 +44,7 @@ def export_graph(graph: Graph, limits: Limits, directory: Path, *, for_metis: bo
     one, limit = _one_weight(weights, limits)
     dtype = np.dtype("<i8" if for_metis or n >= 1 << 31 else "<i4")
     has_weights = graph.total_weight > m
+    starts = np.cumsum(np.concatenate([[0], *(np.diff(block.read()[0]) for block in graph.blocks)]), dtype="<i8")
     first = HEADER_NBYTES + 8 * (n + 1)
     flags = (not has_weights) | (dtype.itemsize == 4) << 3
 
@@ -53,21 +53,19 @@ def export_graph(graph: Graph, limits: Limits, directory: Path, *, for_metis: bo
 
     with attach_path_to_error(path), path.open("wb") as file:
         put(np.array([flags, n, m], "<i8"))
-        done = 0
-        for block in graph.blocks:
-            put(first + dtype.itemsize * (done + block.read()[0][:-1]))
-            done += block.num_arcs
-        put(np.array([first + dtype.itemsize * m], "<i8"))
+        put(first + dtype.itemsize * starts)
         for block in graph.blocks:
             put(block.read()[1].astype(dtype, copy=False))
         put(one)
         for block in graph.blocks if has_weights else ():
             arc_weights = block.read()[2]
             put(arc_weights.astype("<i8") if arc_weights.size else np.ones(block.num_arcs, "<i8"))
+    own = directory / "graph.metis"
     if for_metis:
-        save_npy(directory / "weights.npy", weights)
+        with attach_path_to_error(own):
+            own.write_bytes(np.concatenate([starts, weights.ravel()]).data)
     tolerances = limits.most * limits.num_parts / np.maximum(weights.sum(axis=0), 1)
-    return Exported(str(path), f"{directory}/weights.npy", n, limits.num_parts, limit, tuple(tolerances.tolist()))
+    return Exported(str(path), str(own), n, limits.num_parts, limit, tuple(tolerances.tolist()))
 
 
 def _one_weight(weights: np.ndarray, limits: Limits) -> tuple[np.ndarray, int]:
