@@ -75,14 +75,15 @@ class Solver:
         """Partition a graph in memory."""
         starts = [(given, "given")] if given is not None else self._call_libraries(graph)
         starts = self._drop_hopeless(graph, starts)
-        with ThreadPoolExecutor(len(starts)) as pool:
-            found = list(pool.map(lambda start: self._improve(graph, start[0]), starts))
-        ranked = sorted(range(len(found)), key=lambda i: (self._value(graph, found[i]), i))
-        parts, taken = found[ranked[0]], starts[ranked[0]][1]
-        if len(found) == 2:
-            overlay = (found[0] * self.limits.num_parts + found[1]).astype(np.int32)
-            combined = v_cycle(graph, parts, self.limits, self.seed + 1, self.each, overlay)
-            parts = min(parts, combined, key=lambda each: self._value(graph, each))
+        parts, taken = starts[0]
+        if self.refines or self._value(graph, parts)[0] > 0:
+            if graph.num_arcs <= LARGE_ARCS:
+                better = v_cycle(graph, [start for start, _ in starts], self.limits, self.seed, self.each)
+            else:
+                better = parts.copy()
+                refine(graph, better, self.limits, self.each)
+            parts = min([better, *(start for start, _ in starts)], key=lambda each: self._value(graph, each))
+            taken = max(starts, key=lambda start: np.count_nonzero(start[0] == parts))[1]
         return self._finish(graph, parts), taken
 
     def _call_libraries(self, graph: Graph) -> list[tuple[np.ndarray, str]]:
@@ -107,22 +108,11 @@ class Solver:
         return [start for start, (over, its_cut) in zip(starts, values, strict=True)
                 if over < overload or its_cut <= RIVAL * cut]  # fmt: skip
 
-    def _improve(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
-        """Improve what a library gave, or restore its balance: by a V-cycle, or node by node if the graph is large."""
-        if not self.refines and self.limits.overload(graph, parts) == 0:
-            return parts
-        if graph.num_arcs <= LARGE_ARCS:
-            better = v_cycle(graph, parts, self.limits, self.seed, self.each)
-        else:
-            better = parts.copy()
-            refine(graph, better, self.limits, self.each)
-        return min(parts, better, key=lambda each: self._value(graph, each))
-
     def _finish(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
         """Run further V-cycles: as many as were asked for while they gain, and within tighter limits if need be."""
         value = self._value(graph, parts)
         for cycle in range(self.cycles):
-            further = v_cycle(graph, parts, self.limits, self.seed + 2 + cycle, self.each)
+            further = v_cycle(graph, [parts], self.limits, self.seed + 2 + cycle, self.each)
             if (after := self._value(graph, further)) >= value:
                 break
             gain, parts, value = value[1] - after[1], further, after
@@ -132,10 +122,11 @@ class Solver:
             if value[0] == 0:
                 break
             tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))
-            further = v_cycle(graph, parts, tighter, self.seed + 2, self.each)
+            further = v_cycle(graph, [parts], tighter, self.seed + 2, self.each)
             rebalance(graph, further, self.limits, self.each)
-            if (after := self._value(graph, further)) < value:
-                parts, value = further, after
+            if (after := self._value(graph, further)) >= value:
+                break
+            parts, value = further, after
         return parts
 
     def _value(self, graph: Graph, parts: np.ndarray) -> tuple[float, int]:

@@ -80,7 +80,11 @@ def small_graphs_are_coarsened(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(problems(), st.integers(2, 4))
 def test_no_step_adds_to_the_overload_and_threads_change_nothing(problem: Any, threads: int) -> None:
     graph, parts, limits = problem
-    for step in (rebalance, refine, lambda *args: args[1].__setitem__(slice(None), v_cycle(*args[:3], 1, args[3]))):
+
+    def cycle_in_place(graph: Graph, parts: np.ndarray, limits: Limits, each: Any) -> None:
+        parts[:] = v_cycle(graph, [parts], limits, 1, each)
+
+    for step in (rebalance, refine, cycle_in_place):
         found = []
         with ThreadPoolExecutor(threads) as pool:
             for each in (map, pool.map):
@@ -104,15 +108,15 @@ def test_a_v_cycle_does_not_overload_a_part_with_nodes_that_have_no_neighbours()
     graph, limits = in_blocks(matrix, columns, 1), Limits(2, np.array([8, 30]))
     parts = np.array([1, -1, 1, 0, -1, 0, 1, 1, 0, -1, 1, -1, 1, 1, 0], np.int32)
     assign_rest(graph, parts, limits)
-    assert limits.overload(graph, v_cycle(graph, parts, limits, 0, map)) <= limits.overload(graph, parts)
+    assert limits.overload(graph, v_cycle(graph, [parts], limits, 0, map)) <= limits.overload(graph, parts)
 
 
 @given(problems(), st.integers(1, 5))
-def test_a_v_cycle_that_combines_keeps_what_two_partitions_agree_on(problem: Any, other_parts: int) -> None:
+def test_a_v_cycle_that_combines_is_balanced_no_worse_than_the_best_start(problem: Any, other_parts: int) -> None:
     graph, parts, limits = problem
-    others = (np.arange(graph.num_nodes) % other_parts).astype(np.int32)
-    found = v_cycle(graph, parts, limits, 0, map, parts * np.int32(other_parts) + others)
-    assert limits.overload(graph, found) <= limits.overload(graph, parts)
+    others = (np.arange(graph.num_nodes) % min(other_parts, limits.num_parts)).astype(np.int32)
+    found = v_cycle(graph, [parts, others], limits, 0, map)
+    assert limits.overload(graph, found) <= min(limits.overload(graph, start) for start in (parts, others))
 
 
 @given(problems(), st.booleans())
@@ -167,7 +171,7 @@ def test_constraints_that_are_far_exceeded_are_restored() -> None:
     graph = in_blocks(grid(side), columns, side * side)
     limits = Limits(4, np.array([np.ceil(1.05 * column.sum() / 4) for column in columns], np.int64))
     lopsided = np.minimum(np.arange(side * side) // 800, 2).astype(np.int32)  # the third and fourth part are empty
-    found = v_cycle(graph, lopsided, limits, 0, map)
+    found = v_cycle(graph, [lopsided], limits, 0, map)
     assert limits.overload(graph, lopsided) > 1.5
     assert limits.overload(graph, found) < 0.01
     assert graph.cut(found, 4, map) < 0.15 * graph.num_arcs / 2

@@ -10,6 +10,8 @@ from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.refine import refine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from daskgraphpart.assignment.multilevel.graph import Graph, Map
     from daskgraphpart.assignment.multilevel.refine import Limits
 
@@ -18,24 +20,34 @@ LEAST_SHRINKAGE = 0.9
 NODES_PER_PART, LEAST_NODES = 40, 2000  # of the coarsest graph
 
 
-def v_cycle(
-    graph: Graph, parts: np.ndarray, limits: Limits, seed: int, each: Map, inside: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the parts that one V-cycle makes of given ones.
+def v_cycle(graph: Graph, starts: Sequence[np.ndarray], limits: Limits, seed: int, each: Map) -> np.ndarray:
+    """Return the parts that one V-cycle makes of given ones, int32 (nodes,).
 
-    Clusters stay inside parts, or inside the sets of nodes that `inside` tells, int32 (nodes,), each of which is in one
-    part. With the overlay of two partitions this combines them.
+    Nodes that one of the starts separates stay separate while the graph is coarsened; all are refined on the coarsest
+    level, and the best one from there on. What two partitions agree on is thus combined.
     """
-    parts, inside = parts.copy(), parts if inside is None else inside
     if graph.num_nodes > max(LEAST_NODES, NODES_PER_PART * limits.num_parts):
-        clusters, count = cluster(graph, largest_clusters(graph, limits), inside, seed, each)
+        clusters, count = cluster(graph, largest_clusters(graph, limits), overlay(starts, limits), seed, each)
         if count < LEAST_SHRINKAGE * graph.num_nodes:
-            coarse_parts, coarse_inside = np.empty((2, count), np.int32)
-            coarse_parts[clusters], coarse_inside[clusters] = parts, inside
+            coarse_starts = np.empty((len(starts), count), np.int32)
+            coarse_starts[:, clusters] = starts
             coarse = contract(graph, clusters, count, each)
-            parts = v_cycle(coarse, coarse_parts, limits, seed + 101, each, coarse_inside)[clusters]
-    refine(graph, parts, limits, each)
-    return parts
+            parts: np.ndarray = v_cycle(coarse, list(coarse_starts), limits, seed + 101, each)[clusters]
+            refine(graph, parts, limits, each)
+            return parts
+    found = [start.copy() for start in starts]
+    for start in found:
+        refine(graph, start, limits, each)
+    return min(found, key=lambda parts: limits.value(graph, parts, each))
+
+
+def overlay(starts: Sequence[np.ndarray], limits: Limits) -> np.ndarray:
+    """Number the sets of nodes that are in the same part in all of the partitions, int32 (nodes,)."""
+    sets = starts[0]
+    for parts in starts[1:]:
+        pairs = sets.astype(np.int64) * limits.num_parts + parts
+        sets = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
+    return sets
 
 
 def largest_clusters(graph: Graph, limits: Limits) -> np.ndarray:
