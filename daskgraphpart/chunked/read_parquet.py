@@ -140,10 +140,12 @@ def read_parquet_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     return ends[0], ends[1]
 
 
-def read_parquet_rows(block: Block, dtype: np.dtype, row_shape: tuple[int, ...]) -> np.ndarray:
-    """Read rows of a feature."""
+def read_parquet_rows(
+    block: Block, dtype: np.dtype, row_shape: tuple[int, ...], names: Sequence[str] | None = None
+) -> np.ndarray:
+    """Read rows of a feature, which is made of all columns, or of those named."""
     rows = np.empty((block.num_rows, int(np.prod(row_shape, dtype=np.int64))), dtype)
-    _read_into(rows, block)
+    _read_into(rows, block, None if names is None else lambda *_: names)
     return rows.reshape(block.num_rows, *row_shape)
 
 

@@ -95,11 +95,11 @@ def _write_parquet(path: str, spec: DataSpec | None, num_rows: int, pieces: Iter
     with parquet_writer(path, schema) as writer:
         for rows in pieces:
             columns = [rows[:, 0], rows[:, 1]] if spec is None else [rows]
-            table = pa.table([_to_arrow(column) for column in columns], schema=schema)
+            table = pa.table([to_arrow(column) for column in columns], schema=schema)
             writer.write_table(table, row_group_size=rows_per_piece(spec))
 
 
-def _to_arrow(rows: np.ndarray) -> Any:
+def to_arrow(rows: np.ndarray) -> Any:
     """Return numbers, or lists of numbers, as an Arrow array."""
     import pyarrow as pa
 

@@ -7,6 +7,7 @@ out of their zarr arrays, all other files were made in the workspace and are cop
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.dispatching.lay_out import OutputFile, files_of
 from daskgraphpart.dispatching.machines import (
     Destination,
@@ -78,6 +80,13 @@ def finish(
     return Outcome(target.path / config, book, quality, hosts, tuple(part_nbytes))
 
 
+def _find_id_map(job: Job) -> str | None:
+    """Path of the graph's map of IDs from the output directory, if the graph has one and both are here."""
+    directory = Path(job.graph.directory, ID_MAP)
+    is_here = job.graph.source is None and job.destination is None and directory.is_dir()
+    return os.path.relpath(directory, job.out) if is_here else None
+
+
 def _complete(
     job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, staged: Mapping[str, StagedArray]
 ) -> list[int]:
@@ -96,6 +105,7 @@ def _complete(
             out_edges=job.options.out_edges,
             reshuffle=job.options.reshuffle,
             checksums={file.path: checksums[file.path] for file in of_layout},
+            id_map=_find_id_map(job),
         )
         layout.finish(dispatched)
     if job.destination is not None:

@@ -132,6 +132,7 @@ class DglLayout:
             "graph_formats": sorted(self.graph_formats),
             "out_edges": graph.out_edges,
             **({} if graph.reshuffle else {"reshuffle": False}),
+            **({} if graph.id_map is None else {"id_map": graph.id_map}),
             "node_data": stated_data(graph.schema.node_types),
             "edge_data": stated_data(graph.schema.edge_types),
             "num_cut_edges": graph.quality.num_cut_edges,

@@ -92,6 +92,7 @@ class DispatchedGraph:
     out_edges: bool
     reshuffle: bool
     checksums: Mapping[str, FileChecksum]
+    id_map: str | None = None  # where the original IDs of the user's input lie, from the output; None if there are none
 
     @property
     def schema(self) -> GraphSchema:

@@ -40,6 +40,13 @@ def joined_array(regions: Sequence[Region]) -> da.Array:
     return da.from_array(rows, chunks=(tuple(counts) or (0,), *rows.shape[1:]), inline_array=True)
 
 
+def lazy_rows(rows: Any) -> da.Array:
+    """Dask array of rows of which slices can be taken, in chunks of at most 16 MiB."""
+    row_nbytes = max(1, int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize)
+    chunk_rows = max(1, BYTES_PER_REMOTE_CHUNK // row_nbytes)
+    return da.from_array(rows, chunks=(chunk_rows, *rows.shape[1:]), inline_array=True, name=False)
+
+
 class _MappedRows(StoredRows):
     """Rows of which slices of a local file are views of its mapped memory."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.book import canonical_tuple
+from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part, open_part
@@ -59,7 +61,7 @@ def open_partitions(
     """
     with environment_faults(), cached_listings(resolve_path(path, storage_options)):
         config_path = find_config(path, storage_options)
-        return PartitionedGraph(config_path, read_config(config_path, confined=confined))
+        return PartitionedGraph(config_path, read_config(config_path, confined=confined), confined)
 
 
 class PartitionedGraph:
@@ -71,6 +73,8 @@ class PartitionedGraph:
         Partition config.
     config : PartitionConfig
         Its content.
+    confined : bool
+        Whether files outside its directory are refused.
 
     Attributes
     ----------
@@ -91,8 +95,8 @@ class PartitionedGraph:
     >>> graph.part(0).edges().groupby("etype").size().compute()  # doctest: +SKIP
     """
 
-    def __init__(self, path: Location, config: PartitionConfig) -> None:
-        self.path, self.config = path, config
+    def __init__(self, path: Location, config: PartitionConfig, confined: bool = False) -> None:
+        self.path, self.config, self._is_confined = path, config, confined
         self.name, self.book, self.num_parts = config.graph_name, config.book, config.num_parts
         self.ntypes, self.etypes = self.book.ntypes, self.book.etypes
         self._opened: dict[int, Part] = {}
@@ -165,6 +169,7 @@ class PartitionedGraph:
         rows: Any,
         out: str | os.PathLike[str] | None = None,
         *,
+        id_map: str | os.PathLike[str] | None = None,
         resources: Resources | None = None,
         overwrite: bool = False,
         progress: Progress | None = None,
@@ -176,9 +181,15 @@ class PartitionedGraph:
         kind : str or tuple of str
             Node type or edge type.
         rows : array, tensor, dask array or path
-            One row per node or edge, by new type-wise ID; a path is that of an npy file or zarr array.
+            One row per node or edge, by new type-wise ID; a path is that of an npy file, a zarr array, a tensor
+            (``*.pt``) or a parquet file with one column of numbers or of lists.
         out : path, optional
-            File ``*.npy`` or array ``*.zarr`` to write. Memory does not grow with the rows then.
+            File ``*.npy``, ``*.pt`` or ``*.parquet``, or array ``*.zarr``, to write. Memory does not grow with the rows
+            then. Parquet has the columns `id` and `value`.
+        id_map : path, optional
+            Where the original IDs of the user's input are, for the column `id` of parquet: the graph that
+            ``chunk --map-ids`` wrote, its directory ``id_map`` or one file of it. Default: where it was when the graph
+            was partitioned. Without one, `id` is the number of the row.
         resources, overwrite, progress : optional
             As in `assign`.
 
@@ -195,8 +206,11 @@ class PartitionedGraph:
             If there is no such type.
         OptionError
             If the number of rows is not that of the type.
+        InputFileNotFoundError
+            If there is no file of rows, or the map of IDs is no longer there.
         """
-        how: Any = {"resources": resources, "overwrite": overwrite, "progress": progress}
+        how: Any = {"id_map": self._find_id_map(kind, out, id_map)}
+        how |= {"resources": resources, "overwrite": overwrite, "progress": progress}
         return self._reorder(kind, rows, out, to_original=True, **how)
 
     def from_original(
@@ -253,6 +267,19 @@ class PartitionedGraph:
 
         view = self.nodes[kind] if kind in self.ntypes else self.edges[kind]  # type: ignore[index]
         return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
+
+    def _find_id_map(self, kind: Any, out: AnyPath | None, given: AnyPath | None) -> Path | None:
+        """Map of IDs for a file of parquet."""
+        from daskgraphpart.partitioned.row_files import find_id_map, stated_id_map
+
+        if out is None or Path(str(out)).suffix != ".parquet":
+            if given is not None:
+                what = "only a parquet file has a column for the original IDs"
+                raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
+            return None
+        if given is None and kind in self.ntypes:
+            given = stated_id_map(self.path, self.name, self._is_confined)
+        return None if given is None else find_id_map(Path(str(given)), str(kind))
 
     def _original_ids(self) -> Maps:
         return tuple(tuple(view.original_ids for view in of.values()) for of in (self.nodes, self.edges))

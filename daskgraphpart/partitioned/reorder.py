@@ -7,23 +7,22 @@ order are their inverse, which is written to a temporary file. A block of the re
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import is_tensor
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import LayoutError, OptionError, OutputExistsError
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.partitioned.collections import reordered_array
+from daskgraphpart.partitioned.row_files import check_output, open_rows, save_tensor, write_table
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
 from daskgraphpart.storage.atomic import lasting_directory, publish, scratch_directory, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
-from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, map_npy, open_npy
-from daskgraphpart.storage.zarr_arrays import create_rows_array, open_rows_array
+from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, map_npy
+from daskgraphpart.storage.zarr_arrays import create_rows_array
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
@@ -39,24 +38,30 @@ def reorder(
     out: Path | None,
     *,
     to_original: bool,
+    id_map: Path | None = None,
     resources: Resources | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Any:
     """Bring rows into the other order; see `PartitionedGraph.to_original`."""
-    rows = _open_rows(rows, len(originals), originals.name)
+    rows = open_rows(rows, len(originals), originals.name)
     resources = (resources or detect_resources()).limited(2 * BLOCK_NBYTES)
     with environment_faults(), open_runner(resources, progress) as runner:
         if out is None:
-            from daskgraphpart.partitioned.collections import reordered_array
-
             inverse = invert(originals, Path(lasting_directory()), runner)
             return reordered_array(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0))
-        _check_output(out, overwrite)
+        check_output(out, overwrite)
         with scratch_directory(resources.workspace or out.parent) as scratch:
             inverse = invert(originals, scratch, runner)
             rows = _as_stored(rows, scratch, runner)
-            _write(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0), out, runner)
+            how = Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0)
+            if out.suffix == ".parquet":  # one file is written from front to back
+                runner.run(Pass("write-table", write_table, [id_map], (how, out), [BLOCK_NBYTES]))
+            elif out.suffix == ".pt":
+                _write(how, scratch / "reordered.npy", runner)
+                save_tensor(str(scratch / "reordered.npy"), out)
+            else:
+                _write(how, out, runner)
         return out
 
 
@@ -95,43 +100,6 @@ def _check(start: int, how: tuple[StoredRows, Region]) -> None:
             found=f"no node or edge {start + int(missing[0]):,}",
             hint="make the partitions again",
         )
-
-
-def _open_rows(rows: Any, num_rows: int, what: str) -> Any:
-    """Open what a user gave as rows: something with `shape`, `dtype` and slices of rows."""
-    found, source = rows, None
-    if isinstance(rows, (str, os.PathLike)):
-        source = os.fspath(rows)
-        found = open_rows_array(source) if Path(source).is_dir() else StoredRows(source, [open_npy(source)])
-    elif is_tensor(rows):
-        found = rows.detach().cpu().numpy()
-    elif not hasattr(rows, "dtype"):
-        found = np.asarray(rows)
-    if not found.shape or found.shape[0] != num_rows:
-        raise OptionError(
-            f"wrong number of rows for {what}",
-            file=source,
-            expected=f"{num_rows:,}",
-            found=f"shape {found.shape}",
-            hint="compute_chunk_sizes() tells the shape of a dask array"
-            if found.shape and np.isnan(found.shape[0])
-            else None,
-        )
-    return found
-
-
-def _check_output(out: Path, overwrite: bool) -> None:
-    """Refuse an output that is there and may not be replaced, or that is neither ``*.npy`` nor ``*.zarr``."""
-    if out.suffix not in (".npy", ".zarr"):
-        raise OptionError("unknown format of the output", file=str(out), expected="a name that ends in .npy or .zarr")
-    if out.exists():
-        if not overwrite:
-            raise OutputExistsError("the output exists", file=str(out), hint="give another name, or --overwrite")
-        if out.is_dir():
-            if not (out / "zarr.json").is_file():
-                raise OutputExistsError("a directory that is not a zarr array", file=str(out), hint="remove it")
-            shutil.rmtree(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:

@@ -5,6 +5,7 @@ Row groups end after so many IDs or bytes, whatever the batches were, so that th
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -72,13 +73,8 @@ def id_map_frame(path: Path) -> Any:
     """Return a dask DataFrame with the column `id`, whose index is the new ID, of a partition for each row group."""
     import dask.dataframe as dd
 
-    if not path.is_file():
-        hint = "chunk writes one for each node type with --map-ids"
-        raise InputFileNotFoundError("no map of IDs", file=str(path), hint=hint)
-    with open_parquet(str(path)) as file:
-        found, lengths = (file.metadata.metadata or {}).get(FORMAT_KEY), row_group_lengths(file)
-    if found != FORMAT:
-        raise InputFileError("not a map of IDs", file=str(path), expected=FORMAT.decode(), found=found)
+    with _open(path) as file:
+        lengths = row_group_lengths(file)
     starts = [0, *accumulate(lengths)]
     meta = _read_group(-1, 0, path=str(path))
     if not lengths:
@@ -86,6 +82,30 @@ def id_map_frame(path: Path) -> Any:
     divisions = [*starts[:-1], starts[-1] - 1]
     read = partial(_read_group, path=str(path))
     return dd.from_map(read, range(len(lengths)), starts[:-1], meta=meta, divisions=divisions, label="read-id-map")
+
+
+def id_batches(path: Path, num_nodes: int, max_rows: int) -> Iterator[Any]:
+    """Yield the Arrow type of the IDs in a map, and then all of them in batches."""
+    with _open(path) as file:
+        if file.metadata.num_rows != num_nodes:
+            found = f"{file.metadata.num_rows:,}"
+            raise InputFileError("a map of IDs of another graph", file=path, expected=f"{num_nodes:,} IDs", found=found)
+        yield file.schema_arrow.field(COLUMN).type
+        for batch in file.iter_batches(max_rows, columns=[COLUMN], use_threads=False):
+            yield batch.column(0)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    """Open a map of IDs."""
+    if not path.is_file():
+        hint = "chunk writes one for each node type with --map-ids"
+        raise InputFileNotFoundError("no map of IDs", file=str(path), hint=hint)
+    with open_parquet(str(path)) as file:
+        found = (file.metadata.metadata or {}).get(FORMAT_KEY)
+        if found != FORMAT:
+            raise InputFileError("not a map of IDs", file=str(path), expected=FORMAT.decode(), found=found)
+        yield file
 
 
 def _read_group(group: int, first: int, path: str) -> pd.DataFrame:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 import zarr
+from commands import call
 from graphs import Graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,8 +109,10 @@ def test_a_part_is_opened_alone(small: tuple[Graph, PartitionedGraph], monkeypat
     assert opened == [1], "tasks of verify open one of tens of thousands"
 
 
-@pytest.mark.parametrize("form", ["array", "npy", "zarr", "dask", "tensor"])
-@pytest.mark.parametrize("suffix", [".npy", ".zarr"])
+@pytest.mark.parametrize(
+    ("form", "suffix"),
+    [("npy", ".zarr"), ("zarr", ".npy"), ("dask", ".npy"), ("tensor", ".zarr"), ("pt", ".parquet"), ("parquet", ".pt")],
+)
 def test_rows_are_reordered_from_any_form_into_files(
     form: str, suffix: str, small: tuple[Graph, PartitionedGraph], tmp_path: Path
 ) -> None:
@@ -120,11 +126,24 @@ def test_rows_are_reordered_from_any_form_into_files(
         if form == "zarr":
             zarr.save_array(tmp_path / "in.zarr", rows, overwrite=True)
             return str(tmp_path / "in.zarr")
+        if form == "pt":
+            torch.save(torch.from_numpy(rows), tmp_path / "in.pt")
+            return tmp_path / "in.pt"
+        if form == "parquet":
+            columns = {"id": np.arange(len(rows))} | {f"c{i}": rows[:, i] for i in range(rows.shape[1])}
+            pd.DataFrame(columns).to_parquet(tmp_path / "in.parquet", row_group_size=20)
+            return tmp_path / "in.parquet"
         if form == "dask":
             return da.from_array(rows, chunks=(7, 2))
         return torch.from_numpy(rows) if form == "tensor" else rows
 
     def read(path: Path) -> np.ndarray:
+        if suffix == ".parquet":
+            table = pd.read_parquet(path)
+            assert table["id"].tolist() == list(range(50))
+            return np.stack(list(table["value"]))
+        if suffix == ".pt":
+            return torch.load(path).numpy()
         return np.load(path) if suffix == ".npy" else np.asarray(zarr.open_array(path)[:])
 
     out = found.to_original("n", given_as(found.nodes["n"].data["x"][:]), tmp_path / f"out{suffix}")
@@ -144,6 +163,87 @@ def test_any_scheduler_reorders_alike(cluster: str, small: tuple[Graph, Partitio
     rows = found.nodes["n"].data["x"][:]
     out = found.to_original("n", rows, tmp_path / "out.npy", resources=Resources(1 << 30, cluster, 2))
     np.testing.assert_array_equal(np.load(out), graph.node_data["n"]["x"])
+
+
+NAMES = [f"user-{7 * i % 40:03}" for i in range(40)]
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Partitions of a graph with string IDs in `out`; a prediction for each node, by new ID, in `rows.pt`."""
+    root = tmp_path_factory.mktemp("named")
+    (root / "edges.csv").write_text("".join(f"{NAMES[i]},{NAMES[(i + 3) % 40]}\n" for i in range(40)))
+    assert call("chunk", root / "graph", "--edges", root / "edges.csv", "--map-ids", "--quiet") == 0
+    assert call("partition", root / "graph", root / "out", "--num-parts", "3", "--method", "random", "--quiet") == 0
+    names = sorted(NAMES)
+    originals = open_partitions(root / "out").nodes["_N"].original_ids[:]
+    torch.save(torch.tensor([float(names[i][5:]) for i in originals]), root / "rows.pt")
+    return root
+
+
+def test_predictions_come_back_with_string_ids_by_one_command(named: Path, tmp_path: Path) -> None:
+    assert json.loads((named / "out" / "graph.manifest.json").read_text())["id_map"] == "../graph/id_map"
+    out = tmp_path / "out.parquet"
+    assert call("remap", named / "out", named / "rows.pt", out, "--quiet") == 0
+    table = pd.read_parquet(out)
+    assert table["id"].tolist() == sorted(NAMES)
+    assert table["value"].tolist() == [float(name[5:]) for name in sorted(NAMES)]
+    # the partitions were moved, and the graph was too
+    shutil.copytree(named / "out", tmp_path / "moved")
+    moved = open_partitions(tmp_path / "moved")
+    with pytest.raises(InputFileNotFoundError, match=r"no map of the IDs of '_N'.*with id_map"):
+        moved.to_original("_N", named / "rows.pt", tmp_path / "more.parquet")
+    for place in (named / "graph", named / "graph" / "id_map", named / "graph" / "id_map" / "_N.parquet"):
+        moved.to_original("_N", named / "rows.pt", out, id_map=place, overwrite=True)
+        assert pd.read_parquet(out).equals(table)
+    moved.from_original("_N", table["value"].to_numpy(), tmp_path / "back.pt")
+    assert torch.equal(torch.load(tmp_path / "back.pt").float(), torch.load(named / "rows.pt"))
+
+
+def bad_rows(root: Path) -> dict[str, tuple[tuple[Any, ...], str]]:
+    """Arguments of `remap` after the partitions, and what it says."""
+    (root / "text.pt").write_text("x")
+    torch.save({"a": torch.zeros(3)}, root / "dict.pt")
+    torch.save(torch.zeros(40, dtype=torch.bfloat16), root / "bfloat16.pt")
+    for name, columns in {
+        "order": {"id": np.arange(40)[::-1], "x": np.zeros(40)},
+        "words": {"x": ["a"] * 40},
+        "few": {"x": np.zeros(39)},
+    }.items():
+        pd.DataFrame(columns).to_parquet(root / f"{name}.parquet")
+    (root / "cut.parquet").write_bytes((root / "few.parquet").read_bytes()[:-9])
+    return {
+        "no tensor": (("text.pt", "o.npy"), "not a tensor that can be read"),
+        "several tensors": (("dict.pt", "o.npy"), "expected one tensor, found dict"),
+        "dtype that numpy lacks": (("bfloat16.pt", "o.npy"), "not a tensor that can be read"),
+        "no file": (("none.pt", "o.npy"), "no such file"),
+        "other order": (("order.parquet", "o.npy"), "expected 0, found 39; sort the rows by ID"),
+        "text": (("words.parquet", "o.npy"), "does not hold numbers"),
+        "too few rows": (("few.parquet", "o.npy"), "expected 40, found shape (39,)"),
+        "cut file": (("cut.parquet", "o.npy"), "not a readable parquet file"),
+        "unknown ending": (("rows.pt", "o.csv"), "expected .npy or .zarr or .pt or .parquet"),
+        "map for npy": (("rows.pt", "o.npy", "--id-map", "graph"), "only a parquet file has a column"),
+        "map of nothing": (("rows.pt", "o.parquet", "--id-map", "out"), "no map of the IDs of '_N'"),
+        "not a map": (("rows.pt", "o.parquet", "--id-map", "few.parquet"), "not a map of IDs"),
+        "map for --reverse": (("rows.pt", "o.npy", "--reverse", "--id-map", "graph"), "not for --reverse"),
+        "confined": (("rows.pt", "o.parquet", "--confined"), "lies outside the partitions"),
+    }
+
+
+def test_rows_that_cannot_be_reordered_are_one_error(named: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path.name for path in named.iterdir()}
+    cases = bad_rows(named)
+    for name, (arguments, says) in cases.items():
+        given = [named / word if (named / word).exists() or "." in word else word for word in arguments]
+        assert call("remap", named / "out", *given) == 2, name
+        error = capsys.readouterr().err
+        assert says in error, (name, error)
+        assert "Traceback" not in error
+        assert not list(named.glob("o.*"))
+        assert not list(named.glob(".daskgraphpart-*"))
+    for path in named.iterdir():
+        if path.name not in before:
+            path.unlink()
 
 
 def stored_ids(pieces: list[np.ndarray], directory: Path) -> StoredRows:
@@ -211,10 +311,10 @@ def test_lookups_that_cannot_be_are_one_clear_error(small: tuple[Graph, Partitio
     for bad in ([50], -1, [0.5], np.ones(51, bool)):
         with pytest.raises(IdOutOfRangeError):
             rows[bad]
-    for call in (lambda: found.nodes["m"], lambda: found.nodes["n"].data["y"]):
+    for look_up in (lambda: found.nodes["m"], lambda: found.nodes["n"].data["y"]):
         with pytest.raises(KeyError, match="there are"):
-            call()
-    for error, call in (
+            look_up()
+    for error, look_up in (
         (IdOutOfRangeError, lambda: found.edges["f"]),
         (IdOutOfRangeError, lambda: found.to_original("m", [0])),
         (OptionError, lambda: found.to_original("n", np.zeros(49))),
@@ -224,7 +324,7 @@ def test_lookups_that_cannot_be_are_one_clear_error(small: tuple[Graph, Partitio
         (LayoutError, lambda: load_partition(tmp_path, 0)),
     ):
         with pytest.raises(error) as caught:
-            call()
+            look_up()
         assert isinstance(caught.value, GraphPartError)
     assert repr(found.book) == "<PartitionBook: 3 parts, 50 nodes, 200 edges>"
     assert repr(found.part(1)).startswith("<Part 1 of 3: ")

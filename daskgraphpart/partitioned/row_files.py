@@ -1,0 +1,213 @@
+"""Files that rows of nodes or edges come from and go to: npy, zarr, torch tensors (``*.pt``) and parquet.
+
+A parquet file holds numbers, or lists of numbers, and may have a column `id`. In a file that is read it has to count
+the rows from 0, since rows are taken by their position; in a file that is written it tells which node or edge a row is
+of: its original ID, as the user's input had it where there is a map of IDs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.book import is_tensor
+from daskgraphpart.chunked.blocks import Block
+from daskgraphpart.chunked.output import ID_MAP
+from daskgraphpart.chunked.read_parquet import read_parquet_header, read_parquet_rows, row_of
+from daskgraphpart.chunked.write_pieces import parquet_writer, to_arrow
+from daskgraphpart.errors import (
+    InputFileError,
+    InputFileNotFoundError,
+    LayoutError,
+    OptionError,
+    OutputExistsError,
+    check_choice,
+)
+from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.partitioned.stored_rows import StoredRows
+from daskgraphpart.partitioned.torch_arrays import torch_module
+from daskgraphpart.sources.id_map import COLUMN, id_batches
+from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.confine import leads_outside
+from daskgraphpart.storage.region import map_npy, open_npy
+from daskgraphpart.storage.zarr_arrays import open_rows_array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daskgraphpart.partitioned.stored_rows import Reordered
+    from daskgraphpart.storage.paths import Location
+
+SUFFIXES = (".npy", ".zarr", ".pt", ".parquet")
+VALUE = "value"
+"""Column of a parquet file that is written."""
+
+
+def open_rows(rows: Any, num_rows: int, what: str) -> Any:
+    """Open what a user gave as rows: something with `shape`, `dtype` and slices of rows."""
+    found, source = rows, None
+    if isinstance(rows, (str, os.PathLike)):
+        source = os.fspath(rows)
+        found = _open_file(source)
+    elif is_tensor(rows):
+        found = rows.detach().cpu().numpy()
+    elif not hasattr(rows, "dtype"):
+        found = np.asarray(rows)
+    if not found.shape or found.shape[0] != num_rows:
+        is_unknown = found.shape and np.isnan(found.shape[0])
+        raise OptionError(
+            f"wrong number of rows for {what}",
+            file=source,
+            expected=f"{num_rows:,}",
+            found=f"shape {found.shape}",
+            hint="compute_chunk_sizes() tells the shape of a dask array" if is_unknown else None,
+        )
+    return found
+
+
+def _open_file(path: str) -> Any:
+    suffix = Path(path).suffix
+    if suffix == ".parquet":
+        from daskgraphpart.partitioned.collections import lazy_rows
+
+        return lazy_rows(ParquetRows(path))
+    if suffix in (".pt", ".pth"):
+        return _load_tensor(path)
+    return open_rows_array(path) if Path(path).is_dir() else StoredRows(path, [open_npy(path)])
+
+
+def _load_tensor(path: str) -> np.ndarray:
+    """Map the tensor in a file of `torch.save`; nothing but tensors is unpickled."""
+    torch = torch_module()
+    try:
+        found = torch.load(path, map_location="cpu", mmap=True, weights_only=True)
+        if is_tensor(found):
+            rows: np.ndarray = found.detach().numpy()
+            return rows
+    except FileNotFoundError as fault:
+        raise InputFileNotFoundError("no such file", file=path) from fault
+    except Exception as fault:  # torch raises RuntimeError, pickle's errors, TypeError for dtypes numpy lacks, ...
+        if getattr(fault, "errno", None):
+            raise  # the machine's fault, not the file's
+        text = str(fault).splitlines()[0][:200]
+        hint = "torch.save(rows.cpu().float(), path) writes one that numpy can hold"
+        raise InputFileError("not a tensor that can be read", file=path, found=text, hint=hint) from fault
+    hint = "torch.save one tensor, with a row for each node"
+    raise InputFileError("not a tensor", file=path, expected="one tensor", found=type(found).__name__, hint=hint)
+
+
+class ParquetRows:
+    """Rows of a parquet file, of which slices are read."""
+
+    def __init__(self, path: str) -> None:
+        header = read_parquet_header(path)
+        names = header.schema.names
+        self.path, self.has_ids = path, COLUMN in names
+        self.names = [name for name in names if name != COLUMN]
+        if self.has_ids:
+            header = replace(header, schema=header.schema.remove(names.index(COLUMN)))
+        self.dtype, row_shape = row_of(header, path)
+        is_scalar = len(self.names) == 1 and row_shape == (1,) and b"shape" not in (header.schema.metadata or {})
+        self.shape = (header.num_rows, *(() if is_scalar else row_shape or (0,)))
+        self.ndim = len(self.shape)
+
+    def __getitem__(self, where: Any) -> np.ndarray:
+        first, *rest = where if isinstance(where, tuple) else (where,)
+        start, stop, _ = first.indices(self.shape[0])
+        block = Block(self.path, "parquet", "", start, stop, start, stop - start, start)
+        if self.has_ids:
+            ids = read_parquet_rows(block, np.dtype(np.int64), (), [COLUMN])
+            wrong = np.flatnonzero(ids != np.arange(start, stop))
+            if wrong.size:
+                raise InputFileError(
+                    "rows are taken by their position, and this one has another ID",
+                    file=self.path,
+                    place=f"row {start + int(wrong[0]):,}, column {COLUMN!r}",
+                    expected=f"{start + int(wrong[0]):,}",
+                    found=int(ids[wrong[0]]),
+                    hint=f"sort the rows by ID, or leave out the column {COLUMN!r}",
+                )
+        return read_parquet_rows(block, self.dtype, self.shape[1:], self.names)[(slice(None), *rest)]
+
+
+def check_output(out: Path, overwrite: bool) -> None:
+    """Refuse an output that is there and may not be replaced, or whose format its name does not tell."""
+    check_choice("format of the output", str(out), out.suffix, SUFFIXES)
+    if out.exists():
+        if not overwrite:
+            raise OutputExistsError("the output exists", file=str(out), hint="give another name, or --overwrite")
+        if out.is_dir():
+            if not (out / "zarr.json").is_file():
+                raise OutputExistsError("a directory that is not a zarr array", file=str(out), hint="remove it")
+            shutil.rmtree(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+
+
+def save_tensor(rows: str, out: Path) -> None:
+    """Write the rows of an npy file as a tensor; they are mapped, not read."""
+    torch = torch_module()
+    with whole_file(out) as temporary:
+        torch.save(torch.from_numpy(map_npy(rows)), temporary)
+
+
+def write_table(id_map: Path | None, how: tuple[Reordered, Path]) -> None:
+    """Task of the pass `write-table`: write all rows, one after another, with the IDs of a map, or numbers."""
+    import pyarrow as pa
+
+    rows, out = how
+    num_rows, done = rows.shape[0], 0
+    value = pa.from_numpy_dtype(rows.dtype)
+    with whole_file(out) as temporary:
+        ids = _ids(id_map, num_rows, rows.block_rows)
+        id_type = next(ids)
+        fields = [(COLUMN, id_type), (VALUE, pa.list_(value) if rows.ndim > 1 else value)]
+        schema = pa.schema(fields, metadata={b"shape": str(rows.shape).encode()})
+        with parquet_writer(temporary, schema) as writer:
+            for batch in ids:
+                values = to_arrow(rows[done : done + len(batch)])
+                writer.write_table(pa.table([batch, values], schema=schema))
+                done += len(batch)
+
+
+def _ids(id_map: Path | None, num_rows: int, step: int) -> Iterator[Any]:
+    """Yield the Arrow type of IDs, then the IDs in batches of at most so many."""
+    import pyarrow as pa
+
+    if id_map is not None:
+        yield from id_batches(id_map, num_rows, step)
+        return
+    yield pa.int64()
+    for start in range(0, num_rows, step):
+        yield pa.array(np.arange(start, min(start + step, num_rows)))
+
+
+def stated_id_map(config_path: Location, graph_name: str, confined: bool) -> Path | None:
+    """Directory of the map of IDs of the graph that was partitioned, as the manifest says; None if there was none."""
+    path = find_manifest(config_path.parent, graph_name)
+    stated = None if path is None else read_manifest(path).content.get("id_map")
+    if path is None or not isinstance(stated, str):
+        return None
+    directory = Path(os.path.normpath(os.path.join(config_path.parent, stated)))
+    if confined and leads_outside(directory, config_path.parent):
+        what, hint = "the map of IDs lies outside the partitions, which are confined", "say where it is with --id-map"
+        raise LayoutError(what, file=str(path), place="id_map", found=stated, hint=hint)
+    return directory
+
+
+def find_id_map(given: Path, kind: str) -> Path:
+    """Find the map of a node type: given itself, or the directory ``id_map`` or of the chunked graph it lies in."""
+    name = f"{kind}.parquet"
+    for path in (given, given / name, given / ID_MAP / name):
+        if path.is_file():
+            return path
+    raise InputFileNotFoundError(
+        f"no map of the IDs of {kind!r}",
+        file=str(given),
+        expected=f"the graph that `chunk --map-ids` wrote, with id_map/{name}",
+        hint="say where it is with --id-map, or give an output that ends in .npy, .zarr or .pt, which have no IDs",
+    )
