@@ -192,7 +192,7 @@ def stated_id_map(config_path: Location, graph_name: str, confined: bool) -> Pat
     stated = None if path is None else read_manifest(path).content.get("id_map")
     if path is None or not isinstance(stated, str):
         return None
-    directory = Path(os.path.normpath(os.path.join(config_path.parent, stated)))
+    directory = Path(os.path.normpath(os.path.join(str(config_path.parent), stated)))
     if confined and leads_outside(directory, config_path.parent):
         what, hint = "the map of IDs lies outside the partitions, which are confined", "say where it is with --id-map"
         raise LayoutError(what, file=str(path), place="id_map", found=stated, hint=hint)
