@@ -82,10 +82,9 @@ def finish(
 
 def _find_id_map(job: Job) -> str | None:
     """Path of the graph's map of IDs from the output directory, if the graph has one and both are here."""
-    if job.graph.source is not None or job.destination is not None or is_remote(job.graph.directory):
-        return None
-    directory = Path(job.graph.directory, ID_MAP)
-    return os.path.relpath(directory, job.out) if directory.is_dir() else None
+    directory = Path(str(job.graph.directory), ID_MAP)  # no directory, if the graph is in a store
+    is_here = job.graph.source is None and job.destination is None and directory.is_dir()
+    return os.path.relpath(directory, job.out) if is_here else None
 
 
 def _complete(
