@@ -22,10 +22,9 @@ import numpy as np
 from pyarrow import parquet
 
 from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.formats import FORMATS, edge_file, feature_files, read_rows
 from daskgraphpart.chunked.graph import read_chunked
-from daskgraphpart.chunked.headers import edge_file, feature_files
 from daskgraphpart.chunked.metadata import Files
-from daskgraphpart.chunked.read_block import read_edges, read_rows
 from daskgraphpart.chunked.read_csv import count_rows
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_config import read_config
@@ -62,11 +61,11 @@ def write(name: str, content: bytes) -> str:
 
 def interpret_kernels() -> None:
     """Let the kernels that parse text run as Python: bytes as int64, since numba's arithmetic does not wrap around."""
-    from daskgraphpart.chunked import read_csv
+    from daskgraphpart.kernels import parse_ints
 
     for name in ("parse_edges", "count_lines"):
-        kernel = getattr(read_csv, name)
-        setattr(read_csv, name, lambda content, *rest, kernel=kernel: kernel(content.astype(np.int64), *rest))
+        kernel = getattr(parse_ints, name)
+        setattr(parse_ints, name, lambda content, *rest, kernel=kernel: kernel(content.astype(np.int64), *rest))
 
 
 # ----------------------------------------------------------------------------------------------------------- metadata
@@ -165,7 +164,7 @@ def check_csv(content: bytes) -> bool:
         blocks = cut_bytes([file], most_bytes)
         counts = [count_rows(block) for block in blocks]
         assert sum(counts) == len(lines), "every line is counted once"
-        found = [read_edges(block) for block in number_blocks(blocks, counts)]
+        found = [FORMATS[block.format].read_edges(block) for block in number_blocks(blocks, counts)]
     except GraphPartError:
         return False
     src, dst = (np.concatenate([np.zeros(0, np.int64), *(pair[end] for pair in found)]) for end in range(2))
@@ -193,7 +192,9 @@ def check_npy(content: bytes) -> bool:
     accepted = False
     try:
         file = edge_file(path, Files("numpy", " ", (path,)))
-        edges = np.concatenate([np.zeros((0, 2), np.int64), *(np.stack(read_edges(b), axis=1) for b in cuts(file))])
+        edges = np.concatenate(
+            [np.zeros((0, 2), np.int64), *(np.stack(FORMATS[b.format].read_edges(b), axis=1) for b in cuts(file))]
+        )
     except GraphPartError:
         pass
     else:
@@ -250,7 +251,9 @@ def parquet_edges(path: str) -> np.ndarray | None:
         file = edge_file(path, Files("parquet", " ", (path,)))
         if (file.num_rows or 0) > MOST_BYTES_TO_COMPARE // 16:
             return None
-        return np.concatenate([np.zeros((0, 2), np.int64), *(np.stack(read_edges(b), axis=1) for b in cuts(file))])
+        return np.concatenate(
+            [np.zeros((0, 2), np.int64), *(np.stack(FORMATS[b.format].read_edges(b), axis=1) for b in cuts(file))]
+        )
     except GraphPartError:
         return None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.blocks import cut_bytes, cut_rows
-from daskgraphpart.chunked.read_block import check_ends, read_checked_edges, read_rows
+from daskgraphpart.chunked.formats import check_ends, read_edges, read_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.units import parse_size
 
@@ -124,14 +124,14 @@ def _read_frame(block: Block, edge_type: EdgeType, num_src: int, num_dst: int) -
 
         block = replace(block, first_row=0, num_rows=count_rows(block))
     try:
-        src, dst = read_checked_edges(block, edge_type, num_src, num_dst)
+        src, dst = read_edges(block, edge_type, num_src, num_dst)
     except InputFileError:
         if block.row_in_file >= 0:
             raise
         # which row of the file it is costs a scan of all before it, so it is asked only when something is wrong
         from daskgraphpart.chunked.read_csv import count_rows_before
 
-        src, dst = read_checked_edges(replace(block, row_in_file=count_rows_before(block)), edge_type, num_src, num_dst)
+        src, dst = read_edges(replace(block, row_in_file=count_rows_before(block)), edge_type, num_src, num_dst)
     return edges_as_frame(src, dst, block.first_row)
 
 

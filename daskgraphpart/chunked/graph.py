@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.headers import edge_file, feature_files
+from daskgraphpart.chunked.formats import edge_file, feature_files
 from daskgraphpart.chunked.metadata import data_key, read_metadata
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping

@@ -16,7 +16,7 @@ import numpy as np
 
 from daskgraphpart.chunked.blocks import clip_blocks, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.collections import check_frame
-from daskgraphpart.chunked.read_block import read_checked_edges, read_rows
+from daskgraphpart.chunked.formats import read_edges, read_rows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.tasks import Call, delay
 from daskgraphpart.errors import InputFileError
@@ -77,7 +77,7 @@ def edge_partitions(
             calls = [Call(check_frame, edge_type, *ends, number) for number in range(len(frames))]
             made = _partitions("check-edges", name, _consecutive(graph.source.edge_lengths[name]), calls, frames)
         else:
-            calls = [Call(read_checked_edges, block, edge_type, *ends) for block in blocks[name]]
+            calls = [Call(read_edges, block, edge_type, *ends) for block in blocks[name]]
             made = _partitions("read-edges", name, _ranges(blocks[name]), calls)
         found += [(edge_type, partition) for partition in made]
     return found

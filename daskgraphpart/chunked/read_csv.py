@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
-from daskgraphpart.kernels.parse_ints import count_lines, parse_edges
-from daskgraphpart.storage.files import file_size
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block
 
+_HEAD = re.compile(rb"\s*([+-]?\d[^\0]*)?")  # how lines of integers begin, and nothing compressed or of UTF-16
 NEWLINE = 10
 BYTES_PER_LOOK = 1 << 12
 LONGEST_LINE = 1 << 24
@@ -25,8 +28,26 @@ FAULTS = {
 }
 
 
-def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Parse the lines of a block."""
+def open_edges(path: str, delimiter: str) -> tuple[InputFile, dict[str, np.dtype]]:
+    """Open a file that begins with an integer: compressed ones, those of another format or with a header do not."""
+    with attach_path_to_error(path), open_for_reading(path) as file:
+        head = file.read(16)
+    if not _HEAD.fullmatch(head):
+        raise InputFileError(
+            "not a CSV file of edges",
+            file=path,
+            place="row 0",
+            expected="lines of integers as ASCII text, without header, quotes or byte-order mark",
+            found=repr(head)[1:],
+            hint="decompress it, remove its header, or correct its format in metadata.json",
+        )
+    return InputFile(path, "csv", delimiter, None, file_size(path)), {}
+
+
+def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Parse the lines of a block: sources and destinations, int64."""
+    from daskgraphpart.kernels.parse_ints import parse_edges  # numba is not needed to open files
+
     content = read_lines(block.path, block.start, block.stop)
     src, dst = np.empty(block.num_rows, np.int64), np.empty(block.num_rows, np.int64)
     rows, fault, offset = (int(found) for found in parse_edges(content, ord(block.delimiter), src, dst))
@@ -49,6 +70,8 @@ def read_csv_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 def count_rows(block: Block) -> int:
     """Count the rows of a block: the non-blank lines that begin in its range of bytes."""
+    from daskgraphpart.kernels.parse_ints import count_lines
+
     return int(count_lines(read_lines(block.path, block.start, block.stop)))
 
 

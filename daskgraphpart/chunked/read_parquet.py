@@ -15,14 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.open_parquet import open_parquet, row_group_lengths
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.storage.files import file_size
+from daskgraphpart.storage.json_file import shown
 from daskgraphpart.storage.npy_header import checked_nbytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.schema import DataSpec
 
 _SHAPE = re.compile(rb"\s*[(\[]\s*(-?\d{1,18})\s*((?:,\s*\d{1,18}\s*)*),?\s*[)\]]\s*")
 ROWS_PER_BATCH = 1 << 17
@@ -37,6 +41,24 @@ class ParquetHeader:
     schema: Any
     num_rows: int
     row_group_ends: tuple[int, ...]
+
+
+def open_edges(path: str, _: str) -> tuple[InputFile, dict[str, np.dtype]]:
+    """Open a file of edges; return it with the dtypes of the columns of IDs."""
+    header = read_parquet_header(path)
+    names = edge_columns(header.schema, path)
+    dtypes = {f"column {name!r}": numpy_dtype(name, header.schema.field(name).type, path) for name in names}
+    return _input_file(path, header), dtypes
+
+
+def open_rows(path: str) -> tuple[InputFile, np.dtype, tuple[int, ...] | None]:
+    """Open a file of a feature; return it with the dtype and shape of a row, which lists without rows do not tell."""
+    header = read_parquet_header(path)
+    return _input_file(path, header), *row_of(header, path)
+
+
+def _input_file(path: str, header: ParquetHeader) -> InputFile:
+    return InputFile(path, "parquet", " ", header.num_rows, file_size(path), header.row_group_ends)
 
 
 def read_parquet_header(path: str) -> ParquetHeader:
@@ -133,49 +155,49 @@ def _first_list_length(path: str) -> int | None:
 # ---------------------------------------------------------------------------------------------------------------- rows
 
 
-def read_parquet_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
+def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Read sources and destinations of a block, int64."""
     ends = np.empty((2, block.num_rows), np.int64)
-    _read_into(ends.T, block, edge_columns)
+    with open_parquet(block.path) as file:
+        _read_columns(ends.T, file, block, edge_columns(file.schema_arrow, block.path))
     return ends[0], ends[1]
+
+
+def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
+    """Read rows of a feature."""
+    return read_parquet_rows(block, spec.dtype, spec.row_shape)
 
 
 def read_parquet_rows(
     block: Block, dtype: np.dtype, row_shape: tuple[int, ...], names: Sequence[str] | None = None
 ) -> np.ndarray:
-    """Read rows of a feature, which is made of all columns, or of those named."""
-    rows = np.empty((block.num_rows, int(np.prod(row_shape, dtype=np.int64))), dtype)
-    _read_into(rows, block, None if names is None else lambda *_: names)
+    """Read rows that are made of all columns, or of those named."""
+    width = int(np.prod(row_shape, dtype=np.int64))
+    rows = np.empty((block.num_rows, width), dtype)
+    with open_parquet(block.path) as file:
+        found = names or file.schema_arrow.names
+        if len(found) != width or width <= COLUMNS_AT_ONCE:
+            _read_columns(rows, file, block, names)
+        else:  # each column that is read has a buffer
+            for first in range(0, width, COLUMNS_AT_ONCE):
+                several = slice(first, first + COLUMNS_AT_ONCE)
+                _read_columns(rows[:, several], file, block, found[several])
     return rows.reshape(block.num_rows, *row_shape)
 
 
-def _read_into(rows: np.ndarray, block: Block, columns_of: Callable[[Any, str], Sequence[str]] | None = None) -> None:
-    """Fill an array (rows, width) from a column of lists, or from columns of numbers."""
-    width = rows.shape[1]
-    with open_parquet(block.path) as file:
-        found = file.schema_arrow.names
-        if columns_of is not None or len(found) != width or width <= COLUMNS_AT_ONCE:
-            _read_columns(rows, file, block, None if columns_of is None else columns_of(file.schema_arrow, block.path))
-            return
-        for first in range(0, width, COLUMNS_AT_ONCE):  # each column that is read has a buffer
-            names = slice(first, first + COLUMNS_AT_ONCE)
-            _read_columns(rows[:, names], file, block, found[names])
-
-
 def _read_columns(rows: np.ndarray, file: Any, block: Block, names: Sequence[str] | None) -> None:
+    """Fill an array (rows, width) from a column of lists, or from columns of numbers."""
     done, width = 0, rows.shape[1]
     for batch in _batches(file, block, names, width):
-        part = rows[done : done + batch.num_rows]
-        is_lists = batch.num_columns == 1 and _is_list(batch.column(0).type)
-        if not is_lists and batch.num_columns != width:
+        part, columns = rows[done : done + batch.num_rows], [*zip(batch.schema.names, batch.columns, strict=True)]
+        if len(columns) == 1 and _is_list(columns[0][1].type):
+            part[:] = _numbers(*columns[0], width, block, done).reshape(part.shape)
+        elif len(columns) == width:
+            for i, column in enumerate(columns):
+                part[:, i] = _numbers(*column, 1, block, done)
+        else:
             what = "columns do not make the shape of a row"
-            raise InputFileError(what, file=block.path, expected=width, found=batch.num_columns)
-        for i, name in enumerate(batch.schema.names):
-            values = _numbers(batch.column(i), width if is_lists else 1, name, block, done)
-            if is_lists:
-                part[:] = values.reshape(part.shape)
-            else:
-                part[:, i] = values
+            raise InputFileError(what, file=block.path, expected=width, found=len(columns))
         done += batch.num_rows
     if done != block.num_rows:
         what, expected = "parquet file has changed since it was opened", f"{block.num_rows:,} rows"
@@ -201,42 +223,29 @@ def _batches(file: Any, block: Block, columns: Sequence[str] | None, width: int)
             return
 
 
-def _numbers(column: Any, width: int, name: str, block: Block, first_row: int) -> np.ndarray:
+def _numbers(name: str, column: Any, width: int, block: Block, first_row: int) -> np.ndarray:
     """Return the values of a column of numbers, or of lists of so many; none may be missing."""
+    import pyarrow.compute as pc
 
-    def bad_value(row: int, expected: str, found: str) -> InputFileError:
-        place = f"row {block.row_in_file + first_row + row:,}"
-        return InputFileError(
-            f"bad value in column {name!r}", file=block.path, place=place, expected=expected, found=found
+    values, bad_row = column, -1
+    if is_list := _is_list(column.type):
+        is_wrong = pc.fill_null(pc.not_equal(pc.list_value_length(column), width), fill_value=True)
+        values, bad_row = column.flatten(), pc.index(is_wrong, True).as_py()
+    if bad_row < 0 and values.null_count:
+        bad_row = pc.index(values.is_null(), True).as_py() // max(1, width)
+    if bad_row >= 0:
+        raise InputFileError(
+            f"bad value in column {name!r}",
+            file=block.path,
+            place=f"row {block.row_in_file + first_row + bad_row:,}",
+            expected=f"a list of {width} values" if is_list else "a number",
+            found=shown(column[bad_row].as_py()),
         )
-
-    def first_null(of: Any) -> int:
-        return int(np.flatnonzero(of.is_null().to_numpy(zero_copy_only=False))[0])
-
-    if _is_list(column.type):
-        import pyarrow.compute as pc
-
-        expected = f"a list of {width} values"
-        if column.null_count:
-            raise bad_value(first_null(column), expected, "null")
-        lengths = _plain(pc.list_value_length(column))
-        wrong = np.flatnonzero(lengths != width)
-        if wrong.size:
-            raise bad_value(int(wrong[0]), expected, str(lengths[wrong[0]]))
-        column = column.flatten()
-    if column.null_count:
-        raise bad_value(first_null(column) // max(1, width), "a number", "null")
-    return _plain(column)
-
-
-def _plain(column: Any) -> np.ndarray:
-    """Return the values of a column without nulls. Arrow's own conversion imports pandas: a quarter of a second."""
-    import pyarrow as pa
-
-    if len(column) and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        return np.from_dlpack(column)
-    values: np.ndarray = column.to_numpy(zero_copy_only=False)
-    return values
+    # Arrow's own conversion imports pandas: a quarter of a second
+    if values.type.bit_width > 1 and len(values):
+        return np.from_dlpack(values)
+    numbers: np.ndarray = values.to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def _is_list(arrow_type: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from daskgraphpart.chunked.blocks import Block
-from daskgraphpart.chunked.read_block import read_rows
+from daskgraphpart.chunked.formats import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.metadata import DATA_FORMATS, MAX_ROWS, data_key, is_delimiter
 from daskgraphpart.chunked.output import write_metadata
-from daskgraphpart.chunked.read_block import check_ends
 from daskgraphpart.chunked.write_pieces import (
     BYTES_PER_FILE,
     BYTES_PER_PIECE,

@@ -72,15 +72,15 @@ EDGE_VALUES = [
     Case("ID negative", edges(GOOD, instead(24, -1)), (EDGES, "row 24", "found -1")),
     Case("ID that is 0 modulo 2**32", edges(instead(3, 2**32)), (EDGES, "row 3", "found 4,294,967,296")),
     Case("uint32 too large", edges(pa.array(instead(3, 2**32 - 1), pa.uint32())), (EDGES, "row 3", "4,294,967,295")),
-    Case("null", edges(instead(5, None)), (EDGES, "'src'", "row 5", "null")),
-    Case("null of the second", edges(GOOD, instead(24, None)), (EDGES, "'dst'", "row 24", "null")),
+    Case("null", edges(instead(5, None)), (EDGES, "'src'", "row 5", "None")),
+    Case("null of the second", edges(GOOD, instead(24, None)), (EDGES, "'dst'", "row 24", "None")),
     Case(
         "null in a later row group",
         table(EDGES, {"src": instead(20, None), "dst": GOOD}, row_group_size=4),
         ("row 20",),
     ),
     Case("all nulls", edges(pa.nulls(25)), (EDGES, "'src' does not hold numbers")),
-    Case("typed nulls", edges(pa.nulls(25, pa.int64())), (EDGES, "row 0", "null")),
+    Case("typed nulls", edges(pa.nulls(25, pa.int64())), (EDGES, "row 0", "None")),
 ]
 
 EDGE_COLUMNS = [
@@ -113,12 +113,12 @@ EDGE_COLUMNS = [
 ]
 
 FEATURES = [
-    Case("a short list", rows(vectors(4, [1.0])), (ROWS, "row 4", "3 values", "found 1")),
-    Case("a long list", rows(vectors(9, [1.0] * 4)), (ROWS, "row 9", "found 4")),
-    Case("an empty list", rows(vectors(4, [])), (ROWS, "row 4", "found 0")),
-    Case("a null list", rows(vectors(4, None)), (ROWS, "row 4", "null")),
-    Case("the first list null", rows(vectors(0, None)), (ROWS, "row 0", "null")),
-    Case("a null in a list", rows(vectors(4, [1.0, None, 1.0])), (ROWS, "row 4", "null")),
+    Case("a short list", rows(vectors(4, [1.0])), (ROWS, "row 4", "3 values", "found [")),
+    Case("a long list", rows(vectors(9, [1.0] * 4)), (ROWS, "row 9", "found [")),
+    Case("an empty list", rows(vectors(4, [])), (ROWS, "row 4", "found [")),
+    Case("a null list", rows(vectors(4, None)), (ROWS, "row 4", "None")),
+    Case("the first list null", rows(vectors(0, None)), (ROWS, "row 0", "None")),
+    Case("a null in a list", rows(vectors(4, [1.0, None, 1.0])), (ROWS, "row 4", "None")),
     Case("lists of lists", rows([[[1.0]]] * 10), (ROWS, "does not hold numbers")),
     Case("lists of strings", rows([["a"] * 3] * 10), (ROWS, "does not hold numbers")),
     Case("strings", rows(["a"] * 10), (ROWS, "does not hold numbers")),

@@ -12,10 +12,9 @@ from pyarrow import parquet
 
 from daskgraphpart.chunked import collections
 from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.formats import FORMATS, check_ends, feature_files, read_rows
 from daskgraphpart.chunked.graph import read_chunked
-from daskgraphpart.chunked.headers import feature_files
 from daskgraphpart.chunked.metadata import Files, read_metadata
-from daskgraphpart.chunked.read_block import check_ends, read_edges, read_rows
 from daskgraphpart.chunked.read_csv import count_rows, count_rows_before
 from daskgraphpart.chunked.write_pieces import write_file
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
@@ -90,7 +89,7 @@ def test_no_column_takes_the_place_of_an_empty_one_between_tabs(text: str, tmp_p
     (tmp_path / "e.csv").write_text(text)
     block = Block(str(tmp_path / "e.csv"), "csv", "\t", 0, len(text), 0, 1, 0)
     with pytest.raises(InputFileError, match=r"e\.csv, row 0: not two integers"):
-        read_edges(block)
+        FORMATS[block.format].read_edges(block)
 
 
 def test_lines_of_nothing_but_tabs_are_blank(tmp_path: Path) -> None:
@@ -98,7 +97,7 @@ def test_lines_of_nothing_but_tabs_are_blank(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(text)
     block = Block(str(tmp_path / "e.csv"), "csv", "\t", 0, len(text), 0, 1, 0)
     assert count_rows(block) == 1
-    assert [end.tolist() for end in read_edges(block)] == [[1], [2]]
+    assert [end.tolist() for end in FORMATS[block.format].read_edges(block)] == [[1], [2]]
 
 
 @pytest.mark.parametrize(

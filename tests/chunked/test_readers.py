@@ -17,10 +17,9 @@ from strategies import graphs, layouts
 
 from daskgraphpart.chunked import collections
 from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.formats import FORMATS, feature_files, read_rows
 from daskgraphpart.chunked.graph import read_chunked
-from daskgraphpart.chunked.headers import feature_files
 from daskgraphpart.chunked.metadata import Files
-from daskgraphpart.chunked.read_block import read_edges, read_rows
 from daskgraphpart.chunked.read_csv import count_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -90,7 +89,11 @@ def test_csv_blocks_hold_every_line_once(lines: list[str], max_bytes: int, tmp_p
     files = [InputFile(str(path), "csv", " ", None, path.stat().st_size)] * 2
     blocks = cut_bytes(files, max_bytes)
     numbered = number_blocks(blocks, [count_rows(block) for block in blocks])
-    edges = [edge for block in numbered for edge in zip(*(end.tolist() for end in read_edges(block)), strict=True)]
+    edges = [
+        edge
+        for block in numbered
+        for edge in zip(*(end.tolist() for end in FORMATS[block.format].read_edges(block)), strict=True)
+    ]
     expected = [tuple(map(int, line.split())) for line in lines if line.strip()] * 2
     assert edges == expected
     assert [block.first_row for block in numbered] == np.cumsum([0, *(b.num_rows for b in numbered)])[:-1].tolist()
@@ -142,7 +145,7 @@ def test_parquet_edges_by_name_or_position(dtype: str, names: tuple[str, ...], t
     parquet.write_table(pa.table(columns), tmp_path / "e.parquet", row_group_size=4)
     first, second = ("src", "dst") if "src" in names else names
     block = Block(str(tmp_path / "e.parquet"), "parquet", " ", 3, 9, 3, 6, 3)
-    src, dst = read_edges(block)
+    src, dst = FORMATS[block.format].read_edges(block)
     assert src.dtype == dst.dtype == np.int64
     assert (src.tolist(), dst.tolist()) == (columns[first][3:9].tolist(), columns[second][3:9].tolist())
 
@@ -215,7 +218,7 @@ def test_opening_and_building_collections_read_no_data(tmp_path: Path, monkeypat
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("data were read")
 
-    monkeypatch.setattr(collections, "read_checked_edges", refuse)
+    monkeypatch.setattr(collections, "read_edges", refuse)
     monkeypatch.setattr(collections, "read_rows", refuse)
     graph = read_chunked(tmp_path / "in")
     frame, array = graph.edges["n:e:n"], graph.node_data["n"]["x"]
@@ -253,7 +256,7 @@ def seven_edges(tmp_path: Path, **how: object) -> Path:
 def test_npy_edges_of_any_order_and_width_become_int64(order: str, dtype: str, tmp_path: Path) -> None:
     rows = np.array(np.stack(EDGES, axis=1), dtype, order=order)  # type: ignore[call-overload]
     np.save(tmp_path / "e.npy", rows)
-    src, dst = read_edges(Block(str(tmp_path / "e.npy"), "numpy", " ", 2, 6, 2, 4, 2))
+    src, dst = FORMATS["numpy"].read_edges(Block(str(tmp_path / "e.npy"), "numpy", " ", 2, 6, 2, 4, 2))
     assert src.dtype == dst.dtype == np.int64
     assert (src.tolist(), dst.tolist()) == (EDGES[0][2:6].tolist(), EDGES[1][2:6].tolist())
 
@@ -309,6 +312,6 @@ def test_parquet_blocks_may_be_smaller_or_larger_than_row_groups(max_rows: int, 
             pa.table({"src": src, "dst": src + number}), tmp_path / f"{number}.parquet", row_group_size=4
         )
     inputs = [InputFile(str(tmp_path / f"{i}.parquet"), "parquet", " ", 11, 0, (4, 8, 11)) for i in range(2)]
-    found = [read_edges(block) for block in cut_rows(inputs, max_rows)]
+    found = [FORMATS[block.format].read_edges(block) for block in cut_rows(inputs, max_rows)]
     assert np.concatenate([part[0] for part in found]).tolist() == [*src, *src]
     assert np.concatenate([part[1] for part in found]).tolist() == [*src, *(src + 1)]

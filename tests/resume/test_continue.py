@@ -58,7 +58,7 @@ class Calls:
 
         def counted(this: Call, *partition: Any) -> Any:
             name = this.task.__name__
-            if name in ("read_checked_edges", "read_rows"):  # the partitions of these tasks
+            if name in ("read_edges", "read_rows"):  # the partitions of these tasks
                 return original(this, *partition)
             self.counts[name] += 1
             if self.fail_at == (name, self.counts[name]):

@@ -1,0 +1,97 @@
+"""Open and read data files of any format: the same functions serve the passes and the lazy collections.
+
+The module of a format has `open_edges` and `read_edges`, and `open_rows` and `read_rows` of features but for CSV.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked import read_csv, read_npy, read_parquet
+from daskgraphpart.errors import InputFileError, MetadataError
+from daskgraphpart.schema import DataSpec
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.blocks import Block, InputFile
+    from daskgraphpart.chunked.metadata import Files
+    from daskgraphpart.errors import GraphPartError
+    from daskgraphpart.schema import EdgeType
+
+FORMATS: dict[str, Any] = {"csv": read_csv, "numpy": read_npy, "parquet": read_parquet}
+EDGE_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+
+def edge_file(path: str, files: Files) -> InputFile:
+    """Open one file of edges."""
+    opened: tuple[InputFile, dict[str, np.dtype]] = FORMATS[files.format].open_edges(path, files.delimiter)
+    for place, dtype in opened[1].items():
+        if dtype.name not in EDGE_DTYPES:
+            what, expected = "node IDs of edges are not integers", ", ".join(EDGE_DTYPES)
+            raise InputFileError(what, file=path, place=place or None, expected=expected, found=str(dtype))
+    return opened[0]
+
+
+def feature_files(name: str, files: Files) -> tuple[DataSpec, tuple[InputFile, ...]]:
+    """Open the files of one feature, of which there is at least one; they must agree in dtype and shape of a row."""
+    found = [FORMATS[files.format].open_rows(path) for path in files.paths]
+    # a file of lists without rows cannot tell their length, and takes that of the others
+    first, first_dtype, known_shape = next((entry for entry in found if entry[2] is not None), found[0])
+    first_shape = (0,) if known_shape is None else known_shape
+    for file, dtype, row_shape in found:
+        if dtype != first_dtype or row_shape not in (None, first_shape):
+            raise InputFileError(
+                f"files of feature {name!r} differ in dtype or shape",
+                file=file.path,
+                expected=f"{first_dtype.name} rows of shape {first_shape}, as in {os.path.basename(first.path)}",
+                found=f"{dtype.name} rows of shape {first_shape if row_shape is None else row_shape}",
+            )
+    try:
+        spec = DataSpec(name, first_dtype, first_shape)
+    except MetadataError as error:
+        details = {key: getattr(error, key) for key in ("expected", "found", "hint")}
+        raise InputFileError(error.what, file=first.path, **details) from None
+    return spec, tuple(file for file, *_ in found)
+
+
+def read_edges(block: Block, edge_type: EdgeType, num_src: int, num_dst: int) -> tuple[np.ndarray, np.ndarray]:
+    """Read type-wise IDs of the sources and destinations of a block, int64, all of which are nodes."""
+    src, dst = FORMATS[block.format].read_edges(block)
+    check_ends(src, dst, edge_type, num_src, num_dst, file=block.path, first_row=block.row_in_file)
+    return src, dst
+
+
+def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
+    """Read a block of rows of a feature: array (rows, *row shape) in the dtype of the spec, C-contiguous."""
+    rows: np.ndarray = FORMATS[block.format].read_rows(block, spec)
+    return rows
+
+
+def check_ends(
+    src: np.ndarray,
+    dst: np.ndarray,
+    edge_type: EdgeType,
+    num_src: int,
+    num_dst: int,
+    *,
+    file: Any,
+    first_row: int,
+    error: type[GraphPartError] = InputFileError,
+) -> None:
+    """Refuse edges that end outside their node type; rows are counted from the first row on in messages."""
+    ends = ((src, num_src, edge_type.src), (dst, num_dst, edge_type.dst))
+    if all(not ids.size or (ids.min() >= 0 and ids.max() < count) for ids, count, _ in ends):
+        return
+    is_bad = np.stack([(ids < 0) | (ids >= count) for ids, count, _ in ends], axis=1)
+    row, end = divmod(int(is_bad.argmax()), 2)
+    ids, count, ntype = ends[end]
+    raise error(
+        f"ID of a {ntype!r} node out of range, in edges of type {edge_type.name!r}",
+        file=file,
+        place=f"row {first_row + row:,}",
+        expected=f"an ID in [0, {count:,})" if count else "no edge, since there is no such node",
+        found=f"{int(ids[row]):,}",
+        hint="check the number of nodes (num_nodes_per_type in metadata.json); IDs are type-wise and begin at 0",
+    )

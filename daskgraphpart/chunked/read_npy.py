@@ -1,0 +1,85 @@
+"""Read npy files: edges as an array (edges, 2), features as an array of rows; axes in either order.
+
+`np.stack([src, dst]).T` is saved in Fortran order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.storage.files import file_size
+from daskgraphpart.storage.npy_header import read_npy_header
+from daskgraphpart.storage.region import Region
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.schema import DataSpec
+
+MAX_GAP_NBYTES = 32 << 10  # to read so much takes about as long as to begin another read
+READ_NBYTES = 4 << 20
+
+
+def open_edges(path: str, _: str) -> tuple[InputFile, dict[str, np.dtype]]:
+    """Open a file of edges; return it with the dtype of IDs."""
+    file, dtype, row_shape = open_rows(path)
+    if row_shape != (2,):
+        expected, found = "shape (edges, 2): src and dst", f"shape {(file.num_rows, *row_shape)}"
+        raise InputFileError("not an array of edges", file=path, expected=expected, found=found)
+    return file, {"": dtype}
+
+
+def open_rows(path: str) -> tuple[InputFile, np.dtype, tuple[int, ...]]:
+    """Open a file of a feature; return it with the dtype and shape of a row."""
+    header = read_npy_header(path)
+    file = InputFile(path, "numpy", " ", header.shape[0], file_size(path))
+    return file, header.dtype.newbyteorder("="), header.shape[1:]
+
+
+def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Read sources and destinations of a block, int64."""
+    rows = _read(block, None, (2,))
+    return rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
+
+
+def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
+    """Read rows of a feature, in native byte order, C-contiguous."""
+    return _read(block, spec.dtype, spec.row_shape)
+
+
+def _read(block: Block, dtype: np.dtype | None, row_shape: tuple[int, ...]) -> np.ndarray:
+    header = read_npy_header(block.path)
+    native = header.dtype.newbyteorder("=")
+    if block.stop > header.shape[0] or header.shape[1:] != row_shape or dtype not in (None, native):
+        raise InputFileError(
+            "npy file has changed since it was opened",
+            file=block.path,
+            expected=f"at least {block.stop:,} rows of shape {row_shape}" + (f", {dtype}" if dtype else ""),
+            found=f"{header.shape[0]:,} of shape {header.shape[1:]}, {native}",
+        )
+    in_file = Region(block.path, header.offset, header.dtype, header.shape)
+    rows = _read_fortran(block, in_file) if header.is_fortran else in_file.read(block.start, block.stop)
+    if rows.dtype == np.bool_:  # any byte but 0 is true; it is stored as 1
+        return np.not_equal(rows.view(np.uint8), 0)
+    return rows.astype(native, copy=False)
+
+
+def _read_fortran(block: Block, array: Region) -> np.ndarray:
+    """Read one stretch of every column: the first axis runs fastest in the file."""
+    num_columns = int(np.prod(array.shape[1:], dtype=np.int64))
+    columns = np.empty((num_columns, block.stop - block.start), array.dtype)
+    in_file = Region(array.path, array.offset, array.dtype, (num_columns, array.num_rows))
+    if in_file.row_nbytes <= MAX_GAP_NBYTES:  # many short columns: fewer reads, of more than is wanted
+        step = max(1, READ_NBYTES // max(1, in_file.row_nbytes))
+        for first in range(0, num_columns, step):
+            stop = min(first + step, num_columns)
+            columns[first:stop] = in_file.read(first, stop)[:, block.start : block.stop]
+    else:
+        for number, column in enumerate(columns):
+            start = array.offset + number * in_file.row_nbytes
+            Region(array.path, start, array.dtype, (array.num_rows,)).read_into(column, block.start)
+    in_file_order = columns.reshape(*reversed(array.shape[1:]), block.stop - block.start)
+    return np.ascontiguousarray(in_file_order.transpose())
