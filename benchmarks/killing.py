@@ -25,7 +25,7 @@ import numpy as np
 
 import daskgraphpart as dgp
 import daskgraphpart.api.run_dispatch as opening
-from daskgraphpart.chunked.write import write_chunked
+from daskgraphpart.chunked.write_graph import write_chunked
 from daskgraphpart.dispatching.sizes import Sizes
 from daskgraphpart.storage.lock import LOCK_NAME
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.from_collections import from_collections as from_collections
     from daskgraphpart.chunked.graph import ChunkedGraph as ChunkedGraph
     from daskgraphpart.chunked.graph import read_chunked as read_chunked
-    from daskgraphpart.chunked.write import write_chunked as write_chunked
+    from daskgraphpart.chunked.write_graph import write_chunked as write_chunked
     from daskgraphpart.dispatching.bucket_edges import with_owners as with_owners
     from daskgraphpart.dispatching.options import DispatchOptions as DispatchOptions
     from daskgraphpart.engine.resources import Resources as Resources
@@ -81,7 +81,7 @@ _HOMES = {
     "verify": "verification.pipeline",
     "verify_checksums": "verification.pipeline",
     "with_owners": "dispatching.bucket_edges",
-    "write_chunked": "chunked.write",
+    "write_chunked": "chunked.write_graph",
     "write_parmetis": "api.parmetis",
 }
 

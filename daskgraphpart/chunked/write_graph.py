@@ -1,37 +1,34 @@
-"""Pass `write-chunks`: write a chunked graph, one file per task, in pieces, with every ID checked."""
+"""Write a chunked graph in the pass `write-chunks`: one file per task, in pieces, with every ID checked."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.metadata import DATA_FORMATS, MAX_ROWS, data_key, is_delimiter
 from daskgraphpart.chunked.output import write_metadata
-from daskgraphpart.chunked.write_pieces import (
-    BYTES_PER_FILE,
-    BYTES_PER_PIECE,
-    EDGES_PER_FILE,
-    EDGES_PER_PIECE,
-    SUFFIXES,
-    cut_chunks,
-    rows_per_piece,
-    write_file,
-)
+from daskgraphpart.chunked.rows import array_rows, edge_rows
+from daskgraphpart.chunked.write_pieces import BYTES_PER_PIECE, EDGES_PER_PIECE, rows_per_piece, write_file
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType, parse_edge_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    import numpy as np
+    from collections.abc import Iterator, Mapping
 
     from daskgraphpart.chunked.rows import Rows
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import RowType
 
+# one file suffix per format
+SUFFIXES = {"csv": "csv", "numpy": "npy", "parquet": "parquet"}
+EDGES_PER_FILE = 2 << 20
+BYTES_PER_FILE = 64 << 20
 TASK_MEMORY = 4 * max(16 * EDGES_PER_PIECE, BYTES_PER_PIECE)
 """Bytes of one task: a piece as it is read, checked, converted and encoded."""
 
@@ -76,6 +73,65 @@ class GraphRows:
     data: Mapping[str, Mapping[str, Rows]] = field(default_factory=dict)
 
 
+def write_chunked(
+    directory: str | Path,
+    schema: GraphSchema,
+    edges: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    node_data: Mapping[str, Mapping[str, np.ndarray]] | None = None,
+    edge_data: Mapping[str, Mapping[str, np.ndarray]] | None = None,
+    *,
+    edge_format: str = "csv",
+    data_format: str = "numpy",
+    num_chunks: int | tuple[int, int] = 1,
+    delimiter: str = " ",
+) -> Path:
+    """Write a graph that is in memory as a chunked graph.
+
+    Parameters
+    ----------
+    directory : path
+        Made if need be.
+    schema : GraphSchema
+        Types and counts; features are taken from the arrays.
+    edges : mapping of str to (src, dst)
+        By canonical edge type, type-wise IDs.
+    node_data, edge_data : mapping of str to mapping of str to array, optional
+        By type and feature.
+    edge_format, data_format : str
+        Formats of edges and of features.
+    num_chunks : int or (int, int)
+        Files for each edge type and each feature; two numbers set them apart.
+    delimiter : str
+        Of CSV.
+
+    Returns
+    -------
+    Path
+        The metadata file.
+
+    Raises
+    ------
+    InputFileError
+        If there are more or fewer edges or rows than the schema says.
+    OptionError
+        If an ID is out of range, or a format is unknown.
+    """
+    for t in schema.edge_types:
+        if {len(end) for end in edges[t.name]} != {t.num_edges}:
+            what = f"wrong number of edges of type {t.name!r}"
+            raise InputFileError(what, expected=t.num_edges, found=len(edges[t.name][0]))
+    edge_chunks, data_chunks = (num_chunks, num_chunks) if isinstance(num_chunks, int) else num_chunks
+    data = {**(node_data or {}), **(edge_data or {})}
+    graph = GraphRows(
+        schema.name,
+        {t.name: t.num_nodes for t in schema.node_types},
+        {etype: edge_rows(*map(array_rows, edges[etype])) for etype in schema.etypes},
+        {kind: {name: array_rows(of) for name, of in arrays.items()} for kind, arrays in data.items()},
+    )
+    form = ChunkFormat(edge_format, data_format, delimiter, edge_chunks, data_chunks)
+    return write_graph(graph, Path(directory), form)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkUnit:
     """Rows ``[start, stop)`` of an edge type or a feature, which become one file; `spec` is None for edges."""
@@ -86,12 +142,7 @@ class ChunkUnit:
     spec: DataSpec | None
     start: int
     stop: int
-    num_nodes: tuple[int, int] = (MAX_ROWS, MAX_ROWS)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the rows in memory."""
-        return (self.stop - self.start) * (16 if self.spec is None else self.spec.row_nbytes)
+    num_nodes: tuple[int, ...]  # of the types at the ends of edges
 
 
 def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Runner | None = None) -> Path:
@@ -101,10 +152,11 @@ def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Ru
     if runner is None:
         largest = [write_chunk(unit, form) for unit in units]
     else:
-        largest = runner.run(Pass("write-chunks", write_chunk, units, form, [unit.nbytes for unit in units]))
+        sizes = [(unit.stop - unit.start) * (16 if unit.spec is None else unit.spec.row_nbytes) for unit in units]
+        largest = runner.run(Pass("write-chunks", write_chunk, units, form, sizes))
     edges: dict[str, list[str]] = {}
     data: dict[str, dict[str, list[str]]] = {}
-    counts = {t.name: t.num_nodes if _is_known(graph, t) else 0 for t in schema.node_types}
+    counts = dict.fromkeys(schema.ntypes, 0)
     for unit, ids in zip(units, largest, strict=True):
         if unit.spec is not None:
             data.setdefault(unit.of_type.name, {}).setdefault(unit.spec.name, []).append(unit.path)
@@ -112,72 +164,68 @@ def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Ru
         edges.setdefault(unit.of_type.name, []).append(unit.path)
         for ntype, most in zip(unit.of_type.name.split(":")[::2], ids, strict=True):
             counts[ntype] = max(counts[ntype], most + 1)
-    node_types = tuple(replace(t, num_nodes=counts[t.name]) for t in schema.node_types)
-    schema = replace(schema, node_types=node_types)
+    node_types = (t if t.num_nodes < MAX_ROWS else replace(t, num_nodes=counts[t.name]) for t in schema.node_types)
     return write_metadata(
-        directory, schema, edges, data,
+        directory, replace(schema, node_types=tuple(node_types)), edges, data,
         edge_format=form.edge_format, data_format=form.data_format, delimiter=form.delimiter,
     )  # fmt: skip
 
 
 def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> tuple[int, ...]:
-    """Write one file; return the largest ID of either end if they are edges (-1 if there are none)."""
-    largest = [-1, -1]
-    rows_at_once = rows_per_piece(unit.spec)
+    """Write one file; return the largest ID of either end if they are edges, -1 if there are none."""
+    largest, rows_at_once = np.array([-1, -1]), rows_per_piece(unit.spec)
 
     def read() -> Iterator[np.ndarray]:
         for start in range(unit.start, unit.stop, rows_at_once):
             piece = unit.rows.read(start, min(start + rows_at_once, unit.stop))
             if isinstance(unit.of_type, EdgeType) and unit.spec is None:
-                src, dst = piece[:, 0], piece[:, 1]
-                check_ends(src, dst, unit.of_type, *unit.num_nodes, file=None, first_row=start, error=OptionError)
-                largest[:] = max(largest[0], int(src.max())), max(largest[1], int(dst.max()))
+                (src, dst), (num_src, num_dst) = piece.T, unit.num_nodes
+                check_ends(src, dst, unit.of_type, num_src, num_dst, file=None, first_row=start, error=OptionError)
+                np.maximum(largest, piece.max(axis=0), out=largest)
             yield piece
 
     file_format = form.edge_format if unit.spec is None else form.data_format
     write_file(unit.path, file_format, unit.spec, unit.stop - unit.start, read(), form.delimiter)
-    return tuple(largest)
-
-
-# ------------------------------------------------------------------------------------------------------------ the plan
+    return tuple(largest.tolist())
 
 
 def _units(graph: GraphRows, schema: GraphSchema, out: Path, form: ChunkFormat) -> Iterator[ChunkUnit]:
-    """Cut a graph into files."""
-    known = {t.name: t.num_nodes if _is_known(graph, t) else MAX_ROWS for t in schema.node_types}
+    """Cut a graph into files: as many of each edge type and feature as asked for, or by size."""
+
+    def cut(prefix: Path, of_type: RowType, spec: DataSpec | None, rows: Rows) -> Iterator[ChunkUnit]:
+        num_files, file_format = form.num_chunks, form.edge_format
+        per_file, num_nodes = EDGES_PER_FILE, tuple(counts[ntype] for ntype in of_type.name.split(":")[::2])
+        if spec is not None:
+            num_files, file_format = form.data_chunks or form.num_chunks, form.data_format
+            per_file = max(1, BYTES_PER_FILE // max(1, spec.row_nbytes))
+        num_files = num_files or max(1, -(-of_type.num_rows // per_file))
+        bounds = [of_type.num_rows * i // num_files for i in range(num_files + 1)]
+        for i, (start, stop) in enumerate(itertools.pairwise(bounds)):
+            path = f"{prefix}-{i}.{SUFFIXES[file_format]}"
+            yield ChunkUnit(path, of_type, rows, spec, start, stop, num_nodes)
+
+    counts = {t.name: t.num_nodes for t in schema.node_types}
     for number, edge_type in enumerate(schema.edge_types):
-        counts = known[edge_type.src], known[edge_type.dst]
-        for i, (start, stop) in enumerate(cut_chunks(edge_type.num_edges, EDGES_PER_FILE, form.num_chunks)):
-            path = str(out / "edges" / f"{number}-{i}.{SUFFIXES[form.edge_format]}")
-            yield ChunkUnit(path, edge_type, graph.edges[edge_type.name], None, start, stop, counts)
-    num_chunks, suffix = form.data_chunks or form.num_chunks, SUFFIXES[form.data_format]
-    kinds: tuple[Sequence[RowType], ...] = (schema.node_types, schema.edge_types)
-    for types in kinds:
-        for number, of_type in enumerate(types):
-            for j, spec in enumerate(of_type.data):
-                rows, per_file = graph.data[of_type.name][spec.name], max(1, BYTES_PER_FILE // max(1, spec.row_nbytes))
-                for i, (start, stop) in enumerate(cut_chunks(of_type.num_rows, per_file, num_chunks)):
-                    name = f"{number}-{spec.name if form.named_files else j}-{i}.{suffix}"
-                    path = str(out / data_key(of_type.name) / name)
-                    yield ChunkUnit(path, of_type, rows, spec, start, stop)
+        yield from cut(out / "edges" / f"{number}", edge_type, None, graph.edges[edge_type.name])
+    types: list[tuple[int, RowType]] = [*enumerate(schema.node_types), *enumerate(schema.edge_types)]
+    for number, of_type in types:
+        for j, spec in enumerate(of_type.data):
+            prefix = out / data_key(of_type.name) / f"{number}-{spec.name if form.named_files else j}"
+            yield from cut(prefix, of_type, spec, graph.data[of_type.name][spec.name])
 
 
 def _schema(graph: GraphRows) -> GraphSchema:
+    """Describe a graph; types whose number of nodes is not known have `MAX_ROWS`."""
     node_types = []
     for ntype, count in graph.num_nodes.items():
         features = graph.data.get(ntype, {})
-        num_nodes = count if count is not None else next((rows.shape[0] for rows in features.values()), 0)
+        num_nodes = next((rows.shape[0] for rows in features.values()), MAX_ROWS) if count is None else count
         node_types.append(NodeType(ntype, num_nodes, _specs(ntype, features, num_nodes)))
     edge_types = [
         parse_edge_type(etype, rows.shape[0], _specs(etype, graph.data.get(etype, {}), rows.shape[0]))
         for etype, rows in graph.edges.items()
     ]
     return GraphSchema(graph.name, tuple(node_types), tuple(edge_types))
-
-
-def _is_known(graph: GraphRows, node_type: NodeType) -> bool:
-    """Whether a number of nodes was given, or follows from features; else the largest ID tells it."""
-    return graph.num_nodes[node_type.name] is not None or bool(node_type.data)
 
 
 def _specs(of_type: str, features: Mapping[str, Rows], count: int) -> tuple[DataSpec, ...]:

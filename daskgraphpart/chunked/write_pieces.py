@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,20 +17,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.schema import DataSpec
 
-# one file suffix per format
-SUFFIXES = {"csv": "csv", "numpy": "npy", "parquet": "parquet"}
-
-EDGES_PER_FILE = 2 << 20
-BYTES_PER_FILE = 64 << 20
 EDGES_PER_PIECE = 1 << 18
 BYTES_PER_PIECE = 8 << 20
-
-
-def cut_chunks(num_rows: int, rows_per_file: int, num_chunks: int | None) -> list[tuple[int, int]]:
-    """Ranges of rows of the files of one edge type or feature: as many as asked for, or by size."""
-    pieces = num_chunks or max(1, -(-num_rows // rows_per_file))
-    bounds = [num_rows * i // pieces for i in range(pieces + 1)]
-    return list(itertools.pairwise(bounds))
 
 
 def rows_per_piece(spec: DataSpec | None) -> int:
