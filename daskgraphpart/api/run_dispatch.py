@@ -22,6 +22,7 @@ from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
 from daskgraphpart.dispatching.workspace import remove_staging, staging_directory
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.layouts.parquet import ParquetLayout
 from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.storage.faults import environment_faults
 
@@ -94,6 +95,7 @@ def _layouts(options: DispatchOptions) -> tuple[Layout, ...]:
     made: dict[str, Layout] = {
         "dgl": DglLayout(options.graph_formats, options.config_name, options.reshuffle),
         "ranks": RanksLayout(),
+        "parquet": ParquetLayout(),
     }
     return tuple(layout for name, layout in made.items() if name in options.layout)
 

@@ -108,7 +108,8 @@ OUTPUT_OPTIONS = (
     _output(
         "--layout",
         default="dgl",
-        help="What is written: some of dgl (what DGL loads), ranks (raw arrays by rank, in ranks/).",
+        help="What is written: some of dgl (what DGL loads), ranks (raw arrays by rank), parquet (tables); the "
+        "latter in a directory of their name.",
     ),
     _output("--num-hops", type=click.IntRange(min=1), default=1, help="Hops of HALO nodes."),
     _output("--graph-formats", default="coo", help="Formats in graph.dgl: some of coo,csr,csc."),

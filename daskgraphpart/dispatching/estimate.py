@@ -101,13 +101,14 @@ def workspace_files(
         "ends": 0 if fits_maps else (24 + 2 * item) * schema.num_edges,
         "extra": 24 * expected.num_extra,
         "local": 24 * compressed * (schema.num_edges + expected.num_extra),
+        "encoded": (rows + 8 * schema.num_nodes + 24 * schema.num_edges) if "parquet" in options.layout else 0,
         "staged": rows if resources.staging == "zarr" else 0,
     }
 
 
 def workspace_nbytes(files: Mapping[str, int]) -> int:
     """Bytes of temporary files at their peak: what leads from edges to graphs is deleted before features travel."""
-    lasting = sum(files[name] for name in ("owners", "node-maps", "edge-owners"))
+    lasting = sum(files[name] for name in ("owners", "node-maps", "edge-owners", "encoded"))
     return lasting + max(sum(files[name] for name in EDGE_DIRECTORIES), files["staged"])
 
 

@@ -36,6 +36,7 @@ from daskgraphpart.storage.atomic import publish_once, temporary_path, whole_fil
 from daskgraphpart.storage.checksums import FileChecksum, hash_file, read_pieces
 from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.storage.paths import is_remote, to_key
+from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.upload import open_for_upload, upload_file
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.quality import Quality
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.staged_array import StagedArray
@@ -93,6 +95,7 @@ def _complete(
     """Write and describe all files; return the bytes of each part."""
     files = {layout: list(files_of(job, layout, sizes)) for layout in job.layouts}
     flat = [file for of_layout in files.values() for file in of_layout]
+    _encode(job, flat)
     checksums = _write_here(job, flat, staged) if job.destination is None else _send(job, job.destination, flat, staged)
     for layout, of_layout in files.items():
         dispatched = DispatchedGraph(
@@ -112,9 +115,30 @@ def _complete(
         _describe(job, job.destination, {file: checksums[file.path] for file in flat})
     part_nbytes = np.zeros(job.num_parts, np.int64)
     for file in flat:
-        part_nbytes[max(0, file.part)] += file.layout.nbytes
+        part_nbytes[max(0, file.part)] += checksums[file.path].nbytes
     found: list[int] = part_nbytes.tolist()
     return found
+
+
+def _encode(job: Job, files: Sequence[OutputFile]) -> None:
+    """Write the files in which values have no fixed place, whose arrays are complete now."""
+    units = [file for file in files if file.layout.encode is not None]
+    config, sizes = (job.out, job.work), [file.layout.nbytes for file in units]
+    job.runner.run(Pass("encode-files", encode_file, units, config, sizes))
+
+
+def encode_file(file: OutputFile, config: tuple[str, Workspace]) -> None:
+    """Write one file under its temporary name, and delete its arrays; `config` is the output and the workspace."""
+    out, work = config
+    source = temporary_path(f"{work.encoded}/{file.path}")
+    if not os.path.exists(source):
+        return  # a run that was killed has done it
+    target = Path(temporary_path(f"{out}/{file.path}"))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    assert file.layout.encode is not None, "only files that are encoded are units"
+    file.layout.encode({name: Region(source, *where) for name, where in file.layout.regions.items()}, str(target))
+    if not work.is_kept:
+        os.unlink(source)
 
 
 def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
@@ -208,13 +232,14 @@ def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
         if not file.is_streamed and not source.exists() and is_file(target):
             return hash_file(to_key(target))  # a run that was killed has sent it, and deleted it here
         state = xxhash.xxh3_128()
-        with _open_whole(target, file.layout.nbytes) as opened:
+        nbytes = file.layout.nbytes if file.is_streamed else source.stat().st_size
+        with _open_whole(target, nbytes) as opened:
             for content in _stream(file, config.staged) if file.is_streamed else read_pieces(str(source)):
                 opened.write(content)
                 state.update(content)
     if not file.is_streamed and not config.keeps_source:
         source.unlink()
-    return FileChecksum(file.layout.nbytes, state.hexdigest())
+    return FileChecksum(nbytes, state.hexdigest())
 
 
 @contextmanager

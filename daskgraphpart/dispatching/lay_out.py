@@ -32,7 +32,7 @@ _MASK = re.compile(r"(train|val|valid|validation|test)_?mask")
 class Target:
     """Where one array goes in one file of every part: `offsets` (bytes) and `num_rows` are int64 (parts,)."""
 
-    out: str  # output
+    out: str  # output, or directory of files that are encoded
     name: str  # path of the file below it, with ``{part}``
     offsets: np.ndarray
     num_rows: np.ndarray
@@ -119,6 +119,11 @@ class OutputFile:
         return file_of_part(self.name, self.part)
 
 
+def array_directory(job: Job, file: FileLayout) -> str:
+    """Directory below which the arrays of a file are written: the output, or the workspace if they are encoded."""
+    return job.out if file.encode is None else job.work.encoded
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
     """Where arrays go, by name."""
@@ -153,7 +158,7 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
     def create() -> None:
         for file in files:
             if not file.is_streamed:
-                create_file(f"{job.out}/{file.path}", file.layout)
+                create_file(f"{array_directory(job, file.layout)}/{file.path}", file.layout)
         for name, array in places.staged.items():
             array.create(name)
 
@@ -169,7 +174,8 @@ def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, boo
             key = (file.name, array, file.is_streamed)
             if key not in found:
                 offsets, num_rows = np.zeros((2, job.num_parts), np.int64)
-                found[key] = Target(job.out, file.name, offsets, num_rows, dtype, shape[1:])
+                out = array_directory(job, file.layout)
+                found[key] = Target(out, file.name, offsets, num_rows, dtype, shape[1:])
             found[key].offsets[file.part], found[key].num_rows[file.part] = offset, shape[0]
     return [(key[1:], target) for key, target in found.items()]
 
@@ -179,7 +185,8 @@ def files_of(job: Job, layout: Layout, sizes: GraphSizes) -> Iterator[OutputFile
     for part in range(sizes.num_parts):
         for name, file in layout.part_files(sizes, part).items():
             # features and nothing else need not be made before they are exported
-            is_streamed = job.is_staged and bool(file.regions) and all(map(_is_feature, file.regions))
+            is_features = bool(file.regions) and all(map(_is_feature, file.regions)) and file.encode is None
+            is_streamed = job.is_staged and is_features
             yield OutputFile(name, part, file, is_streamed)
     for name, file in layout.graph_files(sizes.schema).items():
         yield OutputFile(name, -1, file, is_streamed=False)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
-LAYOUTS = ("dgl", "ranks")
+LAYOUTS = ("dgl", "ranks", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class DispatchOptions:
         Whether nodes and edges get new IDs, contiguous in every part, which all of DGL since 1.0 needs. Without, they
         keep theirs, as in DGL 0.9; for graphs with one node type and one edge type only.
     layout : tuple of str
-        Layouts that are written, each once: ``"dgl"``, what DGL loads, and ``"ranks"``, raw arrays by rank, below
-        ``ranks/``. The options above are of DGL's.
+        Layouts that are written, each once: ``"dgl"``, what DGL loads; ``"ranks"``, raw arrays by rank; ``"parquet"``,
+        tables. The latter lie below a directory of their name. The options above are of DGL's.
     """
 
     num_hops: int = 1

@@ -33,6 +33,7 @@ DIRECTORIES = {
     "node-maps": "new ID of every node of a type",
     "edge-owners": "owner of every edge of a type",
     "staged": "rows of one feature in owner order; see `storage.staged_array`",
+    "encoded": "arrays of files in which values have no fixed place, each under the path of its file",
     **EDGE_DIRECTORIES,
 }
 _TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `storage.atomic.whole_file`
@@ -118,6 +119,11 @@ class Workspace:
         """Delete the bitmaps of one hop, once those of the next are written."""
         for part in range(0 if self.is_kept else num_parts):
             Path(self.file("halo", part, "members", hop)).unlink(missing_ok=True)
+
+    @property
+    def encoded(self) -> str:
+        """Directory of the arrays of files that are encoded."""
+        return f"{self.root}/encoded"
 
     @property
     def owners(self) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,14 @@ class FileLayout:
     """Where everything in a file of `nbytes` bytes is.
 
     `pieces` are offset and content of all that is not an array's elements, `regions` offset, dtype and shape of each
-    array by name.
+    array by name. Where values have no fixed place in the file, this is that of a temporary file in its stead, and
+    `encode`, which can be pickled, writes the file from the arrays when they are complete.
     """
 
     pieces: tuple[tuple[int, bytes], ...]
     regions: Mapping[str, tuple[int, np.dtype, tuple[int, ...]]]
     nbytes: int
+    encode: Callable[[Mapping[str, Region], str], None] | None = None
 
 
 class LayoutBuilder:
@@ -62,6 +64,16 @@ class LayoutBuilder:
     def finish(self) -> FileLayout:
         """Return the layout."""
         return FileLayout(tuple(self._pieces), self._regions, self.offset)
+
+
+def raw_file_layout(
+    arrays: Iterable[ArraySpec], encode: Callable[[Mapping[str, Region], str], None] | None = None
+) -> FileLayout:
+    """Lay out a file of arrays and nothing else."""
+    builder = LayoutBuilder()
+    for spec in arrays:
+        builder.add_array(spec)
+    return replace(builder.finish(), encode=encode)
 
 
 def npy_file_layout(spec: ArraySpec) -> FileLayout:

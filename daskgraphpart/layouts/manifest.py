@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, LayoutError
-from daskgraphpart.layouts.written_files import MANIFEST_FORMAT
+from daskgraphpart.layouts.written_files import MANIFEST_FORMAT, description_of
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
 from daskgraphpart.storage.files import is_file, list_directory
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from daskgraphpart.layouts.layout import DispatchedGraph
     from daskgraphpart.schema import RowType
     from daskgraphpart.storage.paths import Location
 
@@ -40,6 +41,23 @@ def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, F
     """Write ``<graph name>.manifest.json`` atomically: its content, and checksums by relative path in this order."""
     listed = {name: {"size": found.nbytes, ALGORITHM: found.digest} for name, found in files.items()}
     write_json(path, {"format": MANIFEST_FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed})
+
+
+def describe_layout(graph: DispatchedGraph, layout: str, version: int, content: Mapping[str, Any]) -> None:
+    """Write the JSON file of a layout with a directory of its own: counts, its content, and checksums of its files."""
+    schema, sizes = graph.schema, graph.sizes
+    described = {
+        "layout": layout,
+        "layout_version": version,
+        "graph_name": schema.name,
+        "num_parts": sizes.num_parts,
+        "method": graph.method,
+        "num_nodes": {kind.name: kind.num_nodes for kind in schema.node_types},
+        "num_edges": {kind.name: kind.num_edges for kind in schema.edge_types},
+        **content,
+    }
+    files = {name.removeprefix(f"{layout}/"): found for name, found in graph.checksums.items()}
+    write_manifest(graph.out / description_of(layout), described, files)
 
 
 def stated_data(types: Sequence[RowType]) -> dict[str, Any]:

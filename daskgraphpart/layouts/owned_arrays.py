@@ -12,23 +12,27 @@ from daskgraphpart.schema import LONGEST_NAME
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.layout import GraphSizes
-    from daskgraphpart.schema import DataSpec, GraphSchema
+    from daskgraphpart.schema import GraphSchema, RowType
 
 INT64 = np.dtype("<i8")
 
 
-def owned_arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
-    """Arrays of one part: original IDs, features and marked nodes, and the ends of edges; bool stays bool."""
-    schema, arrays = sizes.schema, []
-    for node_type, count in zip(schema.node_types, sizes.num_nodes[part].tolist(), strict=True):
-        arrays.append(ArraySpec(f"orig_nids/{node_type.name}", INT64, (count,)))
-        arrays += [_rows(f"node_data/{node_type.name}", spec, count) for spec in node_type.data]
-    for edge_type, count in zip(schema.edge_types, sizes.num_edges[part].tolist(), strict=True):
-        ids = ("edge_src", "edge_dst", "orig_eids")
-        arrays += [ArraySpec(f"{name}/{edge_type.name}", INT64, (count,)) for name in ids]
-        arrays += [_rows(f"edge_data/{edge_type.name}", spec, count) for spec in edge_type.data]
-    marked = sizes.num_marked.items()
-    return arrays + [ArraySpec(f"split_nids/{key}", INT64, (int(counts[part]),)) for key, counts in marked]
+def node_arrays(sizes: GraphSizes, part: int) -> dict[str, list[ArraySpec]]:
+    """Arrays of the nodes of each type that a part owns: original IDs and features, of which bool stay bool."""
+    counts = zip(sizes.schema.node_types, sizes.num_nodes[part].tolist(), strict=True)
+    return {kind.name: _arrays(kind, ("orig_nids",), "node_data", count) for kind, count in counts}
+
+
+def edge_arrays(sizes: GraphSizes, part: int) -> dict[str, list[ArraySpec]]:
+    """Arrays of the edges of each type that a part owns: both ends, original IDs and features."""
+    ids, counts = ("edge_src", "edge_dst", "orig_eids"), sizes.num_edges[part].tolist()
+    types = zip(sizes.schema.edge_types, counts, strict=True)
+    return {kind.name: _arrays(kind, ids, "edge_data", count) for kind, count in types}
+
+
+def marked_arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
+    """New IDs of the nodes that each mask marks in a part."""
+    return [ArraySpec(f"split_nids/{key}", INT64, (int(counts[part]),)) for key, counts in sizes.num_marked.items()]
 
 
 def file_name(array: str) -> str:
@@ -59,5 +63,8 @@ def check_file_names(schema: GraphSchema, layout: str) -> None:
                 )
 
 
-def _rows(prefix: str, spec: DataSpec, count: int) -> ArraySpec:
-    return ArraySpec(f"{prefix}/{spec.name}", spec.dtype.newbyteorder("<"), (count, *spec.row_shape))
+def _arrays(kind: RowType, ids: tuple[str, ...], data: str, count: int) -> list[ArraySpec]:
+    return [ArraySpec(f"{name}/{kind.name}", INT64, (count,)) for name in ids] + [
+        ArraySpec(f"{data}/{kind.name}/{spec.name}", spec.dtype.newbyteorder("<"), (count, *spec.row_shape))
+        for spec in kind.data
+    ]

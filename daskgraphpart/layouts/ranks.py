@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.layouts.file_layout import LayoutBuilder
-from daskgraphpart.layouts.manifest import write_manifest
-from daskgraphpart.layouts.owned_arrays import check_file_names, file_name, owned_arrays
+from daskgraphpart.layouts.file_layout import raw_file_layout
+from daskgraphpart.layouts.manifest import describe_layout
+from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
 from daskgraphpart.layouts.written_files import RANKS, description_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema
@@ -39,7 +37,7 @@ class RanksLayout:
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out one file for each array; see `Layout`."""
         suffix = f"_part_{{part}}_of_{sizes.num_parts}"
-        return {f"{RANKS}/{file_name(spec.key)}{suffix}": _raw_file(spec) for spec in owned_arrays(sizes, part)}
+        return {f"{RANKS}/{file_name(spec.key)}{suffix}": raw_file_layout([spec]) for spec in _arrays(sizes, part)}
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
         """Lay out nothing for the whole graph."""
@@ -51,7 +49,7 @@ class RanksLayout:
 
     def finish(self, graph: DispatchedGraph) -> None:
         """Write the JSON file: of each array its files, dtype, shape of a row, and the first row of each rank."""
-        ranks = [owned_arrays(graph.sizes, part) for part in range(graph.sizes.num_parts)]
+        ranks = [_arrays(graph.sizes, part) for part in range(graph.sizes.num_parts)]
         arrays = {}
         for of_array in zip(*ranks, strict=True):
             spec, rows = of_array[0], [of_rank.shape[0] for of_rank in of_array]
@@ -61,25 +59,10 @@ class RanksLayout:
                 "row_shape": list(spec.shape[1:]),
                 "offsets": np.cumsum([0, *rows]).tolist(),
             }
-        content = {
-            "layout": RANKS,
-            "layout_version": VERSION,
-            "graph_name": graph.schema.name,
-            "num_ranks": graph.sizes.num_parts,
-            "method": graph.method,
-            "num_nodes": _totals(graph.schema.ntypes, graph.sizes.num_nodes),
-            "num_edges": _totals(graph.schema.etypes, graph.sizes.num_edges),
-            "arrays": arrays,
-        }
-        files = {name.removeprefix(f"{RANKS}/"): found for name, found in graph.checksums.items()}
-        write_manifest(graph.out / description_of(RANKS), content, files)
+        describe_layout(graph, RANKS, VERSION, {"arrays": arrays})
 
 
-def _raw_file(spec: ArraySpec) -> FileLayout:
-    builder = LayoutBuilder()
-    builder.add_array(spec)
-    return builder.finish()
-
-
-def _totals(names: tuple[str, ...], counts: np.ndarray) -> Mapping[str, int]:
-    return dict(zip(names, counts.sum(axis=0).tolist(), strict=True))
+def _arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
+    """List the arrays of a rank."""
+    of_types = (*node_arrays(sizes, part).values(), *edge_arrays(sizes, part).values())
+    return [spec for of_type in of_types for spec in of_type] + marked_arrays(sizes, part)

@@ -18,13 +18,18 @@ NODE_MAP = "node_map.npy"
 EDGE_MAP = "edge_map.npy"
 
 RANKS = "ranks"
-OWN_LAYOUTS = (RANKS,)
+PARQUET = "parquet"
+OWN_LAYOUTS = (RANKS, PARQUET)
 """Layouts that have a directory of their own name in the output, and a JSON file in it."""
 
 _PART_FILES = "|".join(map(re.escape, (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)))
 OWN_DIRECTORY = re.compile("|".join([r"part\d+", *OWN_LAYOUTS]))
 """Name of a directory of a part, or of a layout, in the output."""
-OWN_FILE = re.compile(rf"part\d+/({_PART_FILES})|{NODE_MAP}|{EDGE_MAP}|{RANKS}/.+_part_\d+_of_\d+", re.DOTALL)
+OWN_FILE = re.compile(
+    rf"part\d+/({_PART_FILES})|{NODE_MAP}|{EDGE_MAP}|{RANKS}/.+_part_\d+_of_\d+|"
+    rf"{PARQUET}/(nodes|edges)/[^/]+/part=\d+/data\.parquet",
+    re.DOTALL,
+)
 """Path of a file below the output; configs and manifests, whose names are free, are known by their content."""
 
 MANIFEST_FORMAT = "daskgraphpart partitions"

@@ -1,0 +1,129 @@
+"""Parquet: a table for each node type and edge type, cut by part as Hive does, for whatever reads tables.
+
+``parquet/nodes/<ntype>/part=<i>/data.parquet`` has `new_id`, `orig_id` and the features; of edges there are `new_id`,
+`src`, `dst`, `orig_id` and the features. `src` and `dst` are new IDs, all IDs are type-wise, vectors are lists of fixed
+length. `parquet.json` is written last.
+
+Values have no fixed place in such files, so arrays are collected in a raw file of each table, which is encoded when it
+is complete, block by block: the memory is some times that of one row group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.file_layout import raw_file_layout
+from daskgraphpart.layouts.manifest import describe_layout
+from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays
+from daskgraphpart.layouts.written_files import PARQUET, description_of
+from daskgraphpart.storage.atomic import whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout
+    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.region import Region
+
+VERSION = 1
+ROW_GROUP_NBYTES = 8 << 20
+IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids": "orig_id"}
+"""Columns of arrays that are no features."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetLayout:
+    """Tables by type and part."""
+
+    def check_fits(self, schema: GraphSchema) -> None:
+        """Refuse features that no column can hold, and names that cannot be those of columns and directories."""
+        check_file_names(schema, PARQUET)
+        for kind in schema.row_types:
+            for spec in kind.data:
+                taken = dict.fromkeys(("part", "new_id", *IDS.values()))
+                if 0 in spec.row_shape or spec.name in taken:
+                    raise OptionError(
+                        "a feature that cannot be a column of a table",
+                        place=f"layout {PARQUET}",
+                        expected=f"rows of at least one number, and another name than {', '.join(taken)}",
+                        found=f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}",
+                        hint="rename it or leave it out, or write the layout ranks",
+                    )
+
+    def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
+        """Lay out one table of each type; see `Layout`."""
+        return {
+            f"{PARQUET}/{kind}/{file_name(name)}/part={{part}}/data.parquet": raw_file_layout(
+                arrays, Table(tuple(map(_column, arrays)), int(counts[:part].sum()))
+            )
+            for kind, of_types, owned in (
+                ("nodes", node_arrays(sizes, part), sizes.num_nodes),
+                ("edges", edge_arrays(sizes, part), sizes.num_edges),
+            )
+            for (name, arrays), counts in zip(of_types.items(), owned.T, strict=True)
+        }
+
+    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
+        """Lay out nothing for the whole graph."""
+        return {}
+
+    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+        """Name the JSON file."""
+        return (description_of(PARQUET),)
+
+    def finish(self, graph: DispatchedGraph) -> None:
+        """Write the JSON file."""
+        describe_layout(graph, PARQUET, VERSION, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Encodes a table: columns and their arrays, and the new ID of the first row."""
+
+    columns: tuple[tuple[str, str], ...]
+    first_id: int
+
+    def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
+        """Write the table of the arrays that are complete."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        regions = {column: arrays[array] for column, array in self.columns}
+        num_rows = next(iter(regions.values())).num_rows
+        group_rows = max(1, ROW_GROUP_NBYTES // (8 + sum(region.row_nbytes for region in regions.values())))
+        types = {column: _arrow_type(region.dtype, region.shape[1:]) for column, region in regions.items()}
+        schema = pa.schema([("new_id", pa.int64()), *types.items()])
+        with whole_file(path) as temporary, ParquetWriter(temporary, schema, use_dictionary=False) as writer:
+            for start in range(0, num_rows, group_rows):
+                stop = min(start + group_rows, num_rows)
+                new_ids = pa.array(np.arange(self.first_id + start, self.first_id + stop))
+                columns = [_arrow_array(region.read(start, stop)) for region in regions.values()]
+                writer.write_table(pa.Table.from_arrays([new_ids, *columns], schema=schema), stop - start)
+
+
+def _column(spec: ArraySpec) -> tuple[str, str]:
+    kind, _, name = spec.key.partition("/")
+    return IDS.get(kind, name.rpartition("/")[2]), spec.key
+
+
+def _arrow_type(dtype: np.dtype, row_shape: tuple[int, ...]) -> Any:
+    import pyarrow as pa
+
+    found = pa.from_numpy_dtype(dtype)
+    for length in reversed(row_shape):
+        found = pa.list_(found, length)
+    return found
+
+
+def _arrow_array(rows: np.ndarray) -> Any:
+    import pyarrow as pa
+
+    found = pa.array(rows.reshape(-1))
+    for length in reversed(rows.shape[1:]):
+        found = pa.FixedSizeListArray.from_arrays(found, length)
+    return found
