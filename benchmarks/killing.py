@@ -88,6 +88,7 @@ class Case:
 
 ALL = dgp.DispatchOptions(num_hops=3, graph_formats=("coo", "csr", "csc"), out_edges=True)
 TWO = dgp.DispatchOptions(num_hops=2, graph_formats=("csc",))
+SEVERAL = dgp.DispatchOptions(layout=("dgl", "ranks", "parquet"))
 CASES = (
     Case("random", "homogeneous", "partition", "random", "threads", "in-place"),
     Case("fennel", "homogeneous", "partition", "fennel", "threads", "in-place", TWO),
@@ -95,6 +96,7 @@ CASES = (
     Case("hetero-fennel", "heterogeneous", "partition", "fennel", "threads", "in-place", ALL, trainers=2),
     Case("by-range", "heterogeneous", "partition", "random", "threads", "in-place", by_range=True),
     Case("dispatch", "heterogeneous", "dispatch", "", "threads", "zarr", TWO),
+    Case("layouts", "heterogeneous", "partition", "random", "threads", "in-place", SEVERAL),
     Case("assign", "homogeneous", "assign", "fennel", "threads", "in-place", trainers=2),
     Case("multilevel", "heterogeneous", "assign", "multilevel", "threads", "in-place"),
     Case("processes", "heterogeneous", "partition", "random", "processes", "in-place", ALL),

@@ -119,7 +119,7 @@ def tasks_of_steps(calls: Calls) -> set[str]:
 
 def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of a pass, then all of it again: what a continued run does at worst."""
-    cases = [case for case in THREADS if case.name in ("random", "hetero-zarr", "by-range", "dispatch")]
+    cases = [case for case in THREADS if case.name in ("random", "hetero-zarr", "by-range", "dispatch", "layouts")]
     original = LocalScheduler.compute
 
     def twice(self: LocalScheduler, name: str, graph: Any, keys: Any, on_done: Any, hosts: Any) -> None:
