@@ -52,6 +52,11 @@ def format_count(count: int) -> str:
     return f"{count:,}"
 
 
+def format_number(count: int, noun: str) -> str:
+    """Number of things: ``"1 edge"``, ``"5,000 edges"``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def format_seconds(seconds: float) -> str:
     """Duration: ``"0.42 s"``, ``"12 s"``, ``"3 min 5 s"``, ``"2 h 10 min"``."""
     if seconds < 10:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.assignment.assignment import META_FILE
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.dispatching.machines import read_machines
 from daskgraphpart.errors import OutputExistsError
-from daskgraphpart.storage.paths import to_path
+from daskgraphpart.storage.paths import require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from daskgraphpart.dispatching.machines import Machines
     from daskgraphpart.storage.paths import Location
 
 
@@ -22,6 +24,17 @@ def opened(
 ) -> ChunkedGraph:
     """Open a graph unless it is open."""
     return graph if isinstance(graph, ChunkedGraph) else read_chunked(graph, storage_options=storage_options)
+
+
+def output_of(
+    out_dir: str | os.PathLike[str],
+    dispatch_to: str | os.PathLike[str] | None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Location | Machines:
+    """Return the directory of the output, or the one on the disks of machines."""
+    if dispatch_to is None:
+        return resolve_path(out_dir, storage_options)
+    return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch"))
 
 
 def input_paths(graph: ChunkedGraph) -> list[Location]:

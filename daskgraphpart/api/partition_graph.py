@@ -16,6 +16,7 @@ from daskgraphpart.chunked.graph import ChunkedGraph
 from daskgraphpart.chunked.write_graph import ChunkFormat
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.graph import open_partitions
@@ -136,7 +137,7 @@ def partition_graph(
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
     formats = ("coo",) if graph_formats is None else graph_formats
-    formats = (formats,) if isinstance(formats, str) else tuple(formats)
+    formats = tuple(formats.split(",")) if isinstance(formats, str) else tuple(formats)
     layouts = (layout,) if isinstance(layout, str) else tuple(layout)
     options = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle, layout=layouts)
     is_open = reshuffle and "dgl" in layouts
@@ -155,15 +156,15 @@ def partition_graph(
         "resources": resources,
         "overwrite": overwrite,
         "restart": restart or not is_chunked,
-        "progress": progress,
     }
-    with scratch_directory(resources.workspace or out.parent) as scratch:
+    with scratch_directory(resources.workspace or out.parent) as scratch, open_progress(progress) as listener:
+        how["progress"] = listener
         if not is_chunked:
             source, form = (
                 describe(g, num_nodes, node_data, edge_data),
                 ChunkFormat("numpy", num_chunks=resources.workers),
             )
-            g = write_source(source, graph_name, scratch / "graph", form, resources, progress)
+            g = write_source(source, graph_name, scratch / "graph", form, resources, listener)
         graph = opened(g)
         graph = replace(graph, schema=replace(graph.schema, name=graph_name))
         if isinstance(part_method, (str, Path)):

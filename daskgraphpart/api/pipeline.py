@@ -8,23 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.fingerprint import fingerprint, identify_owners
-from daskgraphpart.api.inputs import check_assignment_directory, opened
+from daskgraphpart.api.inputs import check_assignment_directory, opened, output_of
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
+from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.api.run_dispatch import run_dispatch
 from daskgraphpart.assignment.assignment import TRAINERS, Assignment, create_owner_files
-from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.options import METHODS, as_options
-from daskgraphpart.assignment.pipeline import assign_nodes, check_method
+from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
-from daskgraphpart.dispatching.machines import read_machines
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.sizes import smallest_task_memory
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import require_local, resolve_path
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
@@ -33,10 +32,8 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.dispatching.machines import Machines
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
 
@@ -101,21 +98,23 @@ def assign(
         If `out_dir` holds an unfinished run with other input or options.
     """
     graph, options = opened(graph, storage_options), as_options(method)
-    resources = (resources or detect_resources()).limited(smallest_assign_memory(graph.schema))
+    check_assignable(options, graph.schema, num_parts)
+    resources = (resources or detect_resources()).limited(smallest_memory(graph.schema, options, None))
     if out_dir is None:
         with open_runner(resources, progress) as runner, environment_faults():
             return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
     out = require_local(out_dir, "an assignment").absolute()
     check_assignment_directory(graph, out, overwrite=True)
     output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)
-    run = RunOptions(resources, progress, overwrite, restart, keep_workspace)
-    with environment_faults():
+    with environment_faults(), open_progress(progress) as listener:
+        announce(estimate(graph, num_parts, options, None, resources, out), listener)
         _, chosen, files = identify_owners(options, num_parts)
         identity = fingerprint("assign", graph, {"form": form, **chosen}, files)
+        run = RunOptions(resources, listener, overwrite, restart, keep_workspace)
         with open_job(output, graph, identity, run) as (work, runner):
             assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
-            chance = options.method in METHODS
-            write_assignment(assignment, out, runner, form=form, seed=options.seed if chance else None)
+            seed = options.seed if options.method in METHODS else None
+            write_assignment(assignment, out, runner, form=form, seed=seed)
             owners = _lasting_owners(assignment, out, graph.schema, runner.resources)
             trainers = {
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
@@ -181,7 +180,7 @@ def dispatch(
     """
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
-    graph, out = opened(graph, storage_options), _output(out_dir, dispatch_to, storage_options)
+    graph, out = opened(graph, storage_options), output_of(out_dir, dispatch_to, storage_options)
     return run_dispatch(graph, out, options or DispatchOptions(), owners, num_parts, run)
 
 
@@ -201,25 +200,11 @@ def partition(
     dispatch_to: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
-    how = as_options(method)
-    check_method(how)
-    graph, options = opened(graph, storage_options), options or DispatchOptions()
-    resources, out = resources or detect_resources(), _output(out_dir, dispatch_to, storage_options)
-    if how.needs_adjacency:
-        both = (smallest_assign_memory(graph.schema), smallest_task_memory(graph.schema, options))
-        resources = resources.limited(max(both))
-    run = RunOptions(resources, progress, overwrite, restart, keep_workspace)
-    return run_dispatch(graph, out, options, how, num_parts, run)
-
-
-def _output(
-    out_dir: str | os.PathLike[str],
-    dispatch_to: str | os.PathLike[str] | None,
-    storage_options: Mapping[str, Any] | None,
-) -> Location | Machines:
-    if dispatch_to is None:
-        return resolve_path(out_dir, storage_options)
-    return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch"))
+    graph, owners = opened(graph, storage_options), as_options(method)
+    check_assignable(owners, graph.schema, num_parts)
+    run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
+    out = output_of(out_dir, dispatch_to, storage_options)
+    return run_dispatch(graph, out, options or DispatchOptions(), owners, num_parts, run)
 
 
 def _lasting_owners(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,29 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from daskgraphpart.api.inputs import opened
-from daskgraphpart.assignment.assignment import Assignment, owner_dtype
+from daskgraphpart.api.inputs import opened, output_of
+from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
-from daskgraphpart.assignment.pipeline import check_method
+from daskgraphpart.assignment.pipeline import check_assignable
 from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_files, workspace_nbytes
+from daskgraphpart.dispatching.machines import Machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
+from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.errors import PlanError
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import resolve_path
 from daskgraphpart.tables import html_table
-from daskgraphpart.units import format_count, format_size
+from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.storage.paths import Location
+    from daskgraphpart.schema import GraphSchema
+
+logger = logging.getLogger(__name__)
 
 VERSION = 2
 
@@ -54,35 +60,49 @@ class Plan:
     memory_budget: int  # that all tasks may hold; about 200 MB per process come on top
     task_memory: int  # that one task may hold
     smallest_budget: int  # with which the passes run
+    smallest_disks: Mapping[str, int]  # bytes that a directory has to take at least: the output without HALO nodes
     warnings: tuple[str, ...]  # what may not fit
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, for JSON; ``"version"`` is that of the form."""
         return {"version": VERSION, **asdict(self)}
 
+    def check_disks(self) -> None:
+        """Raise a `PlanError` if a disk is too small whatever the edges are."""
+        for directory, nbytes in self.smallest_disks.items():
+            place, free = _disk_of(Path(directory))
+            if nbytes > free:
+                raise PlanError(
+                    "this job does not fit on the disk",
+                    file=place,
+                    expected=f"at least {format_size(nbytes)} free",
+                    found=format_size(free),
+                    hint="give an output directory, or a --workspace, on a larger disk",
+                )
+
     @property
     def summary(self) -> str:
-        """One line: method, sizes, memory."""
-        sizes = ((self.input_nbytes, "in"), (self.output_nbytes, "out"), (self.workspace_nbytes, "of temporary files"))
-        listed = ", ".join(f"{format_size(nbytes)} {name}" for nbytes, name in sizes)
-        return f"{self.num_parts} parts by {self.method} ({self.why}); {listed}; {self._tasks}"
+        """One line: method, why, memory, disk."""
+        sizes = ((self.output_nbytes, "of partitions"), (self.workspace_nbytes, "of temporary files"))
+        disk = " and ".join(f"{format_size(nbytes)} {what}" for nbytes, what in sizes if nbytes) or "nothing"
+        parts = format_number(self.num_parts, "part")
+        return f"{parts} by {self.method} ({self.why}); memory: {self._tasks}; disk: about {disk}"
 
     def __str__(self) -> str:
         lines = [f"{name:<9}  {value}" for name, value in self._facts()]
-        return "\n".join([f"plan of {self._title}", *lines, *(f"warning: {line}" for line in self.warnings)])
+        return "\n".join([f"plan of {self._title}", *lines])
 
     def _repr_html_(self) -> str:
-        facts = [*self._facts(), *(("warning", line) for line in self.warnings)]
-        return html_table(["", ""], [list(fact) for fact in facts], caption=f"Plan of {self._title}")
+        return html_table(["", ""], [list(fact) for fact in self._facts()], caption=f"Plan of {self._title}")
 
     @property
     def _title(self) -> str:
-        counts = f"{format_count(self.num_nodes)} nodes, {format_count(self.num_edges)} edges"
-        return f"{self.graph_name!r} in {self.num_parts} parts: {counts}"
+        counts = f"{format_number(self.num_nodes, 'node')}, {format_number(self.num_edges, 'edge')}"
+        return f"{self.graph_name!r} in {format_number(self.num_parts, 'part')}: {counts}"
 
     @property
     def _tasks(self) -> str:
-        return f"{self.workers} tasks of {format_size(self.task_memory)} at one time"
+        return f"{format_number(self.workers, 'task')} at a time, {format_size(self.task_memory)} each"
 
     def _facts(self) -> list[tuple[str, str]]:
         needs = f" (needs about {format_size(self.method_memory)})" if self.method_memory else ""
@@ -93,6 +113,7 @@ class Plan:
             ("output", f"about {format_size(self.output_nbytes)}"),
             ("workspace", f"about {format_size(self.workspace_nbytes)} at its peak"),
             ("memory", f"{self._tasks}; {budget}"),
+            *(("warning", line) for line in self.warnings),
         ]
 
 
@@ -104,6 +125,7 @@ def plan(
     method: str | AssignOptions | Assignment = "auto",
     options: DispatchOptions | None = None,
     resources: Resources | None = None,
+    dispatch_to: str | os.PathLike[str] | None = None,
 ) -> Plan:
     """Estimate what `partition` reads, writes and holds, and which method it takes, without reading the data.
 
@@ -124,6 +146,8 @@ def plan(
         What would be written. Default: one hop, COO.
     resources : Resources, optional
         What may be used. Default: all processors, half of the memory.
+    dispatch_to : path, optional
+        File of machines, as in `dispatch`.
 
     Returns
     -------
@@ -140,51 +164,55 @@ def plan(
         If the graph's metadata or headers are wrong.
     """
     graph, options, resources = opened(graph), options or DispatchOptions(), resources or detect_resources()
-    owner_dtype(num_parts)
     options.check_fits(graph.schema)
-    chosen: AssignOptions | Assignment
-    if isinstance(method, Assignment):
-        chosen = method
-        chosen.check_fits(graph.schema)
+    owners = method if isinstance(method, Assignment) else as_options(method)
+    if isinstance(owners, Assignment):
+        owners.check_fits(graph.schema)
     else:
-        chosen = as_options(method)
-        check_method(chosen)
-        chosen.check_fits(graph.schema, num_parts)
+        check_assignable(owners, graph.schema, num_parts)
+    target = output_of(out_dir, dispatch_to)
+    if isinstance(target, Machines):
+        target.check_parts(num_parts)
+        target.check_cluster(resources.cluster)
+        made_in = staging_directory(target.path, resources.workspace)
+    else:
+        # what goes to a store is made in the workspace first
+        made_in = target.absolute() if isinstance(target, Path) else Path(resources.workspace or tempfile.gettempdir())
     with environment_faults():
-        return _estimate(graph, num_parts, chosen, options, resources, resolve_path(out_dir))
+        return estimate(graph, num_parts, owners, options, resources, made_in)
 
 
-def _estimate(
+def estimate(
     graph: ChunkedGraph,
     num_parts: int,
     owners: AssignOptions | Assignment,
-    options: DispatchOptions,
+    options: DispatchOptions | None,
     resources: Resources,
-    out: Location,
+    made_in: Path,
 ) -> Plan:
-    """Evaluate the formulas of assignment and dispatch."""
-    schema, smallest = graph.schema, smallest_task_memory(graph.schema, options)
-    known, need, assigning, method, why = None, 0, 0, "", "given"
+    """Evaluate the formulas of assignment and, if there are options of it, of dispatch; output goes to a directory."""
+    schema, smallest = graph.schema, smallest_memory(graph.schema, owners, options)
+    limited, workspace = resources.limited(smallest), Path(resources.workspace or made_in)
+    method, why, need, assigning, known = owners.method, "given", 0, 0, None
     if isinstance(owners, Assignment):
-        method = owners.method
         known = None if owners.report is None else (owners.report.cut_share, owners.report.volume)
+    elif not owners.needs_adjacency and options is not None:
+        why = "asked for"
     else:
-        method, why = owners.method, "asked for"
-        if owners.needs_adjacency:
-            smallest = max(smallest, smallest_assign_memory(schema))
-    limited = resources.limited(smallest)
-    if isinstance(owners, AssignOptions) and owners.needs_adjacency:
-        choice = None
+        choice, why = None, "asked for"
         if method in METHODS and method != "random" and num_parts > 1:
             choice = expected_choice(schema, owners, limited)
             method, why, need = choice.method, choice.why, choice.need
         assigning = assign_workspace_nbytes(schema, owners, choice)
-    expected = expect(schema, num_parts, options, method == "random", known)
-    files = workspace_files(schema, num_parts, options, expected, limited)
-    output, workspace = output_nbytes(schema, num_parts, options, expected), max(assigning, workspace_nbytes(files))
-    # what goes to a store is made in the workspace first
-    made_in = out.absolute() if isinstance(out, Path) else Path(resources.workspace or tempfile.gettempdir())
-    warnings = disk_warnings({made_in: output}, {Path(resources.workspace or made_in): workspace})
+    output, temporary, disks = 0, 0, {}
+    if options is not None:
+        certain, likely = (
+            expect(schema, num_parts, options, method == "random", cut_and_halo) for cut_and_halo in ((0.0, 0), known)
+        )
+        files = workspace_files(schema, num_parts, options, likely, limited)
+        output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)
+        disks = {str(made_in): output_nbytes(schema, num_parts, options, certain)}
+    warnings = _disk_warnings([(made_in, output), (workspace, max(assigning, temporary))])
     if need > limited.memory:
         warnings.append(f"{method} takes about {format_size(need)} of memory, more than the budget")
     return Plan(
@@ -194,7 +222,7 @@ def _estimate(
         num_edges=schema.num_edges,
         input_nbytes=graph.nbytes,
         output_nbytes=output,
-        workspace_nbytes=workspace,
+        workspace_nbytes=max(assigning, temporary),
         method=method,
         why=why,
         method_memory=need,
@@ -202,23 +230,43 @@ def _estimate(
         memory_budget=limited.memory,
         task_memory=limited.task_memory,
         smallest_budget=smallest,
+        smallest_disks=disks,
         warnings=tuple(warnings),
     )
 
 
-def disk_warnings(*needs: Mapping[Path, int]) -> list[str]:
+def announce(found: Plan, listener: ProgressListener) -> None:
+    """Show the plan of a run in one line, and its warnings."""
+    listener.note(f"plan: {found.summary}")
+    for warning in found.warnings:
+        logger.warning("%s", warning)
+
+
+def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOptions | None) -> int:
+    """Bytes that one task takes at least; an assignment alone is measured, and so reads the edges in any case."""
+    dispatching = 0 if options is None else smallest_task_memory(schema, options)
+    is_measured = options is None or (isinstance(owners, AssignOptions) and owners.needs_adjacency)
+    return max(dispatching, smallest_assign_memory(schema) if is_measured else 0)
+
+
+def _disk_of(directory: Path) -> tuple[Path, int]:
+    """The part of a path that is there, and the bytes that are free on its disk."""
+    there = next(place for place in (directory.absolute(), *directory.absolute().parents) if place.exists())
+    return there, psutil.disk_usage(str(there)).free
+
+
+def _disk_warnings(needs: Sequence[tuple[Path, int]]) -> list[str]:
     """Compare what disks have to take with what is free on them; directories of one disk share it."""
     by_disk: dict[int, dict[Path, int]] = {}
-    for path, nbytes in (item for need in needs for item in need.items()):
-        there = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+    for path, nbytes in needs:
+        there, _ = _disk_of(path)
         places = by_disk.setdefault(there.stat().st_dev, {})
         places[there] = places.get(there, 0) + nbytes
     warnings = []
     for places in by_disk.values():
-        need, free = sum(places.values()), psutil.disk_usage(str(next(iter(places)))).free
+        need, (_, free) = sum(places.values()), _disk_of(next(iter(places)))
         if need > free:
             names = " and ".join(map(str, places))
-            warnings.append(
-                f"about {format_size(need)} will be written to the disk of {names}, {format_size(free)} are free"
-            )
+            written = f"about {format_size(need)} will be written to the disk of {names}"
+            warnings.append(f"{written}, where {format_size(free)} are free")
     return warnings

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.api.fingerprint import fingerprint, identify_owners
 from daskgraphpart.api.inputs import input_paths
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
+from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes
@@ -18,8 +19,9 @@ from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.machines import Destination, Machines, check_machine, run_on_each
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
-from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
+from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.dispatching.workspace import remove_staging, staging_directory
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.parquet import ParquetLayout
@@ -27,6 +29,7 @@ from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
+    from daskgraphpart.api.plan import Plan
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.options import DispatchOptions
@@ -52,30 +55,35 @@ def run_dispatch(
     layouts = _layouts(options)
     for layout in layouts:
         layout.check_fits(graph.schema)
-    run = replace(run, resources=run.resources.limited(smallest_task_memory(graph.schema, options)))
+    run = replace(run, resources=run.resources.limited(smallest_memory(graph.schema, owners, options)))
     if not isinstance(target, Path) and not options.reshuffle:
         raise OptionError(
             "partitions with original IDs name their maps of IDs by path, so they are written to a directory here only",
             place="reshuffle",
             hint="give a directory of this file system, without dispatch_to",
         )
-    with environment_faults():
+    with environment_faults(), open_progress(run.progress) as listener:
         command, chosen, files = identify_owners(owners, num_parts)
         place = target.path if isinstance(target, Machines) else target.absolute()
         check_output(place, [*input_paths(graph), *files])
         names = tuple(name for layout in layouts for name in layout.descriptions(graph.schema))
         if isinstance(target, Path):
-            out, destination = target.absolute(), None
+            out, destination, workspace = target.absolute(), None, run.resources.workspace
         else:
-            out = staging_directory(place, run.resources.workspace)
+            out, workspace = staging_directory(place, run.resources.workspace), None
             destination = Destination(target, str(out), names, run.overwrite)
-            run = replace(run, resources=replace(run.resources, workspace=None))
+        run = replace(run, resources=replace(run.resources, workspace=workspace), progress=listener)
+        parts = _known_parts(owners, num_parts)
         if isinstance(target, Machines):
-            _check_machines(target, owners, num_parts, run)
+            target.check_cluster(run.resources.cluster)
+            if parts is not None:
+                target.check_parts(parts)
             chosen["dispatch"] = list(target.hosts)
         identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
+        plan = None if parts is None else _announced(graph, owners, parts, options, run, out)
         try:
-            with open_job(_output_directory(out, destination, names, run), graph, identity, run) as (work, runner):
+            output = _output_directory(out, destination, names, run, plan)
+            with open_job(output, graph, identity, run) as (work, runner):
                 if destination is not None and isinstance(target, Machines):
                     run_on_each("check-machines", check_machine, target, destination, runner)
                 assignment = _assign(graph, owners, num_parts, work, runner)
@@ -100,6 +108,29 @@ def _layouts(options: DispatchOptions) -> tuple[Layout, ...]:
     return tuple(layout for name, layout in made.items() if name in options.layout)
 
 
+def _announced(
+    graph: ChunkedGraph,
+    owners: Assignment | Path | AssignOptions,
+    num_parts: int,
+    options: DispatchOptions,
+    run: RunOptions,
+    out: Path,
+) -> Plan:
+    """Plan a run, and show the plan."""
+    given = AssignOptions(str(owners)) if isinstance(owners, Path) else owners
+    plan = estimate(graph, num_parts, given, options, run.resources, out)
+    with open_progress(run.progress) as listener:
+        announce(plan, listener)
+    return plan
+
+
+def _known_parts(owners: Assignment | Path | AssignOptions, num_parts: int | None) -> int | None:
+    """Number of parts, as far as it is known before owners are read."""
+    if isinstance(owners, Assignment):
+        return owners.num_parts
+    return read_num_parts(owners) if isinstance(owners, Path) and num_parts is None else num_parts
+
+
 def _assign(
     graph: ChunkedGraph,
     owners: Assignment | Path | AssignOptions,
@@ -118,7 +149,7 @@ def _assign(
 
 
 def _output_directory(
-    out: Path, destination: Destination | None, names: tuple[str, ...], run: RunOptions
+    out: Path, destination: Destination | None, names: tuple[str, ...], run: RunOptions, plan: Plan | None
 ) -> OutputDirectory:
     """Directory in which a job makes files; partitions that are replaced stay until the new ones are complete."""
 
@@ -127,6 +158,8 @@ def _output_directory(
         if not isinstance(target, Machines):  # these are asked when workers are there
             check_claimable(target, names, run.overwrite or is_unfinished)
         discard()
+        if plan is not None:
+            plan.check_disks()
 
     def discard() -> None:
         discard_unfinished(out)
@@ -134,16 +167,3 @@ def _output_directory(
             discard_output(out)
 
     return OutputDirectory(out, claim, discard, "output directory" if destination is None else "workspace")
-
-
-def _check_machines(
-    machines: Machines, owners: Assignment | Path | AssignOptions, num_parts: int | None, run: RunOptions
-) -> None:
-    """Refuse a cluster without other machines, and parts that machines cannot share evenly, as far as it is known."""
-    machines.check_cluster(run.resources.cluster)
-    if isinstance(owners, Assignment):
-        num_parts = owners.num_parts
-    elif isinstance(owners, Path) and num_parts is None:
-        num_parts = read_num_parts(owners)
-    if num_parts is not None:
-        machines.check_parts(num_parts)

@@ -13,7 +13,7 @@ from daskgraphpart.adjacency.build import workspace_nbytes as building_nbytes
 from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.libraries.call import Call, has_library, need_library
 from daskgraphpart.storage.runs import id_dtype
-from daskgraphpart.units import format_count, format_size
+from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from daskgraphpart.assignment.options import AssignOptions
@@ -91,12 +91,11 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
             for call in ((metis, kaminpar) if num_arcs <= LARGE_ARCS else (kaminpar,))
             if has_library(call.library) and max(needed[call], need["graph"]) <= resources.memory
         )
-        edges = f"{format_count(num_arcs // 2)} edges"
         if calls:
             names = " and ".join(call.library for call in calls)
-            why = f"{'the best of ' if len(calls) > 1 else ''}{names} for {edges}, refined"
+            why = f"{'the best of ' if len(calls) > 1 else ''}{names}, refined"
             return Choice("auto", calls, max(need["graph"], *(needed[c] for c in calls)), why + _varies(calls[-1]))
-        why = f"{edges} would need {format_size(need['kaminpar, compressed'])} of {format_size(resources.memory)}"
+        why = f"kaminpar would need {format_size(need['kaminpar, compressed'])} of {format_size(resources.memory)}"
     elif method == "fennel":
         return Choice(method, (), need["fennel"], why)
     calls = tuple(
@@ -110,7 +109,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
 def _varies(call: Call) -> str:
     if call.threads == 1:
         return ""
-    return f"; with {call.threads} threads the result varies from run to run, --threads 1 makes it repeatable"
+    return f"; with {call.threads} threads the result varies from run to run, with 1 it is repeatable"
 
 
 def expected_choice(schema: GraphSchema, options: AssignOptions, resources: Resources) -> Choice:

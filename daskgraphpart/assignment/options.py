@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.balance import DEFAULT_BALANCE
 from daskgraphpart.errors import OptionError
+from daskgraphpart.options import check_options, documented, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,67 +18,57 @@ METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "random")
 """Partitioners by name; anything else is the directory of an assignment."""
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class AssignOptions:
-    """How nodes are assigned to parts; `assign`, `partition`, `plan` and `compare` take it as `method`.
+    """How nodes are assigned to parts; `assign`, `partition`, `plan` and `compare` take it as `method`."""
 
-    Parameters
-    ----------
-    method : str
-        One of `METHODS`, or a directory of owners.
-    balance : str or sequence of str, optional
-        What has to be balanced, see `daskgraphpart.assignment.balance`. None means nodes and edges; for random owners
-        and owners from files it means that balance is only reported.
-    imbalance : float
-        How much larger than the average a part may be.
-    seed : int
-        Seed.
-    refine : bool
-        Whether the result, or the owners that are given, are improved by V-cycles.
-    threads : int, optional
-        Of KaMinPar on large graphs. With several its result varies from run to run; 1 makes it repeatable. Default:
-        one on graphs of up to ten million edges, else one per worker.
-    passes : int, optional
-        How often Fennel reads the graph. Default: three times.
-    objtype : str
-        Of METIS: ``"cut"`` or ``"vol"``, the communication volume.
-    recursive : bool
-        Of METIS: recursive bisection instead of k-way.
-    fill_parts : bool
-        Give every part at least one node of each type that has enough of them.
-    num_trainers_per_machine : int
-        As in DGL: every part is made of so many smaller ones, whose number becomes the feature ``trainer_id`` of nodes
-        and edges.
-    """
-
-    method: str = "auto"
-    balance: str | Sequence[str] | None = None
-    imbalance: float = 0.03
-    seed: int = 0
-    refine: bool = False
-    threads: int | None = None
-    passes: int | None = None
-    objtype: str = "cut"
-    recursive: bool = False
-    fill_parts: bool = False
-    num_trainers_per_machine: int = 1
+    method: str = option(
+        "auto",
+        "Partitioner, or a directory of owners; auto takes the best cut that fits into the memory.",
+        choices=METHODS,
+        values=f"{'|'.join(METHODS)}|DIR",
+    )
+    balance: str | Sequence[str] | None = option(
+        None,
+        "What is balanced: nodes, ntypes, edges, edges-by-ntype, bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE, "
+        "file:PATH.npy, each with a tolerance if need be (edges=0.05). Default: nodes,edges; of random owners and of "
+        "a directory of owners balance is only reported.",
+        values="ITEM,...",
+    )
+    imbalance: float = option(0.03, "How much larger than the average a part may be.")
+    seed: int = option(0, "Seed of the partitioner.", minimum=0)
+    refine: bool = option(False, "Improve the result, or the owners that are given, by V-cycles.")
+    threads: int | None = option(
+        None,
+        "Threads of KaMinPar on large graphs. With several its result varies from run to run; 1 makes it repeatable. "
+        "Default: 1 on graphs of up to ten million edges, else one per worker.",
+        minimum=1,
+    )
+    passes: int | None = option(None, "Passes of fennel over the graph; default 3.", minimum=1)
+    objtype: str = option(
+        "cut", "What METIS minimises: cut edges, or the communication volume.", choices=("cut", "vol")
+    )
+    recursive: bool = option(False, "METIS by recursive bisection instead of k-way.")
+    fill_parts: bool = option(False, "Give every part a node of each type that has enough of them.")
+    num_trainers_per_machine: int = option(
+        1,
+        "Smaller parts that every part is made of, as in DGL; their number becomes the feature trainer_id of nodes "
+        "and edges.",
+        minimum=1,
+    )
 
     def __post_init__(self) -> None:
         if self.balance is not None and not isinstance(self.balance, str):
             object.__setattr__(self, "balance", tuple(self.balance))
-        if self.objtype not in ("cut", "vol"):
-            raise OptionError("unknown objective", place="--objtype", expected="cut or vol", found=self.objtype)
+        check_options(self)
         if self.recursive and self.objtype == "vol":
             raise OptionError(
                 "METIS minimises the communication volume with k-way only",
                 place="--recursive --objtype vol",
                 hint="leave one of them out",
             )
-        for name in ("passes", "num_trainers_per_machine", "threads"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise OptionError("must be positive", place=f"--{name.replace('_', '-')}", found=value)
-        if not 0 <= self.seed < 2**31:
+        if self.seed >= 2**31:
             raise OptionError("impossible seed", place="--seed", expected="0 to 2147483647", found=self.seed)
 
     def check_fits(self, schema: GraphSchema, num_parts: int) -> None:

@@ -14,6 +14,7 @@ from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.choose import choose
+from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
@@ -21,7 +22,7 @@ from daskgraphpart.assignment.random import assign_random_pass
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.report import AssignReport, measure
 from daskgraphpart.assignment.trainers import write_trainers
-from daskgraphpart.assignment.weigh_nodes import weigh_nodes
+from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.storage.region import create_files, npy_region
@@ -30,6 +31,7 @@ from daskgraphpart.units import format_size
 if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
 logger = logging.getLogger(__name__)
@@ -40,9 +42,7 @@ def assign_nodes(
 ) -> Assignment:
     """Give every node an owner."""
     started = time.monotonic()
-    check_method(options)
-    owner_dtype(num_parts)
-    options.check_fits(graph.schema, num_parts)
+    check_assignable(options, graph.schema, num_parts)
     directory.mkdir(parents=True, exist_ok=True)
     given = _given_owners(graph, num_parts, options, directory, runner)
     num_trainers = options.num_trainers_per_machine
@@ -66,17 +66,26 @@ def assign_nodes(
     return Assignment(num_parts, method.split(" ")[0] if name == "auto" else name, owners, measured, trainers)
 
 
+def check_assignable(options: AssignOptions, schema: GraphSchema, num_parts: int) -> None:
+    """Refuse what can be refused before any edge is read: an unknown method, features that are not there, parts."""
+    owner_dtype(num_parts)
+    check_method(options)
+    if options.method in PACKAGES:
+        need_library(options.method)
+    options.check_fits(schema, num_parts)
+    check_constraints(schema, parse_balance(options.wanted_balance, options.imbalance))
+
+
 def check_method(options: AssignOptions) -> None:
     """Check that the method is one of ours, or a directory."""
-    if options.method in METHODS or Path(options.method).exists():
-        return
-    raise OptionError(
-        "no such method, and no such directory of owners",
-        place="--method",
-        expected=f"{', '.join(METHODS)} or a directory that assign has written",
-        found=options.method,
-        hint="LDG is gone: fennel cuts less in the same time" if options.method == "ldg" else None,
-    )
+    if options.method not in METHODS and not Path(options.method).exists():
+        raise OptionError(
+            "no such method, and no such directory of owners",
+            place="--method",
+            expected=f"{', '.join(METHODS)} or a directory that assign has written",
+            found=options.method,
+            hint="LDG is gone: fennel cuts fewer edges in the same time" if options.method == "ldg" else None,
+        )
 
 
 def _given_owners(
@@ -123,8 +132,6 @@ def _partition(
     if given is None and problem.num_parts > 1 and adjacency.num_arcs:
         nodes = adjacency.num_nodes - adjacency.num_isolated
         choice = choose(nodes, adjacency.num_arcs, len(problem.balanced), options, resources)
-        if options.method == "auto":
-            runner.progress.note(f"method {choice.method}, needs about {format_size(choice.need)}: {choice.why}")
         if choice.need > resources.memory and choice.method in ("metis", "kaminpar"):
             raise PlanError(
                 f"{choice.method} does not fit into the memory budget",

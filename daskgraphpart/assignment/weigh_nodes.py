@@ -93,6 +93,16 @@ def weigh_nodes(
     return NodeWeights(tuple(constraints), targets)
 
 
+def check_constraints(schema: GraphSchema, wanted: Sequence[BalanceConstraint]) -> None:
+    """Refuse features and files of weights that are not there, or do not fit."""
+    for item in wanted:
+        kind, _, where = item.name.partition(":")
+        if kind == "file":
+            _file_columns(where, item.tolerance, schema.num_nodes)
+        elif where:
+            feature_of(schema, where, f"--balance {item.name}")
+
+
 def _columns(graph: ChunkedGraph, item: BalanceConstraint, runner: Runner) -> list[Column]:
     schema, kind, where = graph.schema, *item.name.partition(":")[::2]
     if kind == "file":

@@ -13,12 +13,13 @@ from daskgraphpart.cli.options import (
     RESOURCE_OPTIONS,
     STAGING_OPTION,
     Command,
-    dispatch_options_of,
+    made_of,
     one_of,
     run_of,
     with_options,
 )
 from daskgraphpart.cli.summary import show_outcome
+from daskgraphpart.dispatching.options import DispatchOptions
 
 NAMES = ("schema", "num_parts", "num_node_weights", "removed_edges", "node_attr_dtype", "edge_attr_dtype")
 
@@ -66,7 +67,7 @@ def command(**values: Any) -> None:
             out_dir,
             graph_name=values["graph_name"] or _graph_name(Path(in_dir)),
             **{name: values[name] for name in NAMES},
-            options=dispatch_options_of(values),
+            options=made_of(DispatchOptions, values),
             **run,
         )
     show_outcome(outcome, values)

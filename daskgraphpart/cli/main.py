@@ -39,6 +39,7 @@ COMMANDS = {
     "report": "Show cut, balance, HALO, edges between parts and more, as text, JSON or a page.",
     "verify": "Compare partitions with the graph they were made from.",
 }
+MODULES = dict.fromkeys(("partition", "assign", "dispatch", "plan"), "jobs")
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """Imports make many objects that stay; collecting garbage among them as often as is Python's default takes 0.1 s."""
 
@@ -58,7 +59,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"daskgraphpart.cli.{cmd_name}").command
+        module = importlib.import_module(f"daskgraphpart.cli.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name if cmd_name in MODULES else "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,26 +1,34 @@
-"""Options that several commands share, each named once, and the objects they are turned into."""
+"""Options that several commands share, and what they are turned into; those of jobs come from their dataclasses."""
 
 from __future__ import annotations
 
+import logging
+import signal
+import threading
 import time
-from contextlib import contextmanager
-from dataclasses import fields
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
+from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.cli.session import LOG_OPTIONS, Option, Session
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import Resources, detect_resources
+from daskgraphpart.options import option_name, stated_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from dataclasses import Field
     from pathlib import Path
 
-    from daskgraphpart.assignment.options import AssignOptions
-    from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.engine.resources import Resources
 
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 OPTIONS = "Options"
 
 
@@ -41,141 +49,94 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-_format = partial(click.option, cls=Option, heading="Files")
+def _options_of(kind: type, heading: str, *names: str, is_open: bool = False) -> tuple[Callable[[Any], Any], ...]:
+    """Options that a dataclass states; without defaults where these are found out later."""
+    stated = stated_options(kind)
+    return tuple(_option(stated[name], heading, is_open) for name in names or stated)
+
+
+def _option(stated: Field[Any], heading: str, is_open: bool) -> Callable[[Any], Any]:
+    limits, word = stated.metadata, str(stated.type).partition(" ")[0]
+    default = ",".join(stated.default) if isinstance(stated.default, tuple) else stated.default
+    settings: dict[str, Any] = {"default": None if is_open else default, "metavar": limits["values"]}
+    if word == "bool":
+        settings = {"is_flag": True}
+    elif limits["values"] == "DIRECTORY":
+        settings["type"] = click.Path(file_okay=False)
+    elif limits["values"]:
+        settings |= {"type": str, "shell_complete": partial(_complete, limits["choices"])}
+    elif limits["choices"]:
+        settings["type"] = click.Choice(limits["choices"])
+    else:
+        settings["type"] = {"int": int, "float": float}[word]
+    name = option_name(stated.name)
+    return click.option(name, cls=Option, heading=heading, help=limits["meaning"], **settings)
+
+
+def _complete(choices: tuple[str, ...], ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the last word of a list; what is none of the choices is a path."""
+    before, comma, last = typed.rpartition(",")
+    found = [CompletionItem(f"{before}{comma}{choice}") for choice in choices if choice.startswith(last)]
+    return found or [CompletionItem(typed, type="file")]
+
+
+_files = partial(click.option, cls=Option, heading="Files")
 FORMAT_OPTIONS = (
-    _format(
+    _files(
         "--edge-format",
         type=click.Choice(["parquet", "csv", "numpy"]),
         default="parquet",
         help="Format of edge files.",
     ),
-    _format("--data-format", type=click.Choice(["numpy", "parquet"]), default="numpy", help="Format of feature files."),
+    _files("--data-format", type=click.Choice(["numpy", "parquet"]), default="numpy", help="Format of feature files."),
 )
-FORM_OPTION = _format(
+FORM_OPTION = _files(
     "--form",
     type=click.Choice(["npy", "parquet", "zarr"]),
     default="npy",
     help="Binary form of the owners beside the text.",
 )
-
-_resource = partial(click.option, cls=Option, heading="Resources")
 _shown = partial(click.option, cls=Option, heading="What is shown")
 RESOURCE_OPTIONS = (
-    _resource(
-        "--memory", metavar="SIZE", help="Memory that the data may take, such as 2GB; default half of the machine's."
-    ),
-    _resource(
-        "--cluster",
-        metavar="threads|processes|sync|local|slurm|pbs|sge|lsf|htcondor|oar|moab|ADDRESS|FILE",
-        help="Where tasks run: threads or processes of this machine, a dask LocalCluster, jobs of a queueing system, "
-        "or the workers of the scheduler at an address or of a scheduler file. Default: daskgraphpart.cluster of the "
-        "dask configuration, else threads.",
-    ),
-    _resource(
-        "--workers",
-        type=click.IntRange(min=1),
-        help="Tasks that run at one time; default all processors of the machine, the cluster, or one job.",
-    ),
-    _resource(
-        "--workspace",
-        type=click.Path(file_okay=False),
-        help="Directory for temporary files; default beside the output.",
-    ),
+    *_options_of(Resources, "Resources", "memory", "cluster", "workers", "workspace", is_open=True),
     _shown(
         "--progress",
         type=click.Choice(["auto", "bar", "log", "json", "none"]),
         default="auto",
-        help="On standard error: a bar and a line per pass, log lines, or JSON lines for programs. auto: a bar in a "
-        "terminal, and lines for passes of ten seconds and more.",
+        help="On standard error: one bar, log lines, or JSON lines for programs. auto: the bar, in a terminal.",
     ),
     _shown("--quiet", is_flag=True, help="No progress, no plan, no summary."),
     _shown("--verbose", "-v", is_flag=True, help="Show every pass, and a table of the parts."),
     *LOG_OPTIONS,
 )
-STAGING_OPTION = _resource(
-    "--staging",
-    type=click.Choice(["auto", "in-place", "zarr"]),
-    default="auto",
-    help="How features travel: written in place, or through zarr arrays in the workspace.",
-)
-
+(STAGING_OPTION,) = _options_of(Resources, "Resources", "staging")
 CONFINED_OPTION = click.option(
     "--confined", is_flag=True, help="Refuse input files outside the input directory, links followed."
 )
-
-_output = partial(click.option, cls=Option, heading="Partitions")
 OUTPUT_OPTIONS = (
-    _output(
-        "--layout",
-        default="dgl",
-        help="What is written: some of dgl (what DGL loads), ranks (raw arrays by rank), parquet (tables); the "
-        "latter in a directory of their name.",
+    *_options_of(DispatchOptions, "Partitions", "layout", "num_hops", "graph_formats", "out_edges"),
+    click.option(
+        "--overwrite", cls=Option, heading="Partitions", is_flag=True, help="Replace partitions that are in OUT_DIR."
     ),
-    _output("--num-hops", type=click.IntRange(min=1), default=1, help="Hops of HALO nodes."),
-    _output("--graph-formats", default="coo", help="Formats in graph.dgl: some of coo,csr,csc."),
-    _output(
-        "--out-edges", is_flag=True, help="Also store edges from inner to HALO nodes, as DGL's partition_graph does."
-    ),
-    _output("--overwrite", is_flag=True, help="Replace partitions that are in OUT_DIR."),
 )
-DISPATCH_OPTION = _output(
-    "--dispatch",
-    "dispatch_to",
-    metavar="IP_CONFIG",
-    type=click.Path(),
-    help="File of machines, one address per line: part p goes to OUT_DIR on the disk of machine p modulo lines. Needs "
-    "a --cluster with a worker on each, and a --workspace that all share.",
-)
-
 _run = partial(click.option, cls=Option, heading="Unfinished runs")
 JOB_OPTIONS = (
     _run("--restart", is_flag=True, help="Start over, where an unfinished run would be continued."),
     _run("--keep-workspace", is_flag=True, help="Keep the temporary files at the end."),
 )
-
-_method = partial(click.option, cls=Option, heading="Assignment")
-METHOD_OPTIONS = (
-    _method(
-        "--method",
-        default="auto",
-        metavar="auto|kaminpar|metis|multilevel|fennel|random|DIR",
-        help="Partitioner, or a directory of owners; auto takes the best that fits into the memory.",
-    ),
-    _method(
-        "--balance",
-        metavar="ITEM,...",
-        help="What is balanced: nodes, ntypes, edges, edges-by-ntype, bytes, types:NTYPE/FEATURE, "
-        "weight:NTYPE/FEATURE, file:PATH.npy, each with a tolerance if need be (edges=0.05). Default: nodes,edges.",
-    ),
-    _method("--imbalance", type=float, default=0.03, help="How much larger than average a part may be."),
-    _method("--refine", is_flag=True, help="Refine the result, or the given owners, further."),
-    _method("--seed", type=int, default=0, help="Seed of the partitioner."),
-    _method(
-        "--threads",
-        type=int,
-        help="Threads of KaMinPar on large graphs; 1 makes its result repeatable. Default: all workers.",
-    ),
-    _method("--passes", type=int, help="Passes of fennel over the graph; default 3."),
-    _method(
-        "--objtype",
-        type=click.Choice(["cut", "vol"]),
-        default="cut",
-        help="What METIS minimises: cut edges, or the communication volume.",
-    ),
-    _method("--recursive", is_flag=True, help="METIS by recursive bisection."),
-    _method("--fill-parts", is_flag=True, help="Give every part a node of each type that has enough of them."),
-    _method(
-        "--num-trainers-per-machine",
-        type=int,
-        default=1,
-        help="Smaller parts that every part is made of, kept as feature trainer_id.",
-    ),
-)
-PARTITION_OPTIONS = (
-    click.option("--num-parts", type=int, required=True, help="Number of parts."),
-    *METHOD_OPTIONS,
+METHOD_OPTIONS = _options_of(AssignOptions, "Assignment")
+DISPATCH_OPTIONS = (
     *OUTPUT_OPTIONS,
-    DISPATCH_OPTION,
+    click.option(
+        "--dispatch",
+        "dispatch_to",
+        cls=Option,
+        heading="Partitions",
+        metavar="IP_CONFIG",
+        type=click.Path(),
+        help="File of machines, one address per line: part p goes to OUT_DIR on the disk of machine p modulo lines. "
+        "Needs a --cluster with a worker on each, and a --workspace that all share.",
+    ),
     *RESOURCE_OPTIONS,
     STAGING_OPTION,
     *JOB_OPTIONS,
@@ -194,20 +155,23 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
+def made_of(kind: type[T], values: dict[str, Any], **others: Any) -> T:
+    """Make an options object of the values of its options, and of others that are none of the command line's."""
+    for name, stated in stated_options(kind).items():
+        if name in values:
+            is_list = isinstance(stated.default, tuple)
+            others[name] = tuple(map(str.strip, values[name].split(","))) if is_list else values[name]
+    return kind(**others)
+
+
 def assign_options_of(values: dict[str, Any]) -> AssignOptions:
     """Assign options from the values of `METHOD_OPTIONS`."""
-    from daskgraphpart.assignment.options import AssignOptions
-
-    return AssignOptions(**{field.name: values[field.name] for field in fields(AssignOptions)})
+    return made_of(AssignOptions, values)
 
 
 def resources_of(values: dict[str, Any]) -> Resources:
     """Resources from the values of `RESOURCE_OPTIONS` and `STAGING_OPTION`."""
-    from daskgraphpart.engine.resources import detect_resources
-
-    return detect_resources(
-        values["memory"], values["cluster"], values["workers"], values.get("staging", "auto"), values["workspace"]
-    )
+    return detect_resources(**{name: values[name] for name in stated_options(Resources) if name in values})
 
 
 def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:
@@ -217,14 +181,6 @@ def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:
     from daskgraphpart.chunked.graph import read_chunked
 
     return read_chunked(in_dir, confined=True)
-
-
-def dispatch_options_of(values: dict[str, Any], config_name: str | None = None) -> DispatchOptions:
-    """Dispatch options from the values of `OUTPUT_OPTIONS`."""
-    from daskgraphpart.dispatching.options import DispatchOptions
-
-    formats, layout = (tuple(map(str.strip, values[name].split(","))) for name in ("graph_formats", "layout"))
-    return DispatchOptions(values["num_hops"], formats, values["out_edges"], config_name, layout=layout)
 
 
 @contextmanager
@@ -240,16 +196,37 @@ def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
 
 @contextmanager
 def run_of(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Keyword arguments that every function which starts tasks takes; progress is shown meanwhile.
+    """Keyword arguments that all functions which start tasks take; shows progress and answers Ctrl-C meanwhile.
 
     Afterwards ``values["seconds"]`` is the time it took.
     """
     started = time.monotonic()
-    with progress_of(values) as progress:
+    with progress_of(values) as progress, _answering_interrupts("restart" in values):
         yield {"resources": resources_of(values), "progress": progress} | {
             name: values[name] for name in ("overwrite", "restart", "keep_workspace") if name in values
         }
     values["seconds"] = time.monotonic() - started
+
+
+@contextmanager
+def _answering_interrupts(can_continue: bool) -> Iterator[None]:
+    """Answer the first Ctrl-C at once, because tasks that run come to their end first; the second kills the process."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield  # it is answered, or ignored, by whoever calls us
+        return
+
+    def answer(*_: Any) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        with suppress(RuntimeError):  # a line was being written
+            logger.warning("stopping%s", "; the same command continues" if can_continue else "")
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def one_of(*given: Any, name: str) -> Any:

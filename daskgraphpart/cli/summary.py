@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from daskgraphpart.tables import text_table
-from daskgraphpart.units import format_count, format_seconds, format_size
+from daskgraphpart.units import format_count, format_number, format_seconds, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.quality import Quality
 
 MAX_PARTS_SHOWN = 16
 
@@ -25,22 +27,25 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
     """Print the quality of the partitions and where they are; the table of parts if verbose."""
     if values["quiet"]:
         return
-    quality, config, sizes = outcome.quality, outcome.config_path, outcome.part_nbytes
+    quality, config, sizes, report = outcome.quality, outcome.config_path, outcome.part_nbytes, outcome.report
     if values["verbose"]:
         click.echo(_part_table(outcome))
         click.echo("")
+    halo = f"{format_count(sum(quality.num_halo_nodes))}, replication factor {quality.replication_factor:.2f}"
+    balance = f"nodes {1 + quality.node_imbalance:.3f}, edges {1 + quality.edge_imbalance:.3f}"
     facts = {
         "parts": f"{len(sizes)}, {format_size(sum(sizes))} in all",
-        "edge cut": f"{quality.cut_share:.2%} ({format_count(quality.num_cut_edges)} edges)",
-        "replication factor": f"{quality.replication_factor:.2f}",
-        "imbalance": f"nodes {quality.node_imbalance:.1%}, edges {quality.edge_imbalance:.1%}",
+        "edge cut": _cut(quality),
+        "HALO nodes": halo,
+        "balance": f"{balance if report is None else _balance(report)}; largest part over the average",
         "time": format_seconds(values["seconds"]),
         "config": f"{config} on each machine" if outcome.hosts else str(config),
     }
+    if report is not None:
+        facts = {"method": report.method, **facts}
     if in_dir is not None and not outcome.hosts and "dgl" in values["layout"]:
         facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent)])
-    for name, value in facts.items():
-        click.echo(f"{name:<18}  {value}")
+    _show(facts)
 
 
 def _part_table(outcome: Outcome) -> str:
@@ -59,18 +64,38 @@ def _part_table(outcome: Outcome) -> str:
     return text_table(headings, rows, align=">>>>><"[: len(headings)])
 
 
-def show_assignment(assignment: Assignment, seconds: float, directory: str) -> None:
-    """Print method, cut, communication volume and the balance of every constraint."""
+def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory: str) -> None:
+    """Print method, cut, HALO nodes and the balance of every constraint."""
     report = assignment.report
-    if report is not None:
-        click.echo(f"method               {report.method}: {report.why}")
-        click.echo(f"edge cut             {report.cut_share:.2%} ({format_count(report.num_cut_edges)} edges)")
-        click.echo(f"communication volume {format_count(report.volume)} (replication {report.replication_factor:.2f})")
-        for balance in report.balances:
-            allowed = "" if balance.allowed is None else f" (at most {balance.allowed:.3f})"
-            click.echo(f"{'balance of ' + balance.name:<20} {balance.ratio:.3f}{allowed}")
-    parts = f"{assignment.num_parts} parts"
-    click.echo(f"{'owners':<20} {parts} in {format_seconds(seconds)}: {directory}")
+    if values["quiet"]:
+        return
+    assert report is not None, "assign measures every assignment"
+    facts = {
+        "method": f"{report.method}: {report.why}",
+        "parts": str(assignment.num_parts),
+        "edge cut": _cut(report),
+        "HALO nodes": f"at most {format_count(report.volume)}, replication factor at most "
+        f"{report.replication_factor:.2f} (both as with --out-edges)",
+        "balance": f"{_balance(report)}; largest part over the average",
+        "time": format_seconds(values["seconds"]),
+        "owners": directory,
+    }
+    _show(facts)
+
+
+def _cut(of: Quality | AssignReport) -> str:
+    return f"{of.cut_share:.2%} ({format_number(of.num_cut_edges, 'edge')})"
+
+
+def _balance(report: AssignReport) -> str:
+    """Balance of every constraint, and what was asked for."""
+    allowed = [f" (at most {found.allowed:.3f})" if found.allowed is not None else "" for found in report.balances]
+    return ", ".join(f"{f.name} {f.ratio:.3f}{most}" for f, most in zip(report.balances, allowed, strict=True))
+
+
+def _show(facts: Mapping[str, str]) -> None:
+    for name, value in facts.items():
+        click.echo(f"{name:<10}  {value}")
 
 
 def write_report(assignment: Assignment, path: str) -> None:

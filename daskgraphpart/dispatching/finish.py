@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
     from upath import UPath
 
+    from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.workspace import Workspace
@@ -62,6 +63,7 @@ class Outcome:
     quality: Quality  # edge cut, balance, replication
     hosts: tuple[str, ...] | None = None  # machine of each part, if they went to the disks of several
     part_nbytes: tuple[int, ...] = ()  # bytes of the files of each part
+    report: AssignReport | None = None  # method, and balance of every constraint; None for owners that were given
 
     def __repr__(self) -> str:
         return f"<Outcome {self.config_path}: {self.book.num_parts} parts, {self.quality.cut_share:.1%} of edges cut>"
@@ -75,11 +77,11 @@ def finish(
     target = Path(job.out) if job.destination is None else job.destination.target
     config = job.layouts[0].descriptions(job.graph.schema)[-1]
     if not isinstance(target, Machines):
-        return Outcome(target / config, book, quality, None, tuple(complete()))
+        return Outcome(target / config, book, quality, None, tuple(complete()), job.assignment.report)
     # as a whole, because a machine that was lost may come back with another disk
     part_nbytes = job.runner.step("deliver", complete)
     hosts = tuple(target.host_of(part) for part in range(job.num_parts))
-    return Outcome(target.path / config, book, quality, hosts, tuple(part_nbytes))
+    return Outcome(target.path / config, book, quality, hosts, tuple(part_nbytes), job.assignment.report)
 
 
 def _find_id_map(job: Job) -> str | None:

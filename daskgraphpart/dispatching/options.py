@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError
+from daskgraphpart.options import check_options, documented, option
 
 if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
@@ -14,57 +15,44 @@ GRAPH_FORMATS = ("coo", "csr", "csc")
 LAYOUTS = ("dgl", "ranks", "parquet")
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class DispatchOptions:
-    """Options that change the output.
+    """Options that change the output."""
 
-    Parameters
-    ----------
-    num_hops : int
-        Hops of HALO nodes; at 1 a part holds the foreign sources of its edges, at h > 1 also the in-edges of HALO
-        nodes up to h - 1 hops out.
-    graph_formats : tuple of str
-        Formats stored in `graph.dgl`, out of ``"coo"``, ``"csr"`` (rows are sources), ``"csc"`` (rows: destinations).
-    out_edges : bool
-        Whether a part also holds the edges from its nodes to other parts' nodes, as `dgl.distributed.partition_graph`
-        does and DGL's distributed pipeline does not.
-    config_name : str or None
-        File name of the partition config; None for ``<graph name>.json``.
-    reshuffle : bool
-        Whether nodes and edges get new IDs, contiguous in every part, which all of DGL since 1.0 needs. Without, they
-        keep theirs, as in DGL 0.9; for graphs with one node type and one edge type only.
-    layout : tuple of str
-        Layouts that are written, each once: ``"dgl"``, what DGL loads; ``"ranks"``, raw arrays by rank; ``"parquet"``,
-        tables. The latter lie below a directory of their name. The options above are of DGL's.
-    """
-
-    num_hops: int = 1
-    graph_formats: tuple[str, ...] = ("coo",)
-    out_edges: bool = False
-    config_name: str | None = None
-    reshuffle: bool = True
-    layout: tuple[str, ...] = ("dgl",)
+    num_hops: int = option(
+        1,
+        "Hops of HALO nodes: at 1 a part holds the foreign sources of its edges, at h > 1 also the in-edges of HALO "
+        "nodes up to h - 1 hops out.",
+        minimum=1,
+    )
+    graph_formats: tuple[str, ...] = option(
+        ("coo",),
+        "Formats in graph.dgl: some of coo, csr (rows are sources), csc (rows are destinations).",
+        choices=GRAPH_FORMATS,
+        values="FORMAT,...",
+    )
+    out_edges: bool = option(
+        False,
+        "Also store the edges from nodes of a part to those of others, as dgl.distributed.partition_graph does and "
+        "DGL's distributed pipeline does not.",
+    )
+    config_name: str | None = option(None, "File name of the partition config; None for <graph name>.json.")
+    reshuffle: bool = option(
+        True,
+        "Whether nodes and edges get new IDs, contiguous in every part, which all of DGL since 1.0 needs. Without, "
+        "they keep theirs, as in DGL 0.9; for graphs with one node type and one edge type only.",
+    )
+    layout: tuple[str, ...] = option(
+        ("dgl",),
+        "What is written: some of dgl (what DGL loads), ranks (raw arrays by rank), parquet (tables); the latter in a "
+        "directory of their name.",
+        choices=LAYOUTS,
+        values="LAYOUT,...",
+    )
 
     def __post_init__(self) -> None:
-        if self.num_hops < 1:
-            raise OptionError(
-                "impossible number of hops", place="--num-hops", expected="1 or more", found=self.num_hops
-            )
-        unknown = [name for name in self.graph_formats if name not in GRAPH_FORMATS]
-        if unknown or not self.graph_formats or len(set(self.graph_formats)) != len(self.graph_formats):
-            raise OptionError(
-                "bad graph formats",
-                place="--graph-formats",
-                expected="some of coo, csr, csc, each once",
-                found=",".join(self.graph_formats) or "nothing",
-            )
-        if set(self.layout) - set(LAYOUTS) or not self.layout or len(set(self.layout)) != len(self.layout):
-            raise OptionError(
-                "bad layouts",
-                place="--layout",
-                expected=f"some of {', '.join(LAYOUTS)}, each once",
-                found=",".join(self.layout) or "nothing",
-            )
+        check_options(self)
         if not self.reshuffle and self.layout != ("dgl",):
             raise OptionError(
                 "only the layout dgl can keep original IDs",

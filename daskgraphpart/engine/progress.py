@@ -55,14 +55,14 @@ class SilentProgress(ProgressListener):
 
 
 class LogProgress(SilentProgress):
-    """One line per pass, or per long one if it is brief, and one every few seconds inside; for batch jobs and files.
+    """One line per pass, and one every few seconds inside, for batch jobs and files; notes only if it is brief.
 
     Lines go to the log, or to standard error if logging is not set up.
     """
 
     def __init__(self, seconds_between_lines: float = LONG_PASS_S, is_brief: bool = False) -> None:
         self.pause = seconds_between_lines
-        self.shortest = LONG_PASS_S if is_brief else 0.0
+        self.is_brief = is_brief
 
     def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """Count from 0."""
@@ -106,12 +106,15 @@ class LogProgress(SilentProgress):
         rows = f", {format_count(round(self.done['rows'] / self.seconds))} rows/s" if self.all["rows"] else ""
         return f"{amount}, {rate}/s{rows}"
 
+    def amount_left(self) -> str:
+        """What is done, and the time that is left until the pass is over."""
+        is_over = self.done["units"] >= self.all["units"]
+        return self.amount() + ("" if is_over else f", {format_seconds(self.seconds_left or 0)} left")
+
     def show(self, event: str) -> None:
         """Write a line, but none when a pass begins, or when its last unit is done: its end has one."""
-        if event == "end" and self.seconds >= self.shortest:
-            self.note(f"{self.stage}: {self.amount()}")
-        elif event == "advance" and self.done["units"] < self.all["units"]:
-            self.note(f"{self.stage}: {self.amount()}, {format_seconds(self.seconds_left or 0)} left")
+        if not self.is_brief and (event == "end" or (event == "advance" and self.done["units"] < self.all["units"])):
+            self.note(f"{self.stage}: {self.amount_left()}")
 
     def note(self, text: str) -> None:
         """Write it."""
@@ -146,28 +149,33 @@ class JsonProgress(LogProgress):
 
 
 class BarProgress(LogProgress):
-    """A bar of rich for the pass that runs, in a terminal or a notebook; a line for each that is over, or was long."""
+    """One bar of rich for a job, in a terminal or a notebook, for the pass that runs; a line for each, if not brief."""
 
     def __init__(self, is_brief: bool = False) -> None:
         super().__init__(0.0, is_brief)
         from rich.console import Console  # a tenth of a second
-        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
 
-        columns = (TextColumn("{task.description:<14}"), BarColumn(bar_width=8), TextColumn("{task.fields[amount]}"))
-        self.bars = Bars(
-            *columns, TimeRemainingColumn(), console=Console(stderr=True), redirect_stdout=False, transient=True
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description:<15}"),
+            BarColumn(bar_width=8),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[amount]}"),
         )
+        self.bars = Bars(*columns, console=Console(stderr=True), redirect_stdout=False, transient=True)
+        self._bar = self.bars.add_task("", total=None, amount="")
 
     def show(self, event: str) -> None:
-        """Show or move the bar, and replace it by a line at the end."""
+        """Move the bar; it pulses in a pass of one task, such as a call of METIS, which tells nothing until it ends."""
         noun = "bytes" if self.all["bytes"] else "units"
         if event == "begin":
-            self._bar = self.bars.add_task(self.stage, total=self.all[noun], amount="")
+            total = self.all[noun] if self.all["units"] > 1 else None
+            self.bars.reset(self._bar, total=total, description=self.stage, amount="")
         elif event == "advance":
-            self.bars.update(self._bar, completed=self.done[noun], amount=self.amount())
+            self.bars.update(self._bar, completed=self.done[noun], amount=self.amount_left())
         else:
-            self.bars.remove_task(self._bar)
             super().show(event)
 
     def note(self, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import psutil
 
 from daskgraphpart.engine.cluster_names import is_on_this_machine, resolve_cluster
 from daskgraphpart.errors import OptionError, PlanError
+from daskgraphpart.options import check_options, documented, option
 from daskgraphpart.storage.paths import is_url, resolve_path
 from daskgraphpart.units import format_size, parse_size
 
@@ -21,42 +22,45 @@ if TYPE_CHECKING:
 SMALLEST_TASK_MEMORY = 16 << 20
 """Bytes a task must have to be of use: a block of edges, an Arrow batch, write buffers."""
 
-STAGINGS = ("auto", "in-place", "zarr")
 
-
+@documented
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a job may use.
+    """What a job may use; `detect_resources` fills in what is left open."""
 
-    Parameters
-    ----------
-    memory : int
-        Bytes that all tasks running at one time may hold together. The interpreter and its libraries (about
-        200 MB per process) come on top.
-    cluster : str, Client or Cluster
-        ``"threads"``, ``"processes"``, ``"sync"`` (no parallelism), ``"local"`` (a `distributed.LocalCluster`), the
-        address of a dask scheduler, its scheduler file (``*.json``), the name of a queueing system of dask-jobqueue
-        whose jobs will be the workers (``"slurm"``, ``"pbs"``, ...), a client, or a cluster. ``"auto"`` is the active
-        `distributed.Client`, or threads if there is none.
-    workers : int
-        Tasks that run at one time.
-    staging : str
-        How rows travel: ``"in-place"``, ``"zarr"`` or ``"auto"``.
-    workspace : str or None
-        Directory for temporary files; None puts them beside the output. Not in a store; needed if the output is in one.
-    """
-
-    memory: int
-    cluster: str | Client | Cluster = "auto"
-    workers: int = 1
-    staging: str = "auto"
-    workspace: str | None = None
+    memory: int = option(
+        MISSING,
+        "Memory that all tasks running at one time may hold together, such as 2GB (an integer is bytes); the "
+        "interpreter and its libraries, about 200 MB per process, come on top. Default: half of the machine's.",
+        values="SIZE",
+    )
+    cluster: str | Client | Cluster = option(
+        "auto",
+        "Where tasks run: threads or processes of this machine (sync: one after the other), a dask LocalCluster, jobs "
+        "of a queueing system of dask-jobqueue, or the workers of the scheduler at an address or of a scheduler file; "
+        "in Python also a Client or a Cluster. Default: daskgraphpart.cluster of the dask configuration, else an "
+        "active Client, else threads.",
+        choices=("threads", "processes", "sync", "local", "slurm", "pbs", "sge", "lsf", "htcondor", "oar", "moab"),
+        values="threads|processes|sync|local|slurm|pbs|sge|lsf|htcondor|oar|moab|ADDRESS|FILE",
+    )
+    workers: int = option(
+        1,
+        "Tasks that run at one time. Default: all processors of the machine, the cluster, or one job.",
+        minimum=1,
+    )
+    staging: str = option(
+        "auto",
+        "How features travel: written in place, or through zarr arrays in the workspace.",
+        choices=("auto", "in-place", "zarr"),
+    )
+    workspace: str | None = option(
+        None,
+        "Directory for temporary files. Not in a store; needed if the output is in one. Default: beside the output.",
+        values="DIRECTORY",
+    )
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise OptionError("the number of workers must be positive", place="--workers", found=self.workers)
-        if self.staging not in STAGINGS:
-            raise OptionError("unknown staging", place="--staging", expected=" or ".join(STAGINGS), found=self.staging)
+        check_options(self)
         if is_url(self.workspace):
             raise OptionError(
                 "the workspace cannot be in a store, which writes whole files only",

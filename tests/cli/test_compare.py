@@ -61,7 +61,7 @@ def test_assign_reports_cut_volume_balance_and_reason(
     report = tmp_path / "report.json"
     assert call("assign", graph, tmp_path / "owners", "--num-parts", "4", "--report", report) == 0
     shown = capsys.readouterr().out
-    for word in ("method", "edge cut", "communication volume", "balance of nodes", "balance of edges", "at most"):
+    for word in ("method", "edge cut", "HALO nodes", "nodes 1.", "edges 1.", "at most"):
         assert word in shown
     found = json.loads(report.read_text())
     assert found["num_edges"] == 30_000

@@ -32,13 +32,14 @@ def test_plan_shows_sizes_memory_and_method(graph: Path, tmp_path: Path, capsys:
 
 
 def test_plan_takes_the_command_line_of_partition(
-    graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     line = (graph, tmp_path / "out", *RANDOM, "--overwrite", "--restart", "--keep-workspace", "--staging", "zarr")
     assert call("plan", *line) == 0
     assert capsys.readouterr().out.startswith("plan of")
     assert call("partition", *line) == 0
-    assert capsys.readouterr().out.startswith("plan  3 parts by random (asked for); ")
+    assert caplog.messages[0].startswith("plan: 3 parts by random (asked for); memory: ")
+    capsys.readouterr()
     assert call("partition", *line, "--quiet") == 0
     assert capsys.readouterr().out == ""
 

@@ -14,6 +14,7 @@ from daskgraphpart.api import plan as plan_module
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.dispatching.estimate import expect, workspace_files, workspace_nbytes
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import PlanError
 from daskgraphpart.sources import generate as generation
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def test_the_smallest_budget_works_and_less_does_not(graph: dgp.ChunkedGraph, tm
         dgp.plan(graph, 2, method="random", resources=dgp.detect_resources(smallest - 1))
 
 
-def test_a_disk_that_is_too_small_is_a_warning(
+def test_a_disk_that_is_too_small_is_a_warning_and_then_refused(
     graph: dgp.ChunkedGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not dgp.plan(graph, 2, method="random", resources=resources()).warnings
@@ -110,6 +111,9 @@ def test_a_disk_that_is_too_small_is_a_warning(
     monkeypatch.setattr(plan_module.psutil, "disk_usage", lambda _: usage)
     (warning,) = dgp.plan(graph, 2, out_dir=tmp_path / "a" / "b", method="random", resources=resources()).warnings
     assert "1.0 kB are free" in warning
+    with pytest.raises(PlanError, match=r"does not fit on the disk; expected at least .* free, found 1.0 kB"):
+        dgp.partition(graph, tmp_path / "out", 2, method="random", resources=resources())
+    assert not any((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,207 @@
+"""``daskgraphpart partition``, ``assign``, ``dispatch`` and ``plan``."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
+from daskgraphpart.cli.options import (
+    CONFINED_OPTION,
+    DISPATCH_OPTIONS,
+    FORM_OPTION,
+    JOB_OPTIONS,
+    METHOD_OPTIONS,
+    RESOURCE_OPTIONS,
+    Command,
+    graph_of,
+    made_of,
+    one_of,
+    resources_of,
+    run_of,
+    with_options,
+)
+from daskgraphpart.cli.summary import show_assignment, show_outcome, write_report
+from daskgraphpart.dispatching.options import DispatchOptions
+
+if TYPE_CHECKING:
+    from daskgraphpart.engine.resources import Resources
+
+logger = logging.getLogger(__name__)
+
+STEP_1, STEP_2 = "random_partition.py", "dispatch_data.py"
+NUM_PARTS = click.option("--num-parts", type=int, required=True, help="Number of parts.")
+DGL_OPTIONS = (
+    dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_2, meaning="IN_DIR"),
+    dgl_option(
+        "--metadata-filename", type=click.Path(), script=STEP_2, meaning="name of the metadata of the graph in IN_DIR"
+    ),
+    dgl_option("--partitions-dir", "dgl_partitions_dir", type=click.Path(), script=STEP_2, meaning="ASSIGN_DIR"),
+    dgl_option(
+        "--out-dir",
+        "dgl_out_dir",
+        type=click.Path(),
+        script=STEP_2,
+        meaning="OUT_DIR, and the config is then named metadata.json",
+    ),
+    dgl_option(
+        "--ip-config",
+        type=click.Path(exists=True, dir_okay=False),
+        script=STEP_2,
+        meaning="a file of machines, whose number must divide that of the parts; --dispatch, if --cluster is one of "
+        "several machines, else all parts are written to OUT_DIR here",
+    ),
+    unused_option("--save-orig-nids", script=STEP_2, why="original IDs are always written", is_flag=True),
+    unused_option("--save-orig-eids", script=STEP_2, why="original IDs are always written", is_flag=True),
+    unused_option("--master-port", script=STEP_2, why="--cluster says where tasks run"),
+    unused_option("--ssh-port", script=STEP_2, why="--cluster says where tasks run"),
+    unused_option("--python-path", script=STEP_2, why="workers run the Python they were started with"),
+    unused_option("--process-group-timeout", script=STEP_2, why="no task waits for another"),
+    unused_option(
+        "--use-graphbolt",
+        script=STEP_2,
+        why="graph.dgl is written, which DGL's dgl_partition_to_graphbolt converts",
+        level=logging.WARNING,
+        is_flag=True,
+    ),
+)
+
+
+@click.command(cls=Command)
+@click.argument("in_dir", type=click.Path())
+@click.argument("out_dir", type=click.Path())
+@with_options(NUM_PARTS, *METHOD_OPTIONS, *DISPATCH_OPTIONS)
+def partition(**values: Any) -> None:
+    """Partition the graph in IN_DIR (metadata.json and data files) and write what DGL loads to OUT_DIR.
+
+    \b
+    daskgraphpart partition graph partitions --num-parts 4
+    daskgraphpart partition graph partitions --num-parts 8 --balance nodes,edges=0.05 --method kaminpar
+    daskgraphpart partition graph partitions --num-parts 64 --method parts-of-nodes --memory 8GB --graph-formats coo,csc
+    daskgraphpart partition s3://bucket/graph s3://bucket/partitions --num-parts 8 --workspace /scratch
+    daskgraphpart partition graph /disk/partitions --num-parts 8 --cluster scheduler.json --workspace /shared \\
+        --dispatch ip_config.txt
+    """
+    from daskgraphpart.api.pipeline import partition
+
+    how: dict[str, Any] = {name: values[name] for name in ("out_dir", "num_parts", "dispatch_to")}
+    how |= {"method": made_of(AssignOptions, values), "options": made_of(DispatchOptions, values)}
+    with run_of(values) as run:
+        outcome = partition(graph_of(values["in_dir"], values), **how, **run)
+    show_outcome(outcome, values, values["in_dir"])
+
+
+@click.command(cls=Command)
+@click.argument("in_dir", required=False, type=click.Path())
+@click.argument("assign_dir", required=False, type=click.Path())
+@click.option("--num-parts", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts.")
+@with_options(*METHOD_OPTIONS, FORM_OPTION)
+@click.option("--report", "report_path", type=click.Path(dir_okay=False), help="Also write the report, as JSON.")
+@click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
+@with_options(*RESOURCE_OPTIONS, *JOB_OPTIONS, CONFINED_OPTION)
+@dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_1, meaning="IN_DIR")
+@dgl_option("--out-dir", "dgl_out_dir", type=click.Path(), script=STEP_1, meaning="ASSIGN_DIR")
+def assign(**values: Any) -> None:
+    """Give every node of the graph in IN_DIR a part, and write the parts to ASSIGN_DIR.
+
+    Writes <ntype>.txt and partition_meta.json, which DGL's tools read, and a binary form beside them.
+
+    \b
+    daskgraphpart assign graph parts-of-nodes --num-parts 4
+    daskgraphpart assign graph parts-of-nodes --num-parts 8 --method metis --balance nodes
+    daskgraphpart assign graph parts-of-nodes --num-parts 64 --method multilevel --memory 2GB --balance ntypes,edges
+    daskgraphpart assign graph better --num-parts 8 --method parts-of-nodes --refine
+    daskgraphpart assign --in_dir graph --out_dir parts-of-nodes --num_partitions 4
+    """
+    from daskgraphpart.api.pipeline import assign
+
+    in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
+    assign_dir = one_of(values["assign_dir"], values["dgl_out_dir"], name="ASSIGN_DIR")
+    how = {"method": made_of(AssignOptions, values), "form": values["form"], "out_dir": assign_dir}
+    with run_of(values) as run:
+        assignment = assign(graph_of(in_dir, values), values["num_parts"], **how, **run)
+    if values["report_path"]:
+        write_report(assignment, values["report_path"])
+    show_assignment(assignment, values, assign_dir)
+
+
+@click.command(cls=Command)
+@click.argument("in_dir", required=False, type=click.Path())
+@click.argument("assign_dir", required=False, type=click.Path())
+@click.argument("out_dir", required=False, type=click.Path())
+@click.option("--num-parts", type=int, help="Number of parts, if ASSIGN_DIR has no partition_meta.json.")
+@with_options(*DISPATCH_OPTIONS, *DGL_OPTIONS)
+def dispatch(**values: Any) -> None:
+    """Bring every node, edge and feature of the graph in IN_DIR to the parts given in ASSIGN_DIR, and write OUT_DIR.
+
+    \b
+    daskgraphpart dispatch graph parts-of-nodes partitions --memory 4GB
+    daskgraphpart dispatch --in-dir graph --partitions-dir parts-of-nodes --out-dir partitions --ip-config ips.txt
+    """
+    from daskgraphpart.api.pipeline import dispatch
+
+    in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
+    if values["metadata_filename"]:
+        in_dir = Path(in_dir) / values["metadata_filename"]
+    assign_dir = one_of(values["assign_dir"], values["dgl_partitions_dir"], name="ASSIGN_DIR")
+    out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
+    config_name = "metadata.json" if values["dgl_out_dir"] else None
+    how = {"num_parts": values["num_parts"], "options": made_of(DispatchOptions, values, config_name=config_name)}
+    with run_of(values) as run:
+        dispatch_to = _machines_of(values, run["resources"], assign_dir, out_dir)
+        outcome = dispatch(graph_of(in_dir, values), assign_dir, out_dir, dispatch_to=dispatch_to, **how, **run)
+    show_outcome(outcome, values, in_dir)
+
+
+def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:
+    """File of the machines that parts go to, by either name of the option; None if all parts are written here."""
+    from daskgraphpart.assignment.read_files import read_num_parts
+    from daskgraphpart.dispatching.machines import read_machines
+    from daskgraphpart.engine.cluster_names import is_on_this_machine
+
+    machines: str | None
+    machines, by_dgl = values["dispatch_to"], values["ip_config"]
+    if machines and by_dgl:
+        raise click.UsageError("Give only one of --dispatch and --ip-config.")
+    if not by_dgl or not is_on_this_machine(resources.cluster):
+        return machines or by_dgl
+    found, num_parts = read_machines(by_dgl, Path(out_dir)), values["num_parts"] or read_num_parts(Path(assign_dir))
+    if num_parts is not None:
+        found.check_parts(num_parts)
+    logger.info("--ip-config without a --cluster of these machines: all parts are written to OUT_DIR here")
+    return None
+
+
+@click.command(cls=Command)
+@click.argument("in_dir", type=click.Path())
+@click.argument("out_dir", required=False, default=".", type=click.Path())
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
+@with_options(NUM_PARTS, *METHOD_OPTIONS, *DISPATCH_OPTIONS)
+def plan(**values: Any) -> None:
+    """Estimate what `partition` does with the graph in IN_DIR, without reading the data.
+
+    Bytes of input, output and temporary files, memory per task, the smallest budget that works, and the method that is
+    taken. It takes the whole command line of `partition`: replace that word.
+
+    \b
+    daskgraphpart plan graph --num-parts 64 --memory 32GB --workers 16
+    daskgraphpart plan graph /data/partitions --num-parts 8 --method kaminpar --graph-formats coo,csc
+    daskgraphpart plan graph --num-parts 8 --format json
+    """
+    from daskgraphpart.api.plan import plan
+
+    found = plan(
+        graph_of(values["in_dir"], values),
+        values["num_parts"],
+        out_dir=values["out_dir"],
+        method=made_of(AssignOptions, values),
+        options=made_of(DispatchOptions, values),
+        resources=resources_of(values),
+        dispatch_to=values["dispatch_to"],
+    )
+    click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))
