@@ -73,7 +73,8 @@ class Damaged:
             ]
             for kind in ("node", "edge")
         }
-        layout = graph_file_layout(num_nodes, num_edges, list(graph.formats), specs["node"], specs["edge"])
+        formats = [name for name in graph.formats if any(key.startswith(f"{name}/") for key in arrays)]
+        layout = graph_file_layout(num_nodes, num_edges, formats, specs["node"], specs["edge"])
         _write(path, layout, arrays)
 
 

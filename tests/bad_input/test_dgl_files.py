@@ -5,40 +5,35 @@ from __future__ import annotations
 import os
 import shutil
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import corruptions
 import numpy as np
 import pytest
-from bad_input.judge import Case, Server, cases, judge, write_graph
-from commands import call
+from bad_input.judge import RANDOM, cases, change, expect_one_error, read_all, run, write_graph
 
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
+
+    from bad_input.judge import Damage
 
 GRAPH, FEATS, NIDS = "part1/graph.dgl", "part1/node_feat.dgl", "part0/orig_nids.dgl"
 ARRAY = struct.pack("<Q", 0xDD5E40F096B4A13F)
-BEGIN = 4112  # of the graph in its file
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def partitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("partitions")
-    write_graph(directory / "in")
-    options = ("--num-parts", "2", "--quiet", "--graph-formats", "coo,csr,csc", "--method", "random")
-    assert call("partition", directory / "in", directory / "out", *options) == 0
+    graph = write_graph(directory / "in")
+    assert run("partition", graph, directory / "out", *RANDOM, "--graph-formats", "coo,csr,csc")[0] == 0
     return directory / "out"
 
 
-def change(name: str, how: Callable[[bytes], bytes]) -> Callable[[Path], object]:
-    return lambda out: (out / name).write_bytes(how((out / name).read_bytes()))
-
-
-def put(name: str, offset: int, form: str, *values: int, after: bytes = b"") -> Callable[[Path], object]:
+def put(name: str, offset: int, form: str, *values: int, after: bytes = b"") -> Damage:
     """Write numbers at an offset, counted from the first place of `after`."""
 
     def how(content: bytes) -> bytes:
@@ -49,57 +44,44 @@ def put(name: str, offset: int, form: str, *values: int, after: bytes = b"") -> 
     return change(name, how)
 
 
-def in_array(name: str, key: bytes, offset: int, form: str, *values: int) -> Callable[[Path], object]:
+def in_array(name: str, key: bytes, offset: int, form: str, *values: int) -> Damage:
     """The same, counted from the header of the array of that name."""
     return put(name, len(key) + offset, form, *values, after=key + ARRAY)
 
 
-def in_region(name: str, kind: str, key: str, row: int, value: int) -> Callable[[Path], object]:
+def in_region(kind: str, key: str, row: int, value: int) -> Damage:
     """Change an element of the graph."""
 
     def damage(out: Path) -> None:
-        graph = read_graph_file(out / name)
+        graph = read_graph_file(out / GRAPH)
         regions = {"node": graph.node_arrays, "edge": graph.edge_arrays, **graph.formats}[kind]
         regions[key].write(np.array([value]), row)
 
     return damage
 
 
-def without_coo(damage: Callable[[Path], object]) -> Callable[[Path], object]:
-    """Keep only one matrix, whose arrays are then looked at: rewrite the formats of the file."""
+def in_csc(key: str, row: int, value: int) -> Damage:
+    """Change an element of the only matrix that is left, which is then looked at."""
 
-    def both(out: Path) -> None:
-        from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
-        from daskgraphpart.layouts.file_layout import ArraySpec, create_file
-        from daskgraphpart.storage.atomic import publish
+    def damage(out: Path) -> None:
+        def keep_csc(arrays: dict[str, np.ndarray]) -> None:
+            for name in [name for name in arrays if name.startswith(("coo/", "csr/"))]:
+                del arrays[name]
 
-        graph = read_graph_file(out / GRAPH)
-        specs = [
-            [ArraySpec(key, region.dtype, region.shape) for key, region in arrays.items()]
-            for arrays in (graph.node_arrays, graph.edge_arrays)
-        ]
-        content = {f"csc/{key}": region.read() for key, region in graph.formats["csc"].items()}
-        for prefix, arrays in (("node", graph.node_arrays), ("edge", graph.edge_arrays)):
-            content |= {f"{prefix}/{key}": region.read() for key, region in arrays.items()}
-        regions = create_file(out / GRAPH, graph_file_layout(graph.num_nodes, graph.num_edges, ("csc",), *specs))
-        for key, region in regions.items():
-            region.write(content[key], 0)
-        publish(out / GRAPH)
-        damage(out)
+        corruptions.Damaged(out).graph(1, keep_csc)
+        in_region("csc", key, row, value)(out)
 
-    return both
+    return damage
 
 
-def renamed(content: bytes, length: int, rest: bytes) -> bytes:
+def renamed(length: int, rest: bytes) -> Damage:
     """A tensor file whose first name has that length."""
-    return content[:24] + struct.pack("<Q", length) + rest
+    return change(FEATS, lambda content: content[:24] + struct.pack("<Q", length) + rest)
 
 
-GRAPHS = [
-    Case(name, damage, ("part1/graph.dgl", *words))
-    for name, damage, words in (
+FILES = [
+    *((name, damage, ("part1/graph.dgl", *words)) for name, damage, words in (
         ("empty", change(GRAPH, lambda _: b""), ("truncated",)),
-        ("magic alone", change(GRAPH, lambda c: c[:8]), ("truncated",)),
         ("metadata alone", change(GRAPH, lambda c: c[:4096]), ("truncated",)),
         ("half", change(GRAPH, lambda c: c[: len(c) // 2]), ("outside the file",)),
         ("one byte short", change(GRAPH, lambda c: c[:-1]), ("truncated",)),
@@ -111,7 +93,6 @@ GRAPHS = [
         ("2**60 graphs", put(GRAPH, 24, "Q", 2**60), ("graphs",)),
         ("begins nowhere", put(GRAPH, 4096, "Q", 2**63), ("offset outside the file",)),
         ("begins at 0", put(GRAPH, 4096, "Q", 0), ("not a graph of DGL",)),
-        ("begins at the pointer", put(GRAPH, 4096, "Q", 4096), ("not a graph of DGL",)),
         ("begins at the end", change(GRAPH, lambda c: c[:4096] + struct.pack("<Q", len(c)) + c[4104:]), ("truncated",)),
         ("node ID missing", change(GRAPH, lambda c: c.replace(b"_ID" + ARRAY, b"_IE" + ARRAY, 1)), ("'_ID'",)),
         ("inner edges missing", change(GRAPH, lambda c: c.replace(b"inner_edge", b"inner_edgf")), ("'inner_edge'",)),
@@ -123,68 +104,54 @@ GRAPHS = [
         ("on a GPU", in_array(GRAPH, b"_ID", 16, "i", 2), ("device 2",)),
         ("10**9 axes", in_array(GRAPH, b"_ID", 24, "i", 10**9), ("1000000000 axes",)),
         ("no axes", in_array(GRAPH, b"_ID", 24, "i", 0), ("0 axes",)),
-        ("-1 axes", in_array(GRAPH, b"_ID", 24, "i", -1), ("-1 axes",)),
         ("negative length", in_array(GRAPH, b"_ID", 32, "q", -1), ("impossible shape",)),
-        ("2**62 rows", in_array(GRAPH, b"_ID", 32, "qq", 2**62, 2**62), ("impossible shape",)),
         ("2**61 rows of 8 bytes: 0 modulo 2**64", in_array(GRAPH, b"_ID", 32, "qq", 2**61, 0), ("impossible shape",)),
         ("2**50 rows", in_array(GRAPH, b"_ID", 32, "qq", 2**50, 2**53), ("truncated inside an array",)),
         ("another size", in_array(GRAPH, b"_ID", 40, "q", 8), ("size of an array",)),
-        ("negative size", in_array(GRAPH, b"_ID", 40, "q", -8), ("size of an array",)),
         ("damaged index", change(GRAPH, lambda c: c[:-24] + struct.pack("<Q", 2**40) + c[-16:]), ("index at the end",)),
-        ("source too large", in_region(GRAPH, "coo", "row", 3, 10**6), ("local edge 3", "found 1000000")),
-        ("destination negative", in_region(GRAPH, "coo", "col", 0, -1), ("local edge 0", "found -1")),
-        ("node ID too large", in_region(GRAPH, "node", "_ID", 0, 10**6), ("in no part", "found 1000000")),
-        ("node ID negative", in_region(GRAPH, "node", "_ID", 0, -1), ("in no part", "found -1")),
-        ("edge ID too large", in_region(GRAPH, "edge", "_ID", 0, 10**6), ("in no part", "found 1000000")),
-        ("rows that go back", without_coo(in_region(GRAPH, "csc", "indptr", 2, 10**6)), ("row starts", "indptr")),
-        ("rows that begin late", without_coo(in_region(GRAPH, "csc", "indptr", 0, 1)), ("indptr[0]",)),
-        ("rows too long", without_coo(in_region(GRAPH, "csc", "indptr", -1, 0)), ()),
-        ("column too large", without_coo(in_region(GRAPH, "csc", "indices", 0, 99)), ("found 99",)),
-        ("an edge ID twice", without_coo(in_region(GRAPH, "csc", "data", 0, 1)), ("lacks an edge",)),
-        ("a file of the other part", lambda out: shutil.copy(out / "part0/graph.dgl", out / GRAPH), ()),
-    )
-    if name not in ("rows too long", "a file of the other part")
-]
-
-TENSORS = [
-    Case(name, damage, (file, *words))
-    for file, name, damage, words in (
-        (FEATS, "features empty", change(FEATS, lambda _: b""), ("truncated",)),
-        (FEATS, "half a header", change(FEATS, lambda c: c[:20]), ("truncated",)),
-        (FEATS, "half of the features", change(FEATS, lambda c: c[: len(c) // 2]), ("truncated",)),
-        (FEATS, "features one byte short", change(FEATS, lambda c: c[:-1]), ("truncated",)),
-        (FEATS, "a graph file", lambda out: shutil.copy(out / GRAPH, out / FEATS), ("not a tensor file",)),
-        (FEATS, "2**63 entries", put(FEATS, 16, "Q", 2**63), ("impossible number of arrays",)),
-        (FEATS, "2**60 entries: 0 modulo 2**64 bytes", put(FEATS, 16, "Q", 2**60), ("impossible number",)),
-        (FEATS, "one entry more", put(FEATS, 16, "Q", 2), ()),
-        (FEATS, "name of 2**63 bytes", put(FEATS, 24, "Q", 2**63), ("impossible number of characters",)),
-        (FEATS, "name of all that is left", change(FEATS, lambda c: renamed(c, len(c) - 32, c[32:])), ()),
-        (FEATS, "name of a megabyte", change(FEATS, lambda c: renamed(c, 1 << 20, bytes(1 << 21))), ("impossible",)),
-        (FEATS, "rows missing", in_array(FEATS, b"n/x", 32, "qqq", 1, 3, 12), ("n/x", "rows", "shape (1, 3)")),
-        (FEATS, "no axis", in_array(FEATS, b"n/x", 24, "i", 0), ()),
-        (FEATS, "two slashes", change(FEATS, lambda c: c.replace(b"n/x", b"n//")), ("more than one '/'",)),
-        (FEATS, "half as wide", in_array(FEATS, b"n/x", 29, "B", 16), ("size of an array",)),
-        (NIDS, "IDs empty", change(NIDS, lambda _: b""), ("truncated",)),
-        (NIDS, "IDs one byte short", change(NIDS, lambda c: c[:-1]), ("truncated",)),
-        (NIDS, "IDs missing", in_array(NIDS, b"n", 32, "qq", 1, 8), ("integer", "shape (1,)")),
-        (NIDS, "original IDs as floats", in_array(NIDS, b"n", 28, "B", 2), ("integer", "float64")),
-        (NIDS, "IDs of no type", change(NIDS, lambda c: c.replace(b"n" + ARRAY, b"m" + ARRAY)), ()),
-    )
-    if name != "IDs of no type"
+        ("source too large", in_region("coo", "row", 3, 10**6), ("local edge 3", "found 1000000")),
+        ("destination negative", in_region("coo", "col", 0, -1), ("local edge 0", "found -1")),
+        ("node ID too large", in_region("node", "_ID", 0, 10**6), ("in no part", "found 1000000")),
+        ("node ID negative", in_region("node", "_ID", 0, -1), ("in no part", "found -1")),
+        ("edge ID too large", in_region("edge", "_ID", 0, 10**6), ("in no part", "found 1000000")),
+        ("rows that go back", in_csc("indptr", 2, 10**6), ("row starts", "indptr")),
+        ("rows that begin late", in_csc("indptr", 0, 1), ("indptr[0]",)),
+        ("column too large", in_csc("indices", 0, 99), ("found 99",)),
+        ("an edge ID twice", in_csc("data", 0, 1), ("lacks an edge",)),
+    )),
+    *((name, damage, (FEATS, *words)) for name, damage, words in (
+        ("features empty", change(FEATS, lambda _: b""), ("truncated",)),
+        ("half a header", change(FEATS, lambda c: c[:20]), ("truncated",)),
+        ("features one byte short", change(FEATS, lambda c: c[:-1]), ("truncated",)),
+        ("a graph file", lambda out: shutil.copy(out / GRAPH, out / FEATS), ("not a tensor file",)),
+        ("2**60 entries: 0 modulo 2**64 bytes", put(FEATS, 16, "Q", 2**60), ("impossible number of arrays",)),
+        ("one entry more", put(FEATS, 16, "Q", 2), ()),
+        ("name of 2**63 bytes", put(FEATS, 24, "Q", 2**63), ("impossible number of characters",)),
+        ("name of a megabyte", renamed(1 << 20, bytes(1 << 21)), ("impossible",)),
+        ("rows missing", in_array(FEATS, b"n/x", 32, "qqq", 1, 3, 12), ("n/x", "rows", "shape (1, 3)")),
+        ("no axis", in_array(FEATS, b"n/x", 24, "i", 0), ()),
+        ("two slashes", change(FEATS, lambda c: c.replace(b"n/x", b"n//")), ("more than one '/'",)),
+        ("half as wide", in_array(FEATS, b"n/x", 29, "B", 16), ("size of an array",)),
+    )),
+    ("original IDs empty", change(NIDS, lambda _: b""), (NIDS, "truncated")),
+    ("original IDs missing", in_array(NIDS, b"n", 32, "qq", 1, 8), (NIDS, "integer", "shape (1,)")),
+    ("original IDs as floats", in_array(NIDS, b"n", 28, "B", 2), (NIDS, "integer", "float64")),
 ]  # fmt: skip
 
 
-@cases([*GRAPHS, *TENSORS])
-def test_a_damaged_file_of_a_part_is_one_error(case: Case, partitions: Path, tmp_path: Path, server: Server) -> None:
+@cases(FILES)
+def test_a_damaged_file_of_a_part_is_one_error(
+    damage: Any, words: tuple[str, ...], partitions: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     shutil.copytree(partitions, out)
-    case.damage(out)
-    judge(server.read(out), case)
+    damage(out)
+    expect_one_error(*read_all(out), words)
 
 
 @pytest.mark.parametrize("name", [GRAPH, FEATS])
 def test_no_flipped_byte_of_a_header_does_harm(name: str, partitions: Path, tmp_path: Path) -> None:
-    """Every byte outside of elements: an error of ours, or arrays that lie inside the file."""
+    """Every third byte outside of elements: an error of ours, or arrays that lie inside the file."""
     content = (partitions / name).read_bytes()
     read = read_graph_file if name == GRAPH else read_tensor_file
     payload = np.zeros(len(content), bool)
@@ -195,10 +162,10 @@ def test_no_flipped_byte_of_a_header_does_harm(name: str, partitions: Path, tmp_
     if name == GRAPH:
         payload[32:4096] = True  # ignored by DGL as well
     path = tmp_path / "flipped.dgl"
-    refused, is_named = 0, True
-    for offset in np.flatnonzero(~payload).tolist():
-        flipped = content[offset] ^ (1, 0x80, 0xFF)[offset % 3]
-        path.write_bytes(content[:offset] + bytes([flipped]) + content[offset + 1 :])
+    refused, is_named, flipped = 0, True, np.flatnonzero(~payload)[::3].tolist()
+    for number, offset in enumerate(flipped):
+        changed = bytes([content[offset] ^ (1, 0x80, 0xFF)[number % 3]])
+        path.write_bytes(content[:offset] + changed + content[offset + 1 :])
         try:
             found = read(path)
             if name == GRAPH:
@@ -207,4 +174,4 @@ def test_no_flipped_byte_of_a_header_does_harm(name: str, partitions: Path, tmp_
             refused += 1
             is_named &= str(path) in str(error)
     assert is_named
-    assert refused > 0.6 * np.count_nonzero(~payload), "most are noticed"
+    assert refused > 0.6 * len(flipped), "most are noticed"
