@@ -40,7 +40,7 @@ WALKS: dict[str, tuple[str, ...]] = {
     "dispatch": ("read-assignment",),
     "assign": ("create-trainers", "write-trainers", "copy-trainers"),
     "chunk": ("begin", "write-chunks"),
-    "convert": ("begin", "read-text", "build-graph", "hash-files"),
+    "convert": ("begin", "build-graph", "hash-files"),
     "remap": ("begin", "invert-map", "check-map", "reorder-rows"),
 }  # fmt: skip
 # the others walk through passes that these have as well
