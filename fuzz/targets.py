@@ -31,6 +31,7 @@ from daskgraphpart.layouts.dgl_config import read_config
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.sources.column_table import open_parquet_table
+from daskgraphpart.sources.table_files import ReadOptions, TableFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -261,10 +262,10 @@ def parquet_edges(path: str) -> np.ndarray | None:
 def check_edge_list(path: str) -> bool:
     """A parquet file as the command `chunk` reads it, where columns may be strings. Returns whether it was accepted."""
     try:
-        table = open_parquet_table(path, ("", ""), 2)
+        table = open_parquet_table(TableFile(path, ReadOptions(), content=path), ("", ""), 2)
         if table.num_rows > MOST_BYTES_TO_COMPARE // 16:
             return True
-        found = sum(len(batch[0]) for batch in table.batches())
+        found = sum(batch.num_rows for batch in table.batches())
     except GraphPartError:
         return False
     assert found == table.num_rows

@@ -14,7 +14,7 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
-from daskgraphpart.sources.edge_list_options import ReadOptions
+from daskgraphpart.sources.table_files import ReadOptions
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.edge_list_inputs import FeaturePaths
-    from daskgraphpart.sources.open_table import Paths
+    from daskgraphpart.sources.table_files import Paths
 
 
 def chunk_edge_lists(
@@ -45,6 +45,9 @@ def chunk_edge_lists(
     num_nodes: Mapping[str, int] | None = None,
     node_data: FeaturePaths | None = None,
     edge_data: FeaturePaths | None = None,
+    masks: FeaturePaths | None = None,
+    unknown_nodes: str = "add",
+    fill: Mapping[str, object] | object = None,
     num_chunks: int | None = None,
     edge_format: str = "parquet",
     data_format: str = "numpy",
@@ -130,8 +133,17 @@ def chunk_edge_lists(
     from daskgraphpart.sources.edge_lists import EdgeListJob
 
     check_name(name, "graph name", OptionError, place="--name")
+    fills = fill if isinstance(fill, Mapping) else {} if fill is None else {"": fill}
     options = ReadOptions(
-        tuple(map(str, columns or ())), tuple(map(str, edge_columns)), delimiter, header, comment, map_ids, id_type
+        tuple(map(str, columns or ())),
+        tuple(map(str, edge_columns)),
+        delimiter,
+        header,
+        comment,
+        map_ids,
+        id_type,
+        unknown_nodes,
+        {key: str(value) for key, value in fills.items()},
     )
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
     out = require_local(out_dir, "a graph that is written").absolute()
@@ -147,10 +159,11 @@ def chunk_edge_lists(
             scratch,
             options,
             edges=edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges},
-            nodes={ntype: found if isinstance(found, tuple) else (found, "") for ntype, found in (nodes or {}).items()},
+            nodes=nodes or {},
             num_nodes=num_nodes or {},
             node_data=node_data or {},
             edge_data=edge_data or {},
+            masks=masks or {},
         )
         for note in inputs.notes:
             listener.note(note)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.schema import GraphSchema
 
-ID_MAP = "id_map"
-DIRECTORIES = ("edges", "node_data", "edge_data", ID_MAP)
+ID_MAP, CATEGORIES = "id_map", "categories"
+DIRECTORIES = ("edges", "node_data", "edge_data", ID_MAP, CATEGORIES)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,16 @@ INPUT_OPTIONS = (
         "--edges",
         multiple=True,
         required=True,
-        metavar="[SRC:REL:DST=]FILE",
-        help="Edges of one type: text, parquet, npz or npy; a quoted pattern for many files. May be repeated, for "
-        "further files and types. Without a type: _N:_E:_N.",
+        metavar="[SRC:REL:DST=]FILE[:WORD]",
+        help="Edges of one type: text, parquet, npz or npy; a file, a directory, a quoted pattern, a pipe, or - for "
+        "standard input. WORD says how this file is read: header, no-header, comma, tab, space, semicolon, or the "
+        "columns SRC,DST. May be repeated, for further files and types. Without a type: _N:_E:_N.",
     ),
     click.option(
-        "--columns", metavar="SRC,DST", help="Names or 0-based numbers of the columns of IDs; default the first two."
+        "--columns",
+        metavar="SRC,DST",
+        help="Names or 0-based numbers of the columns of IDs; default those named src and dst (or alike), or the first "
+        "two.",
     ),
     click.option("--edge-columns", metavar="NAME,...", help="Further columns, which become features of the edges."),
     click.option(
@@ -42,24 +47,13 @@ INPUT_OPTIONS = (
     click.option(
         "--num-nodes",
         multiple=True,
-        metavar="[TYPE=]N",
-        help="Number of nodes of a type whose IDs are not mapped; default the largest ID and one.",
-    ),
-    click.option(
-        "--node-data",
-        multiple=True,
-        metavar="[TYPE:]NAME=FILE,...",
-        help="A feature of nodes: npy or parquet, rows in the order of IDs, or of the list given to --nodes.",
-    ),
-    click.option(
-        "--edge-data",
-        multiple=True,
-        metavar="[SRC:REL:DST:]NAME=FILE,...",
-        help="A feature of edges: npy or parquet, rows in the order of the edges.",
+        metavar="[TYPE=]N|FILE",
+        help="Number of nodes of a type whose IDs are not mapped, or a file of it; default the rows of a feature, or "
+        "the largest ID and one.",
     ),
 )
 
-MAPPING_OPTIONS = (
+NODE_OPTIONS = (
     click.option(
         "--map-ids",
         is_flag=True,
@@ -76,33 +70,72 @@ MAPPING_OPTIONS = (
         "--nodes",
         multiple=True,
         metavar="[TYPE=]FILE[:COLUMN]",
-        help="With --map-ids: a list of nodes; some may have no edges. COLUMN holds the IDs; default the first.",
+        help="A list of nodes; some may have no edges. COLUMN holds the IDs; default id, or the first.",
+    ),
+    click.option(
+        "--unknown-nodes",
+        type=click.Choice(["add", "drop", "error"]),
+        default="add",
+        show_default=True,
+        help="What becomes of nodes that edges name and lists of nodes do not: added, left out with their edges, or "
+        "refused.",
+    ),
+)
+
+FEATURE_OPTIONS = (
+    click.option(
+        "--node-data",
+        multiple=True,
+        metavar="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
+        help="A feature of nodes. A COLUMN of a table goes to the nodes whose IDs are beside it, in the column ID "
+        "(default that of --nodes, id, or the first). A whole file, npy, parquet or CSV, has its rows in the order of "
+        "IDs, or of the list given to --nodes.",
+    ),
+    click.option(
+        "--edge-data",
+        multiple=True,
+        metavar="[SRC:REL:DST:]NAME=FILE[:COLUMN],...",
+        help="A feature of edges: npy, parquet or CSV, rows in the order of the edges.",
+    ),
+    click.option(
+        "--mask",
+        multiple=True,
+        metavar="[TYPE:]NAME=FILE[:COLUMN],...",
+        help="A list of node IDs that becomes a feature, true for these nodes, such as train_mask.",
+    ),
+    click.option(
+        "--fill",
+        multiple=True,
+        metavar="[[TYPE:]NAME=]VALUE",
+        help="What takes the place of missing values of a feature, or of all; otherwise they are refused.",
     ),
 )
 
 
 NAMES = (
-    "name", "delimiter", "header", "comment", "map_ids", "id_type", "num_chunks", "edge_format", "data_format"
+    "name", "delimiter", "header", "comment", "map_ids", "id_type", "unknown_nodes", "num_chunks", "edge_format",
+    "data_format",
 )  # fmt: skip
 
 
 @click.command("chunk", cls=Command)
 @click.argument("out_dir", type=click.Path())
 @with_options(*INPUT_OPTIONS)
-@with_options(*MAPPING_OPTIONS)
+@with_options(*NODE_OPTIONS)
+@with_options(*FEATURE_OPTIONS)
 @click.option("--name", default="graph", show_default=True, help="Name of the graph.")
 @click.option("--num-chunks", type=click.IntRange(min=1), help="Files per edge type and feature; default by size.")
 @with_options(*FORMAT_OPTIONS)
 @click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
 @with_options(*RESOURCE_OPTIONS)
 def command(**values: Any) -> None:
-    """Make a chunked graph (CGDF) in OUT_DIR of plain edge lists, out of core.
+    """Make a chunked graph (CGDF) in OUT_DIR of tables of edges and nodes, out of core.
 
     \b
     daskgraphpart chunk graph --edges edges.csv
     daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --edge-columns weight --map-ids
     daskgraphpart chunk mag --map-ids --edges author:writes:paper=writes.csv --edges paper:cites:paper=cites.parquet \\
-        --nodes paper=papers.csv:doi --node-data paper:feat=papers.npy
+        --nodes paper=papers.csv:doi --node-data paper:year=papers.csv:year --mask paper:train_mask=train.csv.gz
     """
     from daskgraphpart.api.edge_lists import chunk_edge_lists
     from daskgraphpart.chunked.graph import read_chunked
@@ -111,13 +144,15 @@ def command(**values: Any) -> None:
     with run_of(values) as run:
         path = chunk_edge_lists(
             values["out_dir"],
-            _edges(values["edges"]),
+            _by_type(values["edges"], DEFAULT_EDGE_TYPE, ":"),
             columns=_listed(values["columns"]) or None,
             edge_columns=_listed(values["edge_columns"]),
-            nodes=_nodes(values["nodes"]),
+            nodes=_by_type(values["nodes"], DEFAULT_NODE_TYPE),
             num_nodes=_num_nodes(values["num_nodes"]),
             node_data=_features(values["node_data"], DEFAULT_NODE_TYPE, "--node-data"),
             edge_data=_features(values["edge_data"], DEFAULT_EDGE_TYPE, "--edge-data"),
+            masks=_features(values["mask"], DEFAULT_NODE_TYPE, "--mask"),
+            fill=dict(text.rpartition("=")[::2] for text in values["fill"]),
             **{name: values[name] for name in NAMES},
             **run,
         )
@@ -140,28 +175,13 @@ def _split(text: str, default: str, mark: str = "") -> tuple[str, str]:
     return (before, value) if is_typed else (default, text)
 
 
-def _edges(given: Iterable[str]) -> dict[str, list[str]]:
-    """Files by edge type."""
+def _by_type(given: Iterable[str], default: str, mark: str = "") -> dict[str, list[str]]:
+    """Files by type."""
     files: dict[str, list[str]] = {}
     for text in given:
-        etype, path = _split(text, DEFAULT_EDGE_TYPE, ":")
-        files.setdefault(etype, []).append(path)
+        of_type, path = _split(text, default, mark)
+        files.setdefault(of_type, []).append(path)
     return files
-
-
-def _nodes(given: Iterable[str]) -> dict[str, tuple[list[str], str]]:
-    """Files and column of the list of nodes of each type; a colon belongs to the name of a file that is there."""
-    lists: dict[str, tuple[list[str], str]] = {}
-    for text in given:
-        ntype, path = _split(text, DEFAULT_NODE_TYPE)
-        before, _, column = ("", "", "") if Path(path).is_file() else path.rpartition(":")
-        path, column = (before, column) if before else (path, "")
-        paths, known = lists.setdefault(ntype, ([], column))
-        if column != known:
-            what = f"two columns for the list of {ntype!r} nodes"
-            raise OptionError(what, place="--nodes", expected=known, found=column)
-        paths.append(path)
-    return lists
 
 
 def _num_nodes(given: Iterable[str]) -> dict[str, int]:
@@ -172,6 +192,9 @@ def _num_nodes(given: Iterable[str]) -> dict[str, int]:
         ntype, count = _split(text, DEFAULT_NODE_TYPE)
         if ntype in counts:
             raise OptionError(f"two numbers of {ntype!r} nodes", place="--num-nodes", hint="remove one")
+        if Path(count).is_file():
+            with gzip.open(count, "rt") if count.endswith(".gz") else Path(count).open() as file:
+                count = file.read(64).strip()
         counts[ntype] = parse_count(count)
     return counts
 

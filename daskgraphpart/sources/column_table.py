@@ -1,4 +1,4 @@
-"""Read edges and nodes from columns of parquet files, and from arrays of npz and npy files."""
+"""Read columns of parquet files, and arrays of npz and npy files, as one stream of Arrow batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,20 @@ import pyarrow as pa
 from daskgraphpart.chunked.open_parquet import open_parquet
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import BYTES, FLOATS, INTEGERS, NO_IDS, STRINGS, Column, find_columns
+from daskgraphpart.sources.columns import (
+    BYTES,
+    FLOATS,
+    INTEGERS,
+    PAIRS,
+    STRINGS,
+    TIMES,
+    UNKNOWN,
+    VECTORS,
+    Column,
+    constant_column,
+    find_columns,
+)
+from daskgraphpart.sources.database import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,125 +34,227 @@ if TYPE_CHECKING:
 
     import duckdb
 
-ROWS_PER_BATCH = 1 << 16
+    from daskgraphpart.sources.table_files import TableFile
+
+ROWS_PER_BATCH, BYTES_PER_BATCH = 1 << 16, 4 << 20
 MAX_NUMBER_BYTES = 8  # Arrow knows no longer floats
-_PAIRS = (("src", "dst"), ("source", "target"), ("row", "col"), ("rows", "cols"), ("u", "v"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnTable:
-    """A file with chosen columns; those of npz and npy files are `arrays`, mapped from files."""
+    """A file with chosen columns; those of npz and npy files are `arrays`, mapped from files.
+
+    `num_nodes` are those of the sources and destinations of a sparse matrix.
+    """
 
     path: str
+    content: str
     columns: tuple[Column, ...]
+    schema: Any
     num_rows: int
-    arrays: tuple[np.ndarray, ...] = ()
+    arrays: tuple[Any, ...] = ()
+    num_nodes: tuple[int, ...] = ()
+    guesses: str = ""
 
-    def relations(self, connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-        """Yield names of one or more tables that together have all rows, in columns r0, r1, ..."""
-        for batch in self.batches():
-            connection.register("batch", pa.table({f"r{i}": _widened(rows) for i, rows in batch.items()}))
-            yield "batch"
-        connection.unregister("batch")
+    def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+        """Run an INSERT that selects from `{}`: all rows, in columns r0, r1, ..."""
+        faults: list[Exception] = []
+
+        def kept_faults() -> Iterator[Any]:
+            try:
+                yield from self.batches()
+            except Exception as fault:  # DuckDB would make text of it
+                faults.append(fault)
+                raise
+
+        connection.register("batches", pa.RecordBatchReader.from_batches(self.schema, kept_faults()))
+        try:
+            run(connection, statement.format("batches"))
+        except Exception as fault:
+            raise (faults or [fault])[0] from None
+        finally:
+            connection.unregister("batches")
 
     def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return where a value is and its text, None if it is missing."""
-        first, value = 0, None
-        for batch in self.batches():
-            if row < first + len(batch[column]):
-                value = batch[column][row - first].as_py()
+        first, value, name = 0, None, self.columns[column].name
+        for batch in self.batches() if self.columns[column].position >= 0 else ():
+            if row < first + batch.num_rows:
+                value = batch.column(f"r{column}")[row - first].as_py()
                 break
-            first += len(batch[column])
-        return f"row {row:,}, column {self.columns[column].name!r}", None if value is None else str(value)
+            first += batch.num_rows
+        return f"row {row:,}, column {name!r}", None if value is None else str(value)
 
-    def batches(self) -> Iterator[dict[int, Any]]:
-        """Yield rows of the columns with one value in each, as Arrow arrays by number."""
+    def batches(self) -> Iterator[Any]:
+        """Yield all rows of the columns."""
         if self.arrays:
-            plain = {i: array for i, array in enumerate(self.arrays) if array.ndim == 1}
-            for start in range(0, self.num_rows, ROWS_PER_BATCH):
-                yield {i: _to_arrow(array[start : start + ROWS_PER_BATCH]) for i, array in plain.items()}
+            row_nbytes = max(array[:1].nbytes for array in self.arrays)
+            step = max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(1, row_nbytes)))
+            for start in range(0, self.num_rows, step):
+                yield self._batch([_to_arrow(array[start : min(start + step, self.num_rows)]) for array in self.arrays])
             return
-        names = [column.name for column in self.columns]
-        with open_parquet(self.path) as file:
+        names = [column.name for column in self.columns if column.position >= 0]
+        with open_parquet(self.content) as file:
             for batch in file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys(names)), use_threads=False):
-                yield {i: batch.column(name) for i, name in enumerate(names)}
+                yield self._batch([batch.column(name) for name in names] or [pa.nulls(batch.num_rows)])
+
+    def _batch(self, columns: Sequence[Any]) -> Any:
+        plain = [_plain(column).cast(kind) for column, kind in zip(columns, self.schema.types, strict=True)]
+        return pa.RecordBatch.from_arrays(plain, schema=self.schema)
 
 
-def _widened(column: Any) -> Any:
-    """Return floats of 16 bits, which DuckDB does not know, as wider ones."""
-    return column.cast(pa.float32()) if column.type == pa.float16() else column
+def _plain(column: Any) -> Any:
+    """Return a column as one of a type that DuckDB knows; times become microseconds since 1970."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _plain(column.cast(kind.value_type))
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64())
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.int64() if kind.scale == 0 else pa.float64())
+    if _is_list(kind) and kind.value_type == pa.float16():
+        return column.cast(pa.list_(pa.float32()))
+    return column.cast(pa.float32()) if kind == pa.float16() else column
+
+
+def _is_list(kind: Any) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _to_arrow(rows: np.ndarray) -> Any:
     if rows.dtype.kind in "US":
         return pa.array(rows.tolist(), pa.from_numpy_dtype(rows.dtype))
-    return pa.array(np.ascontiguousarray(rows, rows.dtype.newbyteorder("=")))
+    values = pa.array(np.ascontiguousarray(rows, rows.dtype.newbyteorder("=")).reshape(-1))
+    width = int(np.prod(rows.shape[1:], dtype=np.int64))
+    ends = np.arange(len(rows) + 1, dtype=np.int32) * width
+    return values if rows.ndim == 1 else pa.ListArray.from_arrays(ends, values)
 
 
-def _describe_column(path: str, name: str, position: int, found: Any, shape: str, *, is_id: bool) -> Column:
-    """Describe a column of an Arrow type; refuse what can be neither IDs nor a feature; `shape` is of an array."""
-    type_of_value = found.value_type if pa.types.is_dictionary(found) else found
-    kind = _kind_of(type_of_value)
-    is_number = kind in (INTEGERS, FLOATS) or pa.types.is_boolean(type_of_value)
-    if is_id and (kind == NO_IDS or shape):
+def _describe(
+    path: str, name: str, position: int, kind: Any, *, is_id: bool, row_shape: tuple[int, ...] = ()
+) -> tuple[Column, Any]:
+    """Describe a column of an Arrow type, and the type it is read as; refuse what is neither IDs nor a feature."""
+    plain = _plain(pa.nulls(0, kind)).type
+    value_type = plain.value_type if _is_list(plain) else plain
+    held = _kind_of(value_type)
+    is_vector = plain is not value_type
+    if is_id and (held == UNKNOWN or is_vector or pa.types.is_temporal(kind) or pa.types.is_boolean(value_type)):
         expected, hint = "integers or strings, one for each row", "choose the columns by --columns"
-        what = f"column {name!r} cannot be IDs"
-        raise InputFileError(what, file=path, expected=expected, found=f"{found}{shape}", hint=hint)
-    if not is_id and not is_number:
-        expected = "integers, floats or booleans, to be a feature"
-        raise InputFileError(f"column {name!r} does not hold numbers", file=path, expected=expected, found=str(found))
-    dtype = None if is_id else np.dtype(type_of_value.to_pandas_dtype())
-    return Column(name, position, kind if is_id else NO_IDS, f"column {name!r}", dtype=dtype)
+        shape = f" of shape (rows, {', '.join(map(str, row_shape))})" if row_shape else ""
+        what, found = f"column {name!r} cannot be IDs", f"{value_type if row_shape else kind}{shape}"
+        raise InputFileError(what, file=path, expected=expected, found=found, hint=hint)
+    if held == UNKNOWN or (is_vector and held in (STRINGS, BYTES)):
+        what, expected = f"column {name!r} does not hold numbers", "numbers, strings, times or lists of numbers"
+        raise InputFileError(what, file=path, expected=expected, found=str(kind))
+    half = pa.float16() in (kind, getattr(kind, "value_type", None))
+    dtype = None if held in (STRINGS, BYTES) else np.dtype(np.float16 if half else value_type.to_pandas_dtype())
+    held = VECTORS if is_vector else TIMES if pa.types.is_temporal(kind) else held
+    return Column(name, position, held, f"column {name!r}", dtype=dtype, row_shape=row_shape), plain
 
 
 def _kind_of(arrow_type: Any) -> str:
-    if pa.types.is_integer(arrow_type):
+    if pa.types.is_integer(arrow_type) or pa.types.is_boolean(arrow_type):
         return INTEGERS
     if pa.types.is_floating(arrow_type):
         return FLOATS
     if str(arrow_type) in ("string", "large_string", "string_view"):
         return STRINGS
-    return BYTES if "binary" in str(arrow_type) and not arrow_type.num_fields else NO_IDS
+    return BYTES if "binary" in str(arrow_type) and not arrow_type.num_fields else UNKNOWN
 
 
-def open_parquet_table(path: str, wanted: Sequence[str], num_ids: int) -> ColumnTable:
+def open_parquet_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> ColumnTable:
     """Open a parquet file of edges or of nodes."""
-    header = read_parquet_header(path)
+    header = read_parquet_header(file.content)
     names = list(header.schema.names)
-    columns = []
-    for number, (name, position) in enumerate(find_columns(path, wanted, names, len(names), num_ids)):
+    columns, types = [], {}
+    for number, (name, position) in enumerate(
+        find_columns(file.path, wanted, names, len(names), num_ids, file.constants)
+    ):
+        if position < 0:
+            columns.append(constant_column(name, file.constants[name]))
+            continue
         if names.count(name) > 1:
-            raise InputFileError(f"several columns are named {name!r}", file=path, hint="rename them")
-        found = header.schema.field(position).type
-        columns.append(_describe_column(path, name, position, found, "", is_id=number < num_ids))
-    return ColumnTable(path, tuple(columns), header.num_rows)
+            raise InputFileError(f"several columns are named {name!r}", file=file.path, hint="rename them")
+        kind = header.schema.field(position).type
+        column, types[f"r{number}"] = _describe(file.path, name, position, kind, is_id=number < num_ids)
+        columns.append(column)
+    schema = pa.schema(list((types or {"none": pa.null()}).items()))
+    return ColumnTable(file.path, file.content, tuple(columns), schema, header.num_rows)
 
 
 # ------------------------------------------------------------------------------------------------------------- arrays
 
 
-def open_array_table(path: str, form: str, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnTable:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Expanded:
+    """The rows (or columns) of the elements of a compressed sparse matrix, found as they are sliced."""
+
+    starts: np.ndarray
+    shape: tuple[int]
+    dtype = np.dtype(np.int64)
+    ndim = 1
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: slice) -> np.ndarray:
+        return np.searchsorted(self.starts, np.arange(chosen.start or 0, chosen.stop), side="right") - 1
+
+
+def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnTable:
     """Open an npz file, whose arrays are unpacked into a directory, or an npy file.
 
     Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
-    the columns of the first, (edges, 2 or more), or its rows, (2, edges).
+    the columns of the first, (edges, 2 or more), or its rows, (2, edges); those of a sparse matrix that scipy has saved
+    are its rows and columns.
     """
-    arrays = _map_arrays(path, form, directory)
-    pair = next((pair for pair in _PAIRS if num_ids == 2 and set(pair) <= arrays.keys()), None)
-    if pair and not any(wanted[:num_ids]):
-        wanted = [*pair, *wanted[num_ids:]]
-    elif not pair and not all(name and name in arrays for name in wanted[:num_ids]):
+    path, num_nodes = file.path, ()
+    arrays = _map_arrays(file, form, directory)
+    if "format" in arrays and "shape" in arrays:
+        num_nodes = tuple(arrays["shape"].tolist())
+        arrays = _sparse_matrix(path, arrays)
+    _check_arrays(path, arrays)
+    has_pair = num_ids == 2 and any(set(pair) <= arrays.keys() for pair in PAIRS)
+    if num_ids and not has_pair and not all(name and name in arrays for name in wanted[:num_ids]):
         arrays = _split_first(path, arrays, wanted, num_ids)
-    names, columns, chosen = list(arrays), [], []
-    for number, (name, position) in enumerate(find_columns(path, wanted, names, len(names), num_ids)):
+    columns, types, chosen = [], {}, []
+    names = list(arrays)
+    for number, (name, position) in enumerate(find_columns(path, wanted, names, len(names), num_ids, file.constants)):
+        if position < 0:
+            columns.append(constant_column(name, file.constants[name]))
+            continue
         array, is_id = arrays[name], number < num_ids
-        shape = f" of shape {array.shape}" if array.ndim > 1 else ""
-        columns.append(_describe_column(path, name, position, _arrow_type(array), shape, is_id=is_id))
+        kind = pa.from_numpy_dtype(array.dtype.newbyteorder("="))
+        kind = kind if array.ndim == 1 else pa.list_(kind)
+        column, types[f"r{number}"] = _describe(path, name, position, kind, is_id=is_id, row_shape=array.shape[1:])
+        columns.append(column)
         chosen.append(array)
         if len(array) != len(chosen[0]):
             expected, found = f"{len(chosen[0]):,}", f"{len(array):,}"
             raise InputFileError(f"array {name!r} has another length", file=path, expected=expected, found=found)
-    return ColumnTable(path, tuple(columns), len(chosen[0]), tuple(chosen))
+    return ColumnTable(
+        path, file.content, tuple(columns), pa.schema(list(types.items())), len(chosen[0]), tuple(chosen), num_nodes
+    )
+
+
+def _sparse_matrix(path: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return rows, columns and elements of a matrix as `scipy.sparse.save_npz` writes it."""
+    form = arrays["format"].item()
+    form = form.decode() if isinstance(form, bytes) else str(form)
+    if form == "coo" and {"row", "col", "data"} <= arrays.keys():
+        return {name: arrays[name] for name in ("row", "col", "data")}
+    if form not in ("csr", "csc") or not {"indices", "indptr", "data"} <= arrays.keys():
+        hint = "save it as scipy.sparse.csr_matrix(matrix)"
+        raise InputFileError(
+            "not a sparse matrix that is read", file=path, expected="csr, csc or coo", found=form, hint=hint
+        )
+    starts, indices = arrays["indptr"], arrays["indices"]
+    if not len(starts) or starts[0] != 0 or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
+        raise InputFileError("indptr of a sparse matrix does not fit", file=path, expected=f"0 to {len(indices):,}")
+    expanded = _Expanded(starts, (len(indices),))
+    names = ("row", "col") if form == "csr" else ("col", "row")
+    found = dict(zip(names, (expanded, indices), strict=True))
+    return {"row": found["row"], "col": found["col"], "data": arrays["data"]}
 
 
 def _split_first(
@@ -163,30 +278,30 @@ def _split_first(
     return {**columns, **{other: arrays[other] for other in list(arrays)[1:]}}
 
 
-def _arrow_type(array: np.ndarray) -> Any:
-    return pa.from_numpy_dtype(array.dtype.newbyteorder("="))
-
-
-def _map_arrays(path: str, form: str, directory: Path) -> dict[str, np.ndarray]:
+def _map_arrays(file: TableFile, form: str, directory: Path) -> dict[str, Any]:
     """Map an npy file, or the arrays of an npz file, which are unpacked into a directory."""
-    members = {"": path}
+    members = {"": file.content}
+    unpacked = directory / f"npz-{len(list(directory.glob('npz-*')))}"
     try:
         if form == "npz":
-            with zipfile.ZipFile(path) as archive:
+            with zipfile.ZipFile(file.content) as archive:
                 names = [name for name in archive.namelist() if name.endswith(".npy")]
-                members = {name.removesuffix(".npy"): archive.extract(name, directory) for name in names}
+                members = {name.removesuffix(".npy"): archive.extract(name, unpacked) for name in names}
         arrays = {name: np.load(member, mmap_mode="r", allow_pickle=False) for name, member in members.items()}
     except Exception as fault:  # numpy and zipfile raise nearly everything at damaged files
         if isinstance(fault, OSError) and fault.errno not in (None, errno.EINVAL):
             raise  # the machine's fault; EINVAL: a damaged archive points to where no byte can be
         found = str(fault) or type(fault).__name__
-        raise InputFileError(f"not a readable {form} file", file=path, found=found) from fault
+        raise InputFileError(f"not a readable {form} file", file=file.path, found=found) from fault
     if not arrays:
-        raise InputFileError("npz file without arrays", file=path)
+        raise InputFileError("npz file without arrays", file=file.path)
+    return arrays
+
+
+def _check_arrays(path: str, arrays: Mapping[str, Any]) -> None:
     for name, array in arrays.items():
         dtype = array.dtype
         is_known = dtype.kind in "US" or (dtype.kind in "biuf" and dtype.itemsize <= MAX_NUMBER_BYTES)
         if not is_known or not array.shape or dtype.itemsize == 0:
             what, found = f"array {name!r} does not hold numbers or strings", f"dtype {dtype}, shape {array.shape}"
             raise InputFileError(what, file=path, found=found)
-    return arrays

@@ -1,54 +1,101 @@
-"""Describe the chosen columns of a file, find them by name or number, and turn their values into IDs by SQL."""
+"""Describe the chosen columns of a file, find them by name or number, and turn their values into numbers by SQL."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.sources.database import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
-INTEGERS, FLOATS, STRINGS, BYTES, NO_IDS = "integers", "floats", "strings", "bytes", ""
+INTEGERS, FLOATS, STRINGS, BYTES, TIMES, VECTORS, UNKNOWN = (
+    "integers", "floats", "strings", "bytes", "timestamps", "vectors", ""
+)  # fmt: skip
 BLANKS = "' ' || chr(9)"  # what is trimmed; slow, hence texts that begin with no blank or sign are told first
+PAIRS = (
+    ("src", "dst"), ("source", "target"), ("source", "destination"), ("from", "to"), ("row", "col"), ("rows", "cols"),
+    ("u", "v"), ("head", "tail"), ("src_id", "dst_id"), ("source_id", "target_id"), ("from_id", "to_id"),
+)  # fmt: skip
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A chosen column: its name or else number, where it is, what its type or its first value says it holds.
 
-    `example` says where that is, for messages; `dtype` is that of a feature, None in text.
+    `example` says where that is, for messages; `dtype` is that of a feature, None in text. A constant is its value in
+    all rows.
     """
 
     name: str
     position: int
-    kind: str = NO_IDS
+    kind: str = UNKNOWN
     example: str = ""
     dtype: np.dtype | None = None
     is_text: bool = False
+    constant: str | None = None
+    row_shape: tuple[int, ...] = ()
 
     @property
     def is_string(self) -> bool:
-        """Whether it holds strings."""
-        return self.kind in (STRINGS, BYTES)
+        """Whether it holds strings, if it holds IDs."""
+        return self.kind in (STRINGS, BYTES) or (self.is_text and self.kind in (FLOATS, TIMES))
+
+    def raw(self, number: int) -> str:
+        """Return an expression for its values in a relation with columns r0, r1, ..."""
+        return f"r{number}" if self.constant is None else quote(self.constant)
+
+
+def constant_column(name: str, text: str) -> Column:
+    """Describe a column that the name of a directory holds."""
+    return Column(name, -1, kind_of_text(text), f"{name}={text}", is_text=True, constant=text)
+
+
+def kind_of_text(text: str) -> str:
+    """Tell what a value looks like; integers have one way to be written."""
+    text = text.strip(" \t")
+    if re.fullmatch(r"0|-?[1-9]\d*", text) and -(2**63) <= int(text) < 2**63:
+        return INTEGERS
+    try:
+        float(text)
+    except ValueError:
+        return TIMES if _TIME.fullmatch(text) else STRINGS
+    return FLOATS
 
 
 def find_columns(
-    path: str, wanted: Sequence[str], names: Sequence[str], num_columns: int, num_ids: int
+    path: str,
+    wanted: Sequence[str],
+    names: Sequence[str],
+    num_columns: int,
+    num_ids: int,
+    constants: Mapping[str, str] | None = None,
 ) -> list[tuple[str, int]]:
-    """Find columns by name, or else by number: name and position of each; an empty name is the next of the first."""
+    """Find columns by name, or else by number: name and position of each, -1 for a constant.
+
+    Empty names are sources and destinations if columns are named so, an `id`, or the next of the first columns; ``*``
+    is all columns that are not IDs.
+    """
     if num_columns < num_ids:
-        raise InputFileError(
-            f"{num_columns} column where there should be {num_ids}",
-            file=path,
-            found=", ".join(names) or None,
-            hint="check --delimiter",
-        )
-    found = []
+        what, hint = f"{num_columns} column where there should be {num_ids}", "check --delimiter"
+        raise InputFileError(what, file=path, found=", ".join(names) or None, hint=hint)
+    if num_ids and not any(wanted[:num_ids]):
+        lowered = [name.lower() for name in names]
+        known = PAIRS if num_ids == 2 else (("id",),)
+        pair = next((pair for pair in known if all(lowered.count(name) == 1 for name in pair)), ())
+        wanted = [*(names[lowered.index(name)] for name in pair), *wanted[len(pair) :]]
+    found: list[tuple[str, int]] = []
     for number, name in enumerate(wanted):
+        if name == "*":
+            taken = {position for _, position in found}
+            found += [(names[i] if names else str(i), i) for i in range(num_columns) if i not in taken]
+            continue
         if not name:
             position = number
         elif names.count(name) == 1:
@@ -57,6 +104,9 @@ def find_columns(
             raise InputFileError(f"several columns are named {name!r}", file=path, hint="give the number of the column")
         elif name.isdigit() and int(name) < num_columns:
             position = int(name)
+        elif name in (constants or {}):
+            found.append((name, -1))
+            continue
         else:
             raise InputFileError(
                 f"no column {name!r}",
@@ -70,7 +120,7 @@ def find_columns(
 
 def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
     """Return an expression for the IDs of raw column r0, r1, ...; NULL where one cannot be, or is of the other kind."""
-    raw = f"r{number}"
+    raw = column.raw(number)
     if column.is_text:
         return _id_of_text(raw, wanted, id_type)
     if id_type == "auto" and column.is_string != (wanted == STRINGS):
@@ -84,12 +134,34 @@ def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
     return _integer_of_text(raw) if column.is_string else f"TRY_CAST({raw} AS BIGINT)"
 
 
-def feature_values(number: int, column: Column) -> list[str]:
-    """Return expressions for a feature in a raw column: as floats, and as integers."""
-    raw = f"r{number}"
-    if column.is_text:
-        return [f"TRY_CAST(trim({raw}, {BLANKS}) AS DOUBLE)", _integer_of_text(raw)]
-    return [f"{raw}::DOUBLE", f"TRY_CAST({raw} AS BIGINT)"]
+def feature_values(number: int, column: Column, kind: str, fill: str | None) -> list[str]:
+    """Return expressions for a feature: as it is if it is of strings or vectors, or as floats and as integers."""
+    raw = column.raw(number)
+    if kind == STRINGS:
+        values = [f"try(decode({raw}))" if column.kind == BYTES else f"({raw})::VARCHAR"]
+    elif kind == VECTORS:
+        values = [raw if column.kind == VECTORS else "NULL"]
+    elif kind == TIMES and column.is_text:
+        time = f"epoch_us(TRY_CAST({raw} AS TIMESTAMP))"
+        values = [f"{time}::DOUBLE", time]
+    elif column.is_text:
+        values = [f"TRY_CAST(trim({raw}, {BLANKS}) AS DOUBLE)", _integer_of_text(raw)]
+    elif column.kind in (BYTES, VECTORS):
+        values = ["NULL", "NULL"]
+    else:
+        values = [f"TRY_CAST({raw} AS DOUBLE)", f"TRY_CAST({raw} AS BIGINT)"]
+    if fill is None or kind == VECTORS:
+        return values
+    fills = [quote(fill)] if kind == STRINGS else [f"{quote(fill)}::DOUBLE", fill if is_integer(fill) else "NULL"]
+    return [f"CASE WHEN {raw} IS NULL THEN {f} ELSE {value} END" for f, value in zip(fills, values, strict=True)]
+
+
+def is_integer(fill: str) -> bool:
+    """Whether what missing values are filled with is an integer; refuse what is no number."""
+    try:
+        return float(fill).is_integer() and "." not in fill and "e" not in fill.lower()
+    except ValueError:
+        raise OptionError("numbers are filled with numbers", place="--fill", found=fill) from None
 
 
 def _id_of_text(text: str, wanted: str, id_type: str) -> str:
@@ -106,9 +178,9 @@ def _id_of_text(text: str, wanted: str, id_type: str) -> str:
 
 def _integer_of_text(text: str) -> str:
     """Return an expression for an integer, however it is written; DuckDB itself rounds floats."""
-    is_integer = f"regexp_full_match({text}, '[ \\t]*[-+]?[0-9]+[ \\t]*')"
+    matches = f"regexp_full_match({text}, '[ \\t]*[-+]?[0-9]+[ \\t]*')"
     number = f"TRY_CAST({text} AS BIGINT)"
-    return f"CASE WHEN {number}::VARCHAR = {text} OR {is_integer} THEN {number} END"
+    return f"CASE WHEN {number}::VARCHAR = {text} OR {matches} THEN {number} END"
 
 
 def shown(text: str) -> str:

@@ -83,15 +83,18 @@ def _unreadable(path: str, text: str) -> InputFileError:
     return InputFileError(what, file=path, place=f"line {int(number):,}", found=repr(found), hint=hint)
 
 
-def stage_column(connection: duckdb.DuckDBPyConnection, query: str, path: str, dtype: np.dtype) -> Region:
-    """Write the one column of a query, numbers without nulls, into a file."""
+def stage_rows(
+    connection: duckdb.DuckDBPyConnection, query: str, path: str, dtype: np.dtype, row_shape: tuple[int, ...] = ()
+) -> Region:
+    """Write the rows of a query, numbers without nulls or lists of them, into a file."""
     rows = 0
     with attach_path_to_error(path), open(path, "wb") as file:
         for batch in read(connection, query):
-            values = batch.column(0).to_numpy(zero_copy_only=False)
-            file.write(np.ascontiguousarray(values, dtype).data)
+            columns = [column.flatten() if column.type.num_fields else column for column in batch.columns]
+            values = [column.to_numpy(zero_copy_only=False) for column in columns]
+            file.write(np.ascontiguousarray(np.column_stack(values) if values[1:] else values[0], dtype).data)
             rows += batch.num_rows
-    return Region(path, 0, dtype, (rows,))
+    return Region(path, 0, dtype, (rows, *row_shape))
 
 
 def run(connection: duckdb.DuckDBPyConnection, statement: str) -> list[Any]:

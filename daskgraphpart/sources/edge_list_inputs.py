@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.errors import InputFileError, MetadataError, OptionError
+from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.sources.arrays import file_rows
-from daskgraphpart.sources.columns import INTEGERS, NO_IDS, STRINGS
-from daskgraphpart.sources.open_table import Paths, Table, expand_paths, open_table
+from daskgraphpart.sources.columns import INTEGERS, STRINGS, UNKNOWN
+from daskgraphpart.sources.table_files import Paths, find_files, read_form
+from daskgraphpart.sources.tables import TableGroup, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,32 +23,48 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.chunked.rows import ReadRows
-    from daskgraphpart.sources.edge_list_options import ReadOptions
+    from daskgraphpart.sources.table_files import ReadOptions, TableFile
+    from daskgraphpart.sources.tables import Table
 
 FeaturePaths: TypeAlias = Mapping[str, Mapping[str, Paths]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
-    """All that is read: tables of edges and lists of nodes by type, all node types, features in files.
+    """All that is read: tables, those of edges first, all node types, features by type whose rows need no reading.
 
-    A number of nodes is None where none was given.
+    A number of nodes is None where nobody has said it.
     """
 
     options: ReadOptions
-    edges: Mapping[str, tuple[Table, ...]]
-    nodes: Mapping[str, tuple[Table, ...]]
+    etypes: tuple[str, ...]
+    groups: tuple[TableGroup, ...]
     num_nodes: Mapping[str, int | None]
-    node_data: Mapping[str, Mapping[str, ReadRows]]
-    edge_data: Mapping[str, Mapping[str, ReadRows]]
+    rows: Mapping[str, Mapping[str, ReadRows]]
     notes: tuple[str, ...]
 
     @property
     def paths(self) -> list[str]:
         """All files."""
-        tables = [table.path for of in (self.edges, self.nodes) for tables in of.values() for table in tables]
-        data = [*self.node_data.values(), *self.edge_data.values()]
-        return tables + [path for of_type in data for rows in of_type.values() for path in rows.paths]
+        paths = [table.path for group in self.groups for table in group.tables]
+        paths += [path for features in self.rows.values() for rows in features.values() for path in rows.paths]
+        return [path for path in paths if os.path.isfile(path)]
+
+    def lists(self, ntype: str) -> list[TableGroup]:
+        """Tables of the nodes of a type; rows without IDs follow the first."""
+        return [group for group in self.groups if group.ends == (ntype,) and not group.mask]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Request:
+    """Files that are one table, the columns of its IDs (empty: guessed), and a column for each feature."""
+
+    of_type: str
+    ends: tuple[str, ...]
+    files: tuple[TableFile, ...]
+    ids: tuple[str, ...]
+    features: dict[str, str]
+    mask: str = ""
 
 
 def open_inputs(
@@ -54,40 +72,125 @@ def open_inputs(
     directory: Path,
     options: ReadOptions,
     *,
-    edges: Mapping[str, Paths],
-    nodes: Mapping[str, tuple[Paths, str]],
+    edges: Mapping[str, Any],
+    nodes: Mapping[str, Any],
     num_nodes: Mapping[str, int],
     node_data: FeaturePaths,
     edge_data: FeaturePaths,
+    masks: FeaturePaths,
 ) -> Inputs:
-    """Find and open all files; `nodes` are paths and the column of IDs, empty for the first, by node type.
-
-    What npz files hold is unpacked into the directory.
-    """
-    _check_types(edges, nodes, num_nodes, options)
+    """Find and open all files; what has to be unpacked is unpacked into the directory."""
+    _check_types(edges, nodes, num_nodes)
+    etypes = tuple(sorted(edges))
+    ends = {etype: tuple(etype.split(":")[::2]) for etype in etypes}
+    ntypes = sorted({end for pair in ends.values() for end in pair} | set(nodes) | set(num_nodes))
+    features = (("--node-data", node_data, ntypes), ("--edge-data", edge_data, etypes), ("--mask", masks, ntypes))
+    for place, known, of_type in [(place, known, t) for place, data, known in features for t in data]:
+        check_choice("type", place, of_type, known)
+    requests = []
+    for etype in etypes:
+        files = find_files(edges[etype], "--edges", options)
+        requests.append(_Request(etype, ends[etype], files, ("", ""), {name: name for name in options.edge_columns}))
+    for ntype, given in sorted(nodes.items()):
+        paths, column = given if isinstance(given, tuple) else (given, "")
+        files = find_files(paths, "--nodes", options, (column,) if column else ())
+        requests.append(_Request(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}))
+    rows: dict[str, dict[str, ReadRows]] = {}
+    for place, data, _ in features:
+        for of_type, name, paths in [(t, name, paths) for t in sorted(data) for name, paths in data[t].items()]:
+            files = find_files(paths, place, options)
+            if place == "--mask":
+                requests.append(_Request(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
+            elif (found := _add_feature(requests, directory, of_type, name, files, place)) is not None:
+                rows.setdefault(of_type, {})[name] = found
     notes: list[str] = []
-
-    def open_tables(paths: Paths, wanted: Sequence[str], num_ids: int) -> tuple[Table, ...]:
-        found = expand_paths(paths, "--edges" if num_ids == 2 else "--nodes")
-        return tuple(open_table(connection, path, directory, wanted, options, num_ids, notes) for path in found)
-
-    wanted = [*(options.columns or ("", "")), *options.edge_columns]
-    tables = {etype: open_tables(edges[etype], wanted, 2) for etype in sorted(edges)}
-    lists = {ntype: open_tables(paths, [column], 1) for ntype, (paths, column) in sorted(nodes.items())}
-    ntypes = sorted({end for etype in tables for end in etype.split(":")[::2]} | set(lists) | set(num_nodes))
-    inputs = Inputs(
-        options,
-        tables,
-        lists,
-        {ntype: num_nodes.get(ntype) for ntype in ntypes},
-        _open_features(node_data, ntypes, "--node-data"),
-        _open_features(edge_data, list(tables), "--edge-data"),
-        tuple(notes),
-    )
+    groups = tuple(_open(connection, directory, i, request, notes) for i, request in enumerate(requests))
+    counts = {ntype: num_nodes.get(ntype) for ntype in ntypes}
+    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes))
     _check_names(inputs)
-    known = {name: _known_rows(found) for name, found in (*tables.items(), *lists.items())}
-    check_feature_rows(inputs, {**inputs.num_nodes, **known})
+    known_rows = counts | {group.of_type: group.num_rows for group in reversed(groups) if group.ends and not group.mask}
+    for of_type, name, found in [(t, name, found) for t in rows for name, found in rows[t].items()]:
+        check_row_count(inputs, of_type, name, found.paths, found.shape[0], known_rows[of_type])
     return inputs
+
+
+def _add_feature(
+    requests: list[_Request], directory: Path, of_type: str, name: str, files: tuple[TableFile, ...], place: str
+) -> ReadRows | None:
+    """Ask for a feature: of the table that has its IDs, or of another that is read once for all its features.
+
+    What needs no reading is returned instead: rows of npy and parquet files.
+    """
+    opened = [read_form(file, directory)[:2] for file in files]
+    files, forms = tuple(file for file, _ in opened), {form for _, form in opened}
+    if forms <= {"npy", "parquet"} and not files[0].columns:
+        return file_rows(name, [file.path for file in files], place)
+    *before, column = files[0].columns or ("*",)
+    if place == "--edge-data" or not files[0].columns or forms & {"npy", "npz"}:
+        requests.append(_Request(of_type, (), files, (), {name: column}))
+        return None
+    named = next((request.ids for request in requests if request.ends == (of_type,)), ("",))
+    ids = tuple(before) or named
+    for request in requests:
+        same = [file.path for file in request.files] == [file.path for file in files]
+        if same and request.ends == (of_type,) and request.ids == ids and "*" not in (column, *request.features):
+            request.features[name] = column
+            return None
+    requests.append(_Request(of_type, (of_type,), files, ids, {name: column}))
+    return None
+
+
+def _open(
+    connection: duckdb.DuckDBPyConnection, directory: Path, number: int, request: _Request, notes: list[str]
+) -> TableGroup:
+    tables: list[Table] = []
+    said: dict[str, list[str]] = {}
+    for file in request.files:
+        ids: tuple[str, ...] = request.ids
+        if len(ids) == 2:
+            ids = tuple(file.columns[0].split(",")) if file.columns else file.options.columns or ids
+        elif file.columns != request.files[0].columns:
+            what, expected = f"two columns of {request.of_type!r} nodes", ":".join(request.files[0].columns) or "none"
+            raise OptionError(what, place=file.path, expected=expected, found=":".join(file.columns) or "none")
+        if len(ids) != len(request.ends) or len(file.columns) > 2:
+            expected = "FILE:SRC,DST" if len(ids) == 2 else "FILE:COLUMN or FILE:ID:COLUMN"
+            found = f"FILE:{':'.join(file.columns)}"
+            raise OptionError("words after a file that mean nothing", place=file.path, expected=expected, found=found)
+        table = open_table(connection, file, directory, [*ids, *request.features.values()], len(ids))
+        if tables and len(table.columns) != len(tables[0].columns):
+            expected = f"{len(tables[0].columns)}, as in {tables[0].path}"
+            raise InputFileError(
+                "another number of columns", file=file.path, expected=expected, found=len(table.columns)
+            )
+        tables.append(table)
+        guess = _guess(table, ids)
+        if guess:
+            said.setdefault(guess, []).append(file.path)
+    for guess, paths in said.items():
+        others = f" and {len(paths) - 1:,} more files" if paths[1:] else ""
+        notes.append(f"{paths[0]}{others}: {guess}")
+    first = len(request.ends)
+    wide = len(tables[0].columns) - first - len(request.features) + 1  # columns of "*"
+    features = {}
+    for name, column in request.features.items():
+        count = wide if column == "*" else 1
+        features[name] = tuple(range(first, first + count))
+        first += count
+    return TableGroup(f"t{number}", request.of_type, request.ends, tuple(tables), features, request.mask)
+
+
+def _guess(table: Table, ids: Sequence[str]) -> str:
+    """Say what was guessed of a file, and how to say otherwise."""
+    guesses, ways = [table.guesses] if table.guesses else [], []
+    if "header" in table.guesses:
+        ways.append("FILE:header" if "no header" in table.guesses else "FILE:no-header")
+    if "between" in table.guesses:
+        ways.append("FILE:comma, tab, space or semicolon")
+    if ids and not any(ids):
+        names = [repr(column.name) for column in table.columns[: len(ids)]]
+        guesses.append(f"IDs in column {names[0]}" if len(ids) == 1 else f"edges from column {' to '.join(names)}")
+        ways.append("FILE:COLUMN" if len(ids) == 1 else "FILE:SRC,DST")
+    return f"{', '.join(guesses)} (guessed; otherwise say {', '.join(ways)})" if guesses else ""
 
 
 def kinds_of_ids(inputs: Inputs) -> dict[str, tuple[str, str]]:
@@ -97,49 +200,36 @@ def kinds_of_ids(inputs: Inputs) -> dict[str, tuple[str, str]]:
     """
     options = inputs.options
     if not options.map_ids or options.id_type == "string":
-        return dict.fromkeys(
-            inputs.num_nodes, (STRINGS, "text") if options.map_ids else (INTEGERS, "an integer from 0")
-        )
+        known = (STRINGS, "text") if options.map_ids else (INTEGERS, "an integer from 0")
+        return dict.fromkeys(inputs.num_nodes, known)
     kinds = dict.fromkeys(inputs.num_nodes, (INTEGERS, "an integer of 64 bits"))
     if options.id_type == "auto":
-        ids = [(end, t, i) for e, of in inputs.edges.items() for t in of for i, end in enumerate(e.split(":")[::2])]
-        ids += [(ntype, table, 0) for ntype, of in inputs.nodes.items() for table in of]
+        ids = [(end, table, i) for group in inputs.groups for table in group.tables for i, end in enumerate(group.ends)]
         for ntype, table, i in reversed(ids):  # the first one counts
             column = table.columns[i]
-            if column.kind != NO_IDS:  # text without rows
+            if column.kind != UNKNOWN:  # text without rows
                 kind = STRINGS if column.is_string else INTEGERS
                 kinds[ntype] = kind, f"{kind}, as in {table.path}, {column.example}"
     return kinds
 
 
-def check_feature_rows(inputs: Inputs, counts: Mapping[str, int | None]) -> None:
-    """Refuse features in files that have another number of rows than their types, as far as that is known."""
-    for type_name, features in (*inputs.node_data.items(), *inputs.edge_data.items()):
-        expected = counts.get(type_name)
-        for name, rows in features.items():
-            if expected in (None, rows.shape[0]):
-                continue
-            hint = f"say --num-nodes {type_name}={rows.shape[0]} if some nodes have no edges"
-            if type_name in (*inputs.edges, *inputs.nodes):
-                hint = "one row for each edge, or for each node of the list given to --nodes, in their order"
-            elif inputs.options.map_ids:
-                hint = "rows are taken in the order of the sorted IDs; --nodes gives another order, and more nodes"
-            raise InputFileError(
-                f"feature {name!r} of {type_name!r} has a wrong number of rows",
-                file=rows.paths[0],
-                place=f"and {len(rows.paths) - 1} more files" if len(rows.paths) > 1 else None,
-                expected=f"{expected:,} rows",
-                found=f"{rows.shape[0]:,}",
-                hint=hint,
-            )
-
-
-def _check_types(
-    edges: Mapping[str, Paths],
-    nodes: Mapping[str, tuple[Paths, str]],
-    num_nodes: Mapping[str, int],
-    options: ReadOptions,
+def check_row_count(
+    inputs: Inputs, of_type: str, name: str, paths: Sequence[str], found: int, expected: int | None
 ) -> None:
+    """Refuse a feature that has another number of rows than its type, if that is known."""
+    if expected in (None, found):
+        return
+    hint = f"say --num-nodes {of_type}={found} if some nodes have no edges"
+    if of_type in inputs.etypes or inputs.lists(of_type):
+        hint = "one row for each edge, or for each node of the list given to --nodes, in their order"
+    elif inputs.options.map_ids:
+        hint = "rows are taken in the order of the sorted IDs; --nodes gives another order, and more nodes"
+    what = f"feature {name!r} of {of_type!r} has a wrong number of rows"
+    place = f"and {len(paths) - 1} more files" if len(paths) > 1 else None
+    raise InputFileError(what, file=paths[0], place=place, expected=f"{expected:,} rows", found=f"{found:,}", hint=hint)
+
+
+def _check_types(edges: Mapping[str, Any], nodes: Mapping[str, Any], num_nodes: Mapping[str, int]) -> None:
     if not edges:
         raise OptionError("no edges", place="--edges", expected="files of edges")
     for etype in edges:
@@ -147,42 +237,38 @@ def _check_types(
             raise OptionError("not an edge type", place="--edges", expected="SRC:REL:DST", found=etype)
     for name in [part for etype in edges for part in etype.split(":")] + [*nodes, *num_nodes]:
         check_name(name, "type", OptionError)
-    if nodes and not options.map_ids:
-        what = "lists of nodes are of use only for IDs that are mapped"
-        raise OptionError(what, place="--nodes", hint="use --map-ids")
-    if num_nodes and options.map_ids:
-        what = "the number of nodes follows from the IDs when they are mapped"
-        raise OptionError(what, place="--num-nodes", hint="leave it out; --nodes gives further nodes")
     for ntype, count in num_nodes.items():
         if count < 0:
             raise OptionError("impossible number of nodes", place=f"--num-nodes {ntype}", found=count)
 
 
-def _open_features(data: FeaturePaths, known: Sequence[str], place: str) -> dict[str, dict[str, ReadRows]]:
-    for type_name in data:
-        if type_name not in known:
-            raise OptionError("unknown type", place=place, expected=f"one of {', '.join(known)}", found=type_name)
-    return {
-        type_name: {name: file_rows(name, expand_paths(paths, place), place) for name, paths in features.items()}
-        for type_name, features in sorted(data.items())
-    }
-
-
 def _check_names(inputs: Inputs) -> None:
-    """Refuse columns that cannot be features, and a feature that comes both from a column and from files."""
-    for etype, tables in inputs.edges.items():
-        for path, column in ((table.path, column) for table in tables for column in table.columns[2:]):
+    """Refuse columns that cannot be features, and a feature that comes twice."""
+    if inputs.options.map_ids and any(count is not None for count in inputs.num_nodes.values()):
+        what = "the number of nodes follows from the IDs when they are mapped"
+        raise OptionError(what, place="--num-nodes", hint="leave it out; --nodes gives further nodes")
+    seen = {(of_type, name) for of_type, features in inputs.rows.items() for name in features}
+    for group in inputs.groups:
+        for name in [*group.features, *([group.mask] if group.mask else [])]:
+            numbers = group.features.get(name, ())
+            dtypes = [dtype for i in numbers if (dtype := group.column(i).dtype) is not None]
             try:
-                DataSpec(column.name, column.dtype or np.dtype(np.float64))
+                DataSpec(name, (dtypes or [np.dtype(np.float64)])[0])
             except MetadataError as error:
                 what, expected, found = error.what, error.expected, error.found
+                path = group.tables[0].path
                 raise InputFileError(what, file=path, expected=expected, found=found, hint=error.hint) from None
-            if column.name in inputs.edge_data.get(etype, {}):
-                what = f"feature {column.name!r} of {etype!r} is given twice"
-                raise OptionError(what, place="--edge-data", hint="remove one")
-
-
-def _known_rows(tables: Sequence[Table]) -> int | None:
-    """Number of rows of all tables; text tells none."""
-    counts = [table.num_rows for table in tables if table.num_rows is not None]
-    return sum(counts) if len(counts) == len(tables) else None
+            if (group.of_type, name) in seen:
+                what = f"feature {name!r} of {group.of_type!r} is given twice"
+                raise OptionError(
+                    what, place="--edge-data" if group.of_type in inputs.etypes else "--node-data", hint="remove one"
+                )
+            seen.add((group.of_type, name))
+            for i in numbers[1:] and numbers:
+                column = group.column(i)
+                if group.kind(i) not in ("integers", "floats", UNKNOWN):
+                    what, expected = (
+                        f"column {column.name!r} does not hold numbers",
+                        "numbers, as in all columns of a vector",
+                    )
+                    raise InputFileError(what, file=group.tables[0].path, expected=expected, found=column.kind)

@@ -1,119 +1,153 @@
-"""Read files of edges, or of nodes, into a table of their IDs, with every value checked; features go to files."""
+"""Read the files of a table into the database, IDs and features, with every value checked; then features into files."""
 
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.rows import array_rows, joined_rows
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import STRINGS, feature_values, id_value, shown
-from daskgraphpart.sources.database import run, stage_column, translated_errors
+from daskgraphpart.sources.columns import STRINGS, TIMES, VECTORS, feature_values, id_value, is_integer, shown
+from daskgraphpart.sources.database import run, stage_rows, translated_errors
 from daskgraphpart.sources.text_table import TextTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping
 
     import duckdb
 
-    from daskgraphpart.chunked.rows import Rows
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.sources.edge_list_inputs import Inputs
-    from daskgraphpart.sources.open_table import Table
+    from daskgraphpart.sources.tables import Table, TableGroup
+    from daskgraphpart.storage.region import Region
 
 MAX_ID = 2**63 - 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableReader:
-    """What tables are read with: the input, a database, a directory for features, a listener."""
+    """What tables are read with: the input, kinds of IDs by node type, a database, a listener."""
 
     inputs: Inputs
+    kinds: Mapping[str, tuple[str, str]]
     connection: duckdb.DuckDBPyConnection
-    directory: Path
     progress: ProgressListener
 
-    def read(
-        self, name: str, tables: Sequence[Table], ntypes: Sequence[str], kinds: Mapping[str, tuple[str, str]]
-    ) -> dict[str, Rows]:
-        """Fill a table with all rows of all files: IDs c0 and c1, features as floats c2 and integers n2, and so on.
+    def read(self, group: TableGroup) -> None:
+        """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
 
-        Returns the features, in files. Arrays with more than one number in a row stay where they are.
+        Features that are strings or vectors are c2 alone.
         """
-        wide = {i for table in tables for i, array in enumerate(table.arrays) if array.ndim > 1}
-        features = [i for i in range(len(ntypes), len(tables[0].columns)) if i not in wide]
-        types = [f"c{i} {'VARCHAR' if kinds[ntype][0] == STRINGS else 'BIGINT'}" for i, ntype in enumerate(ntypes)]
-        types += [f"c{i} DOUBLE, n{i} BIGINT" for i in features]
-        run(self.connection, f"CREATE TABLE {name} ({', '.join(types)})")
-        num_rows, filled = 0, []
-        for table in tables:
+        types = [f"c{i} {'VARCHAR' if self.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
+        types += [self._type(group, i) for i in _feature_columns(group)]
+        run(self.connection, f"CREATE TABLE {group.name} ({', '.join(types)})")
+        starts = [0]
+        for table in group.tables:
             with translated_errors(table.path):
-                self._insert(name, table, [kinds[ntype][0] for ntype in ntypes], features)
-                self._check(name, num_rows, table, [(ntype, *kinds[ntype]) for ntype in ntypes], features)
-            ((count,),) = run(self.connection, f"SELECT count(*) FROM {name}")
-            filled += [table] if count > num_rows else []
-            num_rows = count
-            self.progress.advance(os.path.getsize(table.path))
-        found: dict[str, Rows] = {}
-        for i, column in enumerate(tables[0].columns[len(ntypes) :], len(ntypes)):
-            if i in wide:
-                found[column.name] = _joined_arrays(i, filled or tables[:1])
-            else:
-                found[column.name] = self._stage_feature(name, i, filled or tables)
-        return found
+                table.insert(self.connection, f"INSERT INTO {group.name} SELECT {self._values(group, table)} FROM {{}}")
+            ((count,),) = run(self.connection, f"SELECT count(*) FROM {group.name}")
+            starts.append(count)
+            self.progress.advance(os.path.getsize(table.content or table.path))
+        self._check(group, starts)
 
-    def _insert(self, name: str, table: Table, kinds: Sequence[str], features: Sequence[int]) -> None:
-        """Insert the rows of a file; what cannot be is NULL."""
+    def fill(self, of_type: str, feature: str) -> str | None:
+        """Return what takes the place of missing values of a feature; None if nothing does."""
+        fill = self.inputs.options.fill
+        return fill.get(f"{of_type}:{feature}", fill.get(feature, fill.get("")))
+
+    def stage(self, group: TableGroup, feature: str, path: str) -> Region:
+        """Write a feature that is no category into a file, in the dtype that holds it in all files.
+
+        Numbers in text are integers if all are, else floats; those of a vector are float32.
+        """
+        columns, fill = group.features[feature], self.fill(group.of_type, feature)
+        first, name = columns[0], group.name
+        column = group.column(first)
+        if group.kind(first) == VECTORS:
+            shape = column.row_shape or (self._width(group, first),)
+            assert column.dtype is not None
+            return stage_rows(self.connection, f"SELECT c{first} FROM {name}", path, column.dtype, shape)
+        counted = f"SELECT count(*) > 0 AND count(*) = count(n{first}) FROM {name}"
+        ((is_whole,),) = run(self.connection, counted)
+        text = np.dtype(np.float32 if columns[1:] else np.int64 if is_whole else np.float64)
+        tables = [t for t in group.tables if t.num_rows != 0] or group.tables
+        dtype = np.result_type(*(table.columns[first].dtype or text for table in tables))
+        if dtype.kind in "iub" and fill is not None and not is_integer(fill) and not is_whole:
+            dtype = np.dtype(np.float64)
+        letter = "c" if dtype.kind == "f" else "n"
+        query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {name}"
+        return stage_rows(self.connection, query, path, dtype, (len(columns),) if columns[1:] else ())
+
+    def _type(self, group: TableGroup, number: int) -> str:
+        """Return the columns in which a feature is kept."""
+        column = group.column(number)
+        if group.kind(number) == VECTORS:
+            assert column.dtype is not None
+            element = "BIGINT" if column.dtype.kind != "f" else "DOUBLE" if column.dtype.itemsize == 8 else "FLOAT"
+            return f"c{number} {element}[]"
+        return f"c{number} VARCHAR" if group.kind(number) == STRINGS else f"c{number} DOUBLE, n{number} BIGINT"
+
+    def _values(self, group: TableGroup, table: Table) -> str:
+        """Return expressions for all columns of a file; what cannot be is NULL."""
         id_type = self.inputs.options.id_type if self.inputs.options.map_ids else "integer"
-        values = [id_value(i, table.columns[i], kind, id_type) for i, kind in enumerate(kinds)]
-        values += [value for i in features for value in feature_values(i, table.columns[i])]
-        for relation in table.relations(self.connection):
-            run(self.connection, f"INSERT INTO {name} SELECT {', '.join(values)} FROM {relation}")
+        values = [id_value(i, table.columns[i], self.kinds[end][0], id_type) for i, end in enumerate(group.ends)]
+        for feature, numbers in group.features.items():
+            for i in numbers:
+                values += feature_values(i, table.columns[i], group.kind(i), self.fill(group.of_type, feature))
+        return ", ".join(values) or "NULL"
 
-    def _stage_feature(self, name: str, column: int, tables: Sequence[Table]) -> Rows:
-        """Write a feature into a file, in the dtype that holds it in all files; text holds floats or integers."""
-        ((is_integer,),) = run(self.connection, f"SELECT count(*) > 0 AND count(*) = count(n{column}) FROM {name}")
-        text = np.dtype(np.int64 if is_integer else np.float64)
-        dtype = np.result_type(*(table.columns[column].dtype or text for table in tables))
-        query = f"SELECT {'c' if dtype.kind == 'f' else 'n'}{column} FROM {name}"
-        return stage_column(self.connection, query, str(self.directory / f"{name}-{column}"), dtype)
+    def _width(self, group: TableGroup, number: int) -> int:
+        """Length of the vectors of a column, which is that of the first."""
+        found = run(self.connection, f"SELECT len(c{number}) FROM {group.name} LIMIT 1")
+        return int(found[0][0] or 0) if found else 0
 
-    def _check(
-        self, name: str, first: int, table: Table, ends: Sequence[tuple[str, str, str]], features: Sequence[int]
-    ) -> None:
-        """Refuse the first row of a file with a value that is missing or cannot be."""
-        bad = {i: f"c{i} IS NULL" for i in [*range(len(ends)), *features]}
-        limits = [] if self.inputs.options.map_ids else [self.inputs.num_nodes[ntype] for ntype, _, _ in ends]
+    def _check(self, group: TableGroup, starts: list[int]) -> None:
+        """Refuse the first row with a value that is missing or cannot be."""
+        bad = {i: f"c{i} IS NULL" for i in [*range(len(group.ends)), *_feature_columns(group)]}
+        for i in _feature_columns(group):
+            if group.kind(i) == VECTORS:
+                bad[i] += f" OR len(c{i}) <> {self._width(group, i)} OR list_count(c{i}) <> len(c{i})"
+        limits = [] if self.inputs.options.map_ids else [self.inputs.num_nodes[end] for end in group.ends]
         for i, limit in enumerate(limits):
             bad[i] += f" OR c{i} NOT BETWEEN 0 AND {MAX_ID if limit is None else limit - 1}"
-        is_bad = f"SELECT min(rowid) FROM {name} WHERE rowid >= {first} AND ({' OR '.join(bad.values())})"
-        ((row,),) = run(self.connection, is_bad)
+        ((row,),) = run(self.connection, f"SELECT min(rowid) FROM {group.name} WHERE {' OR '.join(bad.values())}")
         if row is None:
             return
-        (are_bad,) = run(self.connection, f"SELECT {', '.join(bad.values())} FROM {name} WHERE rowid = {row}")
-        column = list(bad)[are_bad.index(True)]
-        ((value,),) = run(self.connection, f"SELECT c{column} FROM {name} WHERE rowid = {row}")
-        place, text = table.locate(self.connection, row - first, column)
-        what, expected, hint = "not a number", "a number, to be a feature", None
-        if column < len(ends):
-            ntype, kind, known = ends[column]
-            what, expected, hint = self._explain_id(ntype, kind, known, value, table)
-        if text is None:
-            what, hint = "ID is missing" if column < len(ends) else "value is missing", None
+        (are_bad,) = run(self.connection, f"SELECT {', '.join(bad.values())} FROM {group.name} WHERE rowid = {row}")
+        number = list(bad)[are_bad.index(True)]
+        index = bisect_right(starts, row) - 1
+        table = group.tables[index]
+        with translated_errors(table.path):
+            place, text = table.locate(self.connection, row - starts[index], number)
         found = "nothing" if text is None else shown(text)
+        if number < len(group.ends):
+            ((value,),) = run(self.connection, f"SELECT c{number} FROM {group.name} WHERE rowid = {row}")
+            what, expected, hint = self._explain_id(group.ends[number], value, table)
+            what, hint = ("ID is missing", None) if text is None else (what, hint)
+        else:
+            kind = group.kind(number)
+            feature = next(name for name, numbers in group.features.items() if number in numbers)
+            what = "not a timestamp" if kind == TIMES else "not a number"
+            expected, hint = f"{kind}, as in {group.column(number).example}", None
+            if kind == VECTORS:
+                what, expected = "not a vector like the first one", f"{self._width(group, number)} numbers"
+            if text is None:
+                what, hint = "value is missing", f"--fill {feature}=VALUE puts a value there"
         raise InputFileError(what, file=table.path, place=place, expected=expected, found=found, hint=hint)
 
-    def _explain_id(self, ntype: str, kind: str, known: str, value: Any, table: Table) -> tuple[str, str, str | None]:
-        """Tell what is wrong with an ID (NULL if it is none of its kind), what was expected, and what to do."""
+    def _explain_id(self, ntype: str, value: Any, table: Table) -> tuple[str, str, str | None]:
+        """Tell what is wrong with an ID (None if it is none of its kind), what was expected, and what to do."""
+        kind, known = self.kinds[ntype]
         what, limit = f"IDs of {ntype!r} nodes are not all {kind}", self.inputs.num_nodes[ntype]
         if self.inputs.options.map_ids:
             return what, known, "--id-type string makes all of them strings"
         hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
         if value is not None:
+            if value == limit:
+                hint += "; if IDs begin at 1, --map-ids numbers them from 0"
             expected = "an integer of 63 bits from 0" if limit is None else f"an ID from 0 and below {limit:,}"
             return f"ID of a {ntype!r} node out of range", expected, hint
         if isinstance(table, TextTable) and not table.skipped:
@@ -121,10 +155,5 @@ class TableReader:
         return what, known, hint
 
 
-def _joined_arrays(column: int, tables: Sequence[Table]) -> Rows:
-    """Join arrays of all files with rows of one shape."""
-    shapes = {table.arrays[column].shape[1:] if table.arrays else () for table in tables}
-    if len(shapes) > 1:
-        what = f"column {tables[0].columns[column].name!r} differs in shape between files"
-        raise InputFileError(what, file=tables[0].path, found=" and ".join(map(str, sorted(shapes))))
-    return joined_rows([array_rows(table.arrays[column]) for table in tables])
+def _feature_columns(group: TableGroup) -> list[int]:
+    return [number for numbers in group.features.values() for number in numbers]

@@ -1,4 +1,4 @@
-"""Read edges and nodes from lines of text: find delimiter and header, cut lines into fields by SQL, name bad lines.
+"""Read tables from lines of text: find delimiter and header, cut lines into fields by SQL, name bad lines.
 
 Lines are read whole and cut here, because a general CSV reader drops what follows a comment character inside a line,
 takes no runs of spaces for a delimiter, and lets a quoted field run on over many lines.
@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import BLANKS, INTEGERS, STRINGS, Column, find_columns, shown
-from daskgraphpart.sources.database import quote
+from daskgraphpart.sources.columns import BLANKS, Column, constant_column, find_columns, kind_of_text, shown
+from daskgraphpart.sources.database import quote, run
+from daskgraphpart.sources.table_files import METIS, refuse_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import duckdb
-    import numpy as np
 
-    from daskgraphpart.sources.edge_list_options import ReadOptions
+    from daskgraphpart.sources.table_files import TableFile
 
 LINES_LOOKED_AT = 200
 MAX_LINE_BYTES, BUFFER_BYTES = 1 << 20, 8 << 20
@@ -39,28 +39,33 @@ class TextTable:
     """A file of text with chosen columns; its first `skipped` lines end with the header."""
 
     path: str
+    content: str
     columns: tuple[Column, ...]
     delimiter: str
     comment: str
     packing: str
     num_fields: int = 0
     skipped: int = 0
+    guesses: str = ""
     num_rows: None = None
-    arrays: tuple[np.ndarray, ...] = ()
+    num_nodes: tuple[int, ...] = ()
 
-    def relations(self, _: duckdb.DuckDBPyConnection) -> Iterator[str]:
-        """Yield a query for all rows: texts r0, r1, ... without quotes, NULL where blank or where the line is bad."""
+    def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+        """Run an INSERT that selects from `{}`: texts r0, r1, ... without quotes, NULL where blank or a line is bad."""
         lines = f"SELECT {self._fields()} AS fields FROM {self._lines(self.skipped)} WHERE {self._is_row()}"
         cut = ", ".join(
             f"CASE WHEN len(fields) = {self.num_fields} THEN fields[{column.position + 1}] END AS f{i}"
             for i, column in enumerate(self.columns)
+            if column.position >= 0
         )
         texts = ", ".join(
             f"CASE WHEN starts_with(f{i}, '\"') THEN replace(f{i}[2:length(f{i}) - 1], '\"\"', '\"') "
             f"WHEN f{i} >= '!' OR trim(f{i}, {BLANKS}) <> '' THEN f{i} END AS r{i}"
-            for i in range(len(self.columns))
+            for i, column in enumerate(self.columns)
+            if column.position >= 0
         )
-        yield f"(SELECT {texts} FROM (SELECT {cut} FROM ({lines})))"
+        relation = f"(SELECT {texts or 'NULL'} FROM (SELECT {cut or 'NULL'} FROM ({lines})))"
+        run(connection, statement.replace("{}", relation))
 
     def locate(self, connection: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return where a value is and its text, None if blank; refuse a line that has no such fields."""
@@ -91,7 +96,7 @@ class TextTable:
     def _lines(self, skipped: int) -> str:
         """Return the table of all lines but the first ones; its delimiter is none that a text holds."""
         return (
-            f"read_csv({quote(self.path)}, columns = {{'line': 'VARCHAR'}}, auto_detect = false, header = false, "
+            f"read_csv({quote(self.content)}, columns = {{'line': 'VARCHAR'}}, auto_detect = false, header = false, "
             f"delim = '\1\2\1', quote = '', escape = '', comment = '', strict_mode = false, skip = {skipped}, "
             f"max_line_size = {MAX_LINE_BYTES}, buffer_size = {BUFFER_BYTES}, compression = '{self.packing}')"
         )
@@ -119,19 +124,16 @@ class TextTable:
 
 
 def open_text_table(
-    connection: duckdb.DuckDBPyConnection,
-    path: str,
-    packing: str,
-    wanted: Sequence[str],
-    options: ReadOptions,
-    num_ids: int,
-) -> tuple[TextTable, str]:
-    """Open a file of text; also tell what was guessed, if anything was."""
-    table = TextTable(path, (), options.delimiter_character or "", options.comment, packing)
+    connection: duckdb.DuckDBPyConnection, file: TableFile, packing: str, wanted: Sequence[str], num_ids: int
+) -> TextTable:
+    """Open a file of text, and tell what was guessed."""
+    path, options = file.path, file.options
+    table = TextTable(path, file.content, (), options.delimiter_character or "", options.comment, packing)
     first = table.read_lines(connection, 1)
     if not first:
         what = "no line but blanks and comments"
         raise InputFileError("empty file", file=path, expected="a row per line", found=what)
+    refuse_foreign(path, first[0][1][:16].encode())
     if "\0" in first[0][1]:
         raise InputFileError("not text", file=path, found="a zero byte", hint="text must be UTF-8")
     if not table.delimiter:
@@ -140,31 +142,50 @@ def open_text_table(
     if lines[0][2] is None:
         table.locate(connection, 0, 0)  # refuses the line
     rows = [[_unquoted(field) for field in fields] for _, _, fields in lines if fields is not None]
-    by_name = any(name and not name.isdigit() for name in wanted)
-    has_header = by_name or _looks_like_header(rows) if options.header is None else options.header
-    has_header = has_header or (by_name and num_ids == 1)  # --no-header is about edges: a list has its own column
+    if num_ids == 2 and not any(wanted[:2]):
+        _refuse_metis(path, rows, is_whole=len(lines) < LINES_LOOKED_AT)
+    names_wanted = [name for name in wanted if name not in ("", "*", *file.constants) and not name.isdigit()]
+    has_header = bool(names_wanted) or _looks_like_header(rows) if options.header is None else options.header
+    has_header = has_header or (bool(names_wanted) and num_ids == 1)  # --no-header is about edges
     names = [name.strip() for name in rows[0]] if has_header else []
-    found = find_columns(path, wanted, names, len(rows[0]), num_ids)
+    found = find_columns(path, wanted, names, len(rows[0]), num_ids, file.constants)
     if options.header is None and not has_header and options.map_ids and options.id_type != "integer":
         _check_no_header(path, rows, [position for _, position in found[:num_ids]])
-    first_line, first_row = (lines[has_header][0], rows[has_header]) if len(rows) > has_header else (0, [])
-    columns = tuple(_column(name, position, first_line, first_row) for name, position in found)
+    numbers = [line for line, _, fields in lines if fields is not None]
+    sample = list(zip(numbers, rows, strict=True))[has_header:]
+    columns = tuple(
+        constant_column(name, file.constants[name]) if position < 0 else _column(name, position, sample)
+        for name, position in found
+    )
     skipped = lines[0][0] if has_header else 0
     table = replace(table, columns=columns, num_fields=len(rows[0]), skipped=skipped)
     delimiter = NAMES_OF_DELIMITERS.get(table.delimiter, table.delimiter)
     guessed = [] if options.delimiter else [f"{delimiter} between fields"]
     guessed += [] if options.header is not None else [f"{'a' if has_header else 'no'} header"]
-    return table, f"{path}: {', '.join(guessed)}" if guessed else ""
+    return replace(table, guesses=", ".join(guessed))
 
 
-def _column(name: str, position: int, line: int, row: Sequence[str]) -> Column:
-    if position >= len(row):
-        return Column(name, position, is_text=True)
-    text = row[position].strip(" \t")
-    is_integer = re.fullmatch(r"0|-?[1-9]\d*", text) and -(2**63) <= int(text) < 2**63
-    kind = INTEGERS if is_integer else STRINGS
-    example = f"line {line:,}, column {name!r} ({shown(row[position])})"
-    return Column(name, position, kind, example, is_text=True)
+def _column(name: str, position: int, sample: Sequence[tuple[int, Sequence[str]]]) -> Column:
+    """Describe a column by its first value that is not missing."""
+    for line, row in sample:
+        if position < len(row) and row[position].strip(" \t"):
+            example = f"line {line:,}, column {name!r} ({shown(row[position])})"
+            return Column(name, position, kind_of_text(row[position]), example, is_text=True)
+    return Column(name, position, is_text=True)
+
+
+def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> None:
+    """Refuse a METIS file: numbers of nodes and edges, then the neighbours of each node, in lines of any length."""
+    if not all(field.isdigit() for row in rows for field in row) or not 2 <= len(rows[0]) <= 4:
+        return
+    (num_nodes, num_edges), lists = map(int, rows[0][:2]), rows[1:]
+    ids = [int(field) for row in lists for field in row]
+    is_whole = is_whole and len(lists) == num_nodes and len(ids) == 2 * num_edges
+    has_lists = len({len(row) for row in lists}) > 2 and num_edges >= len(lists)
+    if ids and (is_whole or has_lists) and 1 <= min(ids) <= max(ids) <= num_nodes:
+        what, hint = f"seems to be not an edge list but {METIS[0]}", f"{METIS[1]}; --columns 0,1 reads it as edges"
+        found = f"{num_nodes:,} {num_edges:,}, and lines of different lengths"
+        raise InputFileError(what, file=path, expected="a row per edge", found=found, hint=hint)
 
 
 def _unquoted(field: str) -> str:

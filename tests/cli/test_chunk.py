@@ -105,7 +105,7 @@ def test_nodes_may_be_listed_without_type_and_column(directory: Path) -> None:
         (("--edges", "dense.csv", "--num-nodes", "9", "--num-nodes", "_N=8"), "--num-nodes: two numbers of '_N' nodes"),
         (
             ("--edges", "cites.tsv", "--map-ids", "--nodes", "papers.csv:doi", "--nodes", "papers.csv:title"),
-            "--nodes: two columns for the list of '_N' nodes; expected doi, found title",
+            "papers.csv: two columns of '_N' nodes; expected doi, found title",
         ),
         (("--edges", "dense.csv", "--memory", "1MB"), "does not fit into the memory budget"),
     ],

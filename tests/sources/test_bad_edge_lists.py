@@ -71,8 +71,12 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ("1,2\n", {"columns": (0, 7)}, "e.csv: no column '7'; expected a number below 2: there are no names"),
         ("s,s\n1,2\n", {"columns": ("s", "1")}, "several columns are named 's'"),
         ("s,d\n1,2\n", {"edge_columns": ("w",)}, "e.csv: no column 'w'"),
-        ("s,d,w\n1,2,heavy\n", {"edge_columns": ("w",)}, "e.csv, line 2, column 'w': not a number"),
-        ("s,d,w\n1,2,1\n1,2,\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': value is missing"),
+        ("s,d,w\n1,2,1\n1,2,heavy\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': not a number; expected "
+         "integers, as in line 2, column 'w' ('1'), found 'heavy'"),
+        ("s,d,w\n1,2,1\n1,2,\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': value is missing; expected "
+         "integers, as in line 2, column 'w' ('1'), found nothing; --fill w=VALUE puts a value there"),
+        ("s,d,t\n1,2,2020-01-01\n1,2,late\n", {"edge_columns": ("t",)}, "line 3, column 't': not a timestamp"),
+        ("s,d,w\n1,2,\n", {"edge_columns": ("w",), "fill": "x"}, "--fill: numbers are filled with numbers; found x"),
     ],
 )  # fmt: skip
 def test_text_at_fault_is_explained(text: str, options: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -109,7 +113,8 @@ def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
          "of '_N' nodes are not all integers"),
         ({"src": [[1]], "dst": [1]}, MAPPED, "e.parquet: column 'src' cannot be IDs; expected integers or strings"),
         ({"src": [1]}, {}, "e.parquet: 1 column where there should be 2"),
-        ({"src": [1], "dst": [2], "w": ["x"]}, {"edge_columns": ("w",)}, "column 'w' does not hold numbers"),
+        ({"src": [1, 2], "dst": [2, 1], "w": [[1.0], [1.0, 2.0]]}, {"edge_columns": ("w",)}, "row 1, column 'w': not a "
+         "vector like the first one; expected 1 numbers"),
         ({"src": [1], "dst": [2], "w": [None]}, {"edge_columns": ("w",)}, "column 'w' does not hold numbers"),
         ({"src": [1], "dst": [2], "w": pa.array([2**64 - 1], pa.uint64())}, {"edge_columns": ("w",)}, "feature "
          "'w' has a dtype DGL cannot load; expected one of float16"),
@@ -171,11 +176,14 @@ def test_files_that_are_missing_or_packed_are_refused(tmp_path: Path) -> None:
         chunk(tmp_path / "out", tmp_path / "gone.csv")
     with pytest.raises(FileNotFoundError, match=r"gone-\*\.csv: no file matches"):
         chunk(tmp_path / "out", str(tmp_path / "gone-*.csv"))
-    with pytest.raises(InputFileError, match="is a directory; give its files"):
+    with pytest.raises(InputFileError, match="directory without files"):
         chunk(tmp_path / "out", tmp_path)
     (tmp_path / "e.csv.bz2").write_bytes(b"BZh91AY&SY")
-    with pytest.raises(InputFileError, match="is compressed; found bzip2; unpack it first"):
+    with pytest.raises(InputFileError, match="not a readable file"):
         chunk(tmp_path / "out", tmp_path / "e.csv.bz2")
+    (tmp_path / "delta" / "_delta_log").mkdir(parents=True)
+    with pytest.raises(InputFileError, match="is a Delta table"):
+        chunk(tmp_path / "out", tmp_path / "delta")
     (tmp_path / "e.csv.gz").write_bytes(b"\x1f\x8b\x08rest")
     with pytest.raises(InputFileError, match="not a readable file"):
         chunk(tmp_path / "out", tmp_path / "e.csv.gz")
@@ -191,6 +199,8 @@ def test_files_that_are_missing_or_packed_are_refused(tmp_path: Path) -> None:
         ("e.txt", "<?xml version='1.0'?>\n<graphml/>\n", "GraphML or XML; .*networkx.read_graphml"),
         ("e.jsonl", '{"src": 0, "dst": 1}\n', "JSON; .*pandas.read_json"),
         ("e.txt", '{"src": 0, "dst": 1}\n', "JSON"),
+        ("e.feather", "ARROW1\0\0", "Arrow IPC; .*pandas.read_feather"),
+        ("e.pt", "PK\3\4", "a pickle; .*torch.load"),
     ],
 )
 def test_formats_that_look_like_text_are_refused_by_name(name: str, content: str, message: str, tmp_path: Path) -> None:
@@ -200,6 +210,14 @@ def test_formats_that_look_like_text_are_refused_by_name(name: str, content: str
             f"^{name}: is not an edge list but {message.replace('; ', '.*; ')}",
             refusal(tmp_path, tmp_path / name, map_ids=map_ids, comment="%"),
         )
+
+
+@pytest.mark.parametrize("text", ["3 3\n2 3\n1 3\n1 2\n", "4 3\n2\n1 3 4\n2\n2\n"])
+def test_a_metis_file_is_told_by_its_content(text: str, tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text(text)
+    assert "e.txt: seems to be not an edge list but METIS" in refusal(tmp_path, tmp_path / "e.txt")
+    (tmp_path / "e.txt").write_text("3 3\n2 3\n1 3\n1 0\n")  # METIS counts from 1
+    assert edges_of(chunk(tmp_path / "out", tmp_path / "e.txt"))[1].tolist() == [3, 3, 3, 0]
 
 
 def test_an_array_of_edges_that_can_be_read_in_two_ways_is_refused(tmp_path: Path) -> None:
@@ -233,11 +251,10 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"node_data": {"user": {"f": "f.npy"}}}, "--node-data: unknown type; expected one of _N, found user"),
-        ({"edge_data": {"a:b:c": {"f": "f.npy"}}}, "--edge-data: unknown type; expected one of _N:_E:_N, found a:b:c"),
-        ({"node_data": {"_N": {"f": "f.npy"}}}, "f.npy: feature 'f' of '_N' has a wrong number of rows; "
-         "expected 4 rows, found 3; "
-         "say --num-nodes _N=3 if some nodes have no edges"),
+        ({"node_data": {"user": {"f": "f.npy"}}}, "--node-data: unknown type; expected _N, found user"),
+        ({"edge_data": {"a:b:c": {"f": "f.npy"}}}, "--edge-data: unknown type; expected _N:_E:_N, found a:b:c"),
+        ({"node_data": {"_N": {"f": "f.npy"}}}, "e.csv: ID of a '_N' node out of range; expected IDs from 0 and "
+         "below 3, found 3; check --num-nodes, or the rows of --node-data"),
         ({"node_data": {"_N": {"f": "f.npy"}}, "num_nodes": {"_N": 9}}, "expected 9 rows, found 3; say --num-nodes"),
         ({"edge_data": {DEFAULT: {"f": "f.npy"}}}, "has a wrong number of rows; expected 2 rows, found 3; one "
          "row for each edge"),
@@ -247,12 +264,19 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
          "3; one row for each edge, or for each node of the list"),
         ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "three.csv"}, **MAPPED}, "three.csv: a '_N' node "
          "is listed twice; "
-         "expected every ID once, since rows of --node-data follow the list, found 1"),
-        ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "two.csv: a '_N' node of "
-         "the edges is not in the "
-         "list of nodes; expected every ID once, since rows of --node-data follow the list, found no 2"),
-        ({"nodes": {"_N": "two.csv"}}, "--nodes: lists of nodes are of use only for IDs that are mapped; use "
-         "--map-ids"),
+         "expected every ID once, since features follow the list, found 1"),
+        ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "two.csv, feature "
+         "'f': 2 of the 4 '_N' nodes have no row; --fill f=VALUE gives them one; --unknown-nodes drop leaves out nodes "
+         "that are not listed"),
+        ({"nodes": {"_N": "two.csv"}, "unknown_nodes": "error"}, "two.csv: 2 IDs of '_N' nodes are in edges but not in "
+         "the list of nodes; found no 2; --unknown-nodes add"),
+        ({"masks": {"_N": {"train": "nine.csv"}}}, "nine.csv: mask 'train' lists an unknown '_N' node; found 9"),
+        ({"masks": {"_N": {"train": "nine.csv"}}, **MAPPED}, "mask 'train' lists an unknown '_N' node; found 9"),
+        ({"node_data": {"_N": {"f": "table.csv:x"}}}, "table.csv: no column 'x'; expected one of id, f"),
+        ({"node_data": {"_N": {"f": "table.csv:a:b:c"}}}, "words after a file that mean nothing; expected FILE:COLUMN"),
+        ({"node_data": {"_N": {"f": "table.csv:f"}}}, "table.csv, feature 'f': 3 of the 4 '_N' nodes have no row"),
+        ({"nodes": {"_N": ["table.csv:id", "table.csv:f"]}}, "two columns of '_N' nodes; expected id, found f"),
+        ({"unknown_nodes": "keep"}, "--unknown-nodes: unknown way with unknown nodes; expected add or drop or error"),
         ({"num_nodes": {"_N": 9}, **MAPPED}, "--num-nodes: the number of nodes follows from the IDs when they "
          "are mapped"),
         ({"num_nodes": {"_N": -1}}, "impossible number of nodes"),
@@ -275,6 +299,8 @@ def test_options_that_do_not_fit_are_explained(
     (tmp_path / "e.csv").write_text("0,1\n2,3\n")
     (tmp_path / "two.csv").write_text("0\n1\n")
     (tmp_path / "three.csv").write_text("0\n1\n1\n")
+    (tmp_path / "nine.csv").write_text("1\n9\n")
+    (tmp_path / "table.csv").write_text("id,f\n3,0.5\n")
     np.save(tmp_path / "f.npy", np.zeros(3))
     np.save(tmp_path / "g.npy", np.zeros(2))
     assert message in refusal(tmp_path, "e.csv", **options)

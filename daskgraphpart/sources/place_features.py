@@ -1,0 +1,205 @@
+"""Bring features to the order of nodes and edges: columns of tables, masks of listed IDs, rows in files."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked.output import CATEGORIES
+from daskgraphpart.chunked.rows import ReadRows
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.sources.columns import STRINGS, TIMES, shown
+from daskgraphpart.sources.database import quote, read, run, stage_rows
+from daskgraphpart.sources.edge_list_inputs import check_row_count
+from daskgraphpart.sources.id_map import write_id_map
+from daskgraphpart.storage.region import create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from daskgraphpart.chunked.rows import Rows
+    from daskgraphpart.sources.edge_lists import EdgeListJob
+    from daskgraphpart.sources.read_table import TableReader
+    from daskgraphpart.sources.tables import TableGroup
+    from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeaturePlacer:
+    """What features are placed with; `given` are the rows of tables as they were read, before any were dropped."""
+
+    job: EdgeListJob
+    reader: TableReader
+    num_nodes: Mapping[str, int]
+    given: Mapping[str, int]
+    out: Path
+
+    def table(self, group: TableGroup) -> dict[str, Rows]:
+        """Place the features of a table: in its order, or in that of the nodes whose IDs it has."""
+        features: dict[str, Rows] = {name: self._staged(group, name) for name in group.features}
+        if not group.ends:
+            return self.rows(group.of_type, features, group.tables[0].path)
+        if len(group.ends) == 2:
+            return features
+        if group.mask:
+            self._check_mask(group)
+            count = self.job.new_ids(group, 0).num_rows
+            features = {group.mask: ReadRows(np.dtype(bool), (count,), _ones)}
+        return self._scattered(group, features)
+
+    def rows(self, of_type: str, features: Mapping[str, Rows], path: str = "") -> dict[str, Rows]:
+        """Place rows that are in the order of edges, of a list of nodes, or of node IDs."""
+        inputs = self.job.inputs
+        groups = inputs.lists(of_type) or [group for group in inputs.groups if group.of_type == of_type and group.ends]
+        is_ordered = bool(groups) and not groups[0].mask
+        expected = self.given[groups[0].name] if is_ordered else self.num_nodes[of_type]
+        for name, rows in features.items():
+            check_row_count(inputs, of_type, name, getattr(rows, "paths", (path,)), rows.shape[0], expected)
+        if not is_ordered:
+            return dict(features)
+        if len(groups[0].ends) == 1:
+            return self._scattered(groups[0], features)
+        kept = self._count(groups[0].name)
+        if kept == expected:
+            return dict(features)
+        query, where = f"SELECT rowid FROM {groups[0].name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
+        numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))
+        return {
+            name: ReadRows(rows.dtype, (kept, *rows.shape[1:]), partial(_read_kept, rows, numbers))
+            for name, rows in features.items()
+        }
+
+    def _staged(self, group: TableGroup, name: str) -> Region:
+        """Write a feature into a file in the order of its table; strings become codes, whose values are kept."""
+        job, number = self.job, group.features[name][0]
+        path, kind = str(job.directory / f"{group.name}-{number}"), group.kind(number)
+        where = f"{group.tables[0].path}, column {group.column(number).name!r}"
+        if kind == TIMES:
+            job.progress.note(f"{where}: times, kept as microseconds since 1970")
+        if kind != STRINGS:
+            return self.reader.stage(group, name, path)
+        table, fill = f"{group.name}_{number}", self.reader.fill(group.of_type, name)
+        values = f"SELECT c{number} AS id FROM {group.name}"
+        job.rank(table, values if fill is None else f"{values} UNION ALL SELECT {quote(fill)}")
+        kept = self.out / CATEGORIES / group.of_type / f"{name}.parquet"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        ids = (batch.column(0) for batch in read(job.connection, f"SELECT id FROM {table}"))
+        write_id_map(kept, ids, is_text=True)
+        job.progress.note(
+            f"{where}: {self._count(table):,} categories, as codes; {kept.relative_to(self.out)} has them in order"
+        )
+        query = f"SELECT i.rowid FROM {group.name} t JOIN {table} i ON t.c{number} = i.id ORDER BY t.rowid"
+        return stage_rows(job.connection, query, path, np.dtype(np.int64))
+
+    def _check_mask(self, group: TableGroup) -> None:
+        """Refuse, or drop, IDs of a mask that are no nodes."""
+        job, ntype = self.job, group.of_type
+        is_unknown = f"c0 >= {self.num_nodes[ntype]}"
+        if job.inputs.options.map_ids:
+            is_unknown = f"NOT EXISTS (SELECT 1 FROM {job.ids(ntype)} i WHERE i.id = {group.name}.c0)"
+        if job.inputs.options.unknown_nodes == "drop":
+            run(job.connection, f"DELETE FROM {group.name} WHERE {is_unknown}")
+        ((value,),) = run(job.connection, f"SELECT min(c0) FROM {group.name} WHERE {is_unknown}")
+        if value is not None:
+            what, hint = (
+                f"mask {group.mask!r} lists an unknown {ntype!r} node",
+                "--unknown-nodes drop skips it",
+            )
+            raise InputFileError(what, file=group.tables[0].path, found=_shown(value), hint=hint)
+
+    def _scattered(self, group: TableGroup, features: Mapping[str, Rows]) -> dict[str, Rows]:
+        """Bring rows that follow the IDs of a table to the order of nodes; those that no row is for are filled."""
+        if not features:
+            return {}
+        job, num_nodes = self.job, self.num_nodes[group.of_type]
+        if not group.mask:
+            self._check_list(group, num_nodes)
+        fills: dict[str, Any] = {group.mask: 0} if group.mask else {}
+        missing = 0 if group.mask else num_nodes - self._count(group.name)
+        for name in features if missing else ():
+            fill = self.reader.fill(group.of_type, name)
+            if fill is None:
+                what = f"{missing:,} of the {num_nodes:,} {group.of_type!r} nodes have no row"
+                hint = f"--fill {name}=VALUE gives them one; --unknown-nodes drop leaves out nodes that are not listed"
+                raise InputFileError(what, file=group.tables[0].path, place=f"feature {name!r}", hint=hint)
+            fills[name] = fill
+            if name in group.features and group.kind(group.features[name][0]) == STRINGS:
+                table = f"{group.name}_{group.features[name][0]}"
+                ((fills[name],),) = run(job.connection, f"SELECT rowid FROM {table} WHERE id = {quote(fill)}")
+        ids = job.new_ids(group, 0)
+        return {
+            name: scatter_rows(
+                rows, ids, num_nodes, fills.get(name, 0), f"{ids.path}-{group.of_type}-{i}", job.memory // 16
+            )
+            for i, (name, rows) in enumerate(features.items())
+        }
+
+    def _check_list(self, group: TableGroup, num_nodes: int) -> None:
+        """Refuse a table that has a node twice, if features follow it."""
+        twice = f"SELECT min(c0) FROM (SELECT c0 FROM {group.name} GROUP BY c0 HAVING count(*) > 1)"
+        ((value,),) = run(self.job.connection, twice)
+        if value is not None:
+            what, expected = (
+                f"a {group.of_type!r} node is listed twice",
+                "every ID once, since features follow the list",
+            )
+            raise InputFileError(what, file=group.tables[0].path, expected=expected, found=_shown(value))
+
+    def _count(self, table: str) -> int:
+        ((count,),) = run(self.job.connection, f"SELECT count(*) FROM {table}")
+        return int(count)
+
+
+def _shown(value: Any) -> str:
+    return shown(value) if isinstance(value, str) else str(value)
+
+
+def _ones(start: int, stop: int) -> np.ndarray:
+    return np.ones(stop - start, bool)
+
+
+def _read_kept(rows: Rows, numbers: Region, start: int, stop: int) -> np.ndarray:
+    """Read those of some rows that were kept."""
+    kept = numbers.read(start, stop)
+    return rows.read(int(kept[0]), int(kept[-1]) + 1)[kept - kept[0]] if len(kept) else rows.read(0, 0)
+
+
+def scatter_rows(rows: Rows, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:
+    """Bring rows to their new IDs, in a file: into ranges of IDs first, then inside each; the others are `fill`.
+
+    Some four times `max_bytes` are held.
+    """
+    dtype = rows.dtype
+    if dtype.kind in "iub" and not float(fill).is_integer():
+        dtype = np.dtype(np.float64)
+    placed = create_npy(f"{path}.npy", dtype, (num_rows, *rows.shape[1:]))
+    step = max(1, max_bytes // (8 + placed.row_nbytes))
+    blocks = [(start, min(start + step, rows.shape[0])) for start in range(0, rows.shape[0], step)]
+    ranges = np.array([*range(0, num_rows, step), num_rows])
+    counts = np.zeros(len(ranges) - 1, np.int64)
+    for start, stop in blocks:
+        counts += np.histogram(new_ids.read(start, stop), ranges)[0]
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    by_range = create_npy(f"{path}-rows.npy", dtype, rows.shape)
+    ids_by_range = create_npy(f"{path}-ids.npy", np.int64, (rows.shape[0],))
+    places = ends[:-1].copy()
+    for begin, end in blocks:
+        ids, block = new_ids.read(begin, end), rows.read(begin, end)
+        order = np.argsort(ids, kind="stable")
+        bounds = np.searchsorted(ids[order], ranges)
+        for i in np.flatnonzero(np.diff(bounds)):
+            chosen = order[bounds[i] : bounds[i + 1]]
+            by_range.write(block[chosen].astype(dtype, copy=False), int(places[i]))
+            ids_by_range.write(ids[chosen], int(places[i]))
+            places[i] += len(chosen)
+    for number, (first, last) in enumerate(itertools.pairwise(ranges.tolist())):
+        begin, end = int(ends[number]), int(ends[number + 1])
+        block = np.full((last - first, *rows.shape[1:]), fill, dtype)
+        block[ids_by_range.read(begin, end) - first] = by_range.read(begin, end)
+        placed.write(block, first)
+    return placed

@@ -1,0 +1,212 @@
+"""Find the files of tables, unpack what DuckDB cannot read, and refuse other formats by name.
+
+``FILE:WORD:WORD`` says how one file is read: ``header``, ``no-header``, a delimiter, or columns.
+"""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import lzma
+import os
+import re
+import shutil
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError, check_choice
+from daskgraphpart.storage.faults import attach_path_to_error
+
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
+HEADERS = {"header": True, "no-header": False}
+ID_TYPES = ("auto", "integer", "string")
+UNKNOWN_NODES = ("add", "drop", "error")
+
+_MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUM": "npy"}
+_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".npy": "npy"}
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+# what is refused by its first bytes or its suffix: format, and what to do
+_THROUGH_PYTHON = "read it with {}, and hand the result to daskgraphpart.chunk_graph"
+METIS = "METIS", "write it as one line per edge, with IDs from 0: metis files list the neighbours of a node, from 1"
+_FOREIGN = (
+    (b"%%MatrixMarket", (".mtx",), "Matrix Market", _THROUGH_PYTHON.format("scipy.io.mmread")),
+    (None, (".metis", ".graph"), *METIS),
+    (b"<", (".graphml", ".gexf", ".xml"), "GraphML or XML", _THROUGH_PYTHON.format("networkx.read_graphml")),
+    (b"{", (".json", ".jsonl", ".ndjson"), "JSON", _THROUGH_PYTHON.format("pandas.read_json(..., lines=True)")),
+    (b"ARROW1", (".feather", ".arrow"), "Arrow IPC", _THROUGH_PYTHON.format("pandas.read_feather")),
+    (b"ORC", (".orc",), "ORC", _THROUGH_PYTHON.format("pandas.read_orc")),
+    (None, (".xlsx", ".xls"), "Excel", "save it as CSV"),
+    (None, (".pt", ".pth", ".pkl"), "a pickle", _THROUGH_PYTHON.format("torch.load")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How tables are read.
+
+    `columns` are names or numbers of the columns of sources and destinations, empty for those that are named so, or
+    the first two; a delimiter or header that is None is guessed; an empty comment means that there are none; `fill` is
+    what takes the place of missing values, by name of a feature, by ``type:name``, or "" for all.
+    """
+
+    columns: tuple[str, ...] = ()
+    edge_columns: tuple[str, ...] = ()
+    delimiter: str | None = None
+    header: bool | None = None
+    comment: str = "#"
+    map_ids: bool = False
+    id_type: str = "auto"
+    unknown_nodes: str = "add"
+    fill: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.columns and len(self.columns) != 2:
+            expected, found = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
+            raise OptionError("not two columns", place="--columns", expected=expected, found=found)
+        if len(set(self.edge_columns)) != len(self.edge_columns):
+            raise OptionError("a column is named twice", place="--edge-columns", found=",".join(self.edge_columns))
+        check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
+        check_choice("way with unknown nodes", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
+        if len(self.comment.encode()) > 1:
+            expected = "one ASCII character, or ''"
+            raise OptionError("not one character", place="--comment", expected=expected, found=repr(self.comment))
+        delimiter = self.delimiter_character
+        is_one = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
+        if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
+            expected = "one ASCII character, comma, tab, space or semicolon"
+            raise OptionError("bad delimiter", place="--delimiter", expected=expected, found=repr(self.delimiter))
+
+    @property
+    def delimiter_character(self) -> str | None:
+        """The delimiter with words replaced by what they mean."""
+        return None if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A file of a table: what messages call it, how it is read, the columns asked for, where its content is."""
+
+    path: str
+    options: ReadOptions
+    columns: tuple[str, ...] = ()
+    content: str = ""
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """Columns that names of directories hold, as Hive and Spark write them: ``year=2024/part-0.parquet``."""
+        found = dict(name.split("=", 1) for name in Path(self.path).parts[:-1] if "=" in name)
+        return {name: unquote(text) for name, text in found.items() if text != "__HIVE_DEFAULT_PARTITION__"}
+
+
+def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
+    """Find files, those of patterns and directories in natural order; words after a colon say how they are read."""
+    found: list[TableFile] = []
+    for one in [given] if isinstance(given, (str, os.PathLike, TableFile)) else given:
+        if isinstance(one, TableFile):
+            found.append(one)
+            continue
+        pattern, words = split_words(os.fspath(one))
+        its_options, named = options, list(columns)
+        for word in words:
+            if word in HEADERS:
+                its_options = replace(its_options, header=HEADERS[word])
+            elif word in DELIMITERS:
+                its_options = replace(its_options, delimiter=word)
+            else:
+                named.append(word)
+        found += [TableFile(os.path.abspath(path), its_options, tuple(named)) for path in _expand(pattern)]
+    if not found:
+        raise OptionError("no files", place=place)
+    return tuple(found)
+
+
+def split_words(text: str) -> tuple[str, list[str]]:
+    """Split off words that follow a file; a colon may belong to the name of a file that is there."""
+    path, words = text, list[str]()
+    while ":" in path and not (os.path.exists(path) or glob.glob(path, recursive=True)):
+        path, _, word = path.rpartition(":")
+        words.insert(0, word)
+    return (path, words) if words and (os.path.exists(path) or glob.has_magic(path) or path == "-") else (text, [])
+
+
+def _expand(pattern: str) -> list[str]:
+    if pattern == "-":
+        return ["/dev/stdin"]
+    is_pattern = glob.has_magic(pattern) and not os.path.exists(pattern)
+    matches = glob.glob(pattern, recursive=True) if is_pattern else [pattern]
+    if not matches:
+        raise InputFileNotFoundError("no file matches", file=pattern, hint="quote patterns for the shell")
+    found: list[str] = []
+    for path in sorted(matches, key=_natural):
+        if not os.path.exists(path):
+            raise InputFileNotFoundError("no such file", file=path)
+        found += _files_below(path) if os.path.isdir(path) else [path]
+    return found
+
+
+def _natural(path: str) -> list[Any]:
+    """Key of an order in which part.10 comes after part.9, as dask counts."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", path)]
+
+
+def _files_below(directory: str) -> list[str]:
+    """List the files of a directory that Spark, Hive or dask has written, without what they hide."""
+    if os.path.isdir(os.path.join(directory, "_delta_log")):
+        what, hint = "is a Delta table, which keeps files that are no longer valid", "export it as plain parquet"
+        raise InputFileError(what, file=directory, hint=hint)
+    found = []
+    for root, directories, names in os.walk(directory):
+        directories[:] = [name for name in directories if name[0] not in "_." or "=" in name]
+        found += [os.path.join(root, name) for name in names if name[0] not in "_."]
+    if not found:
+        raise InputFileError("directory without files", file=directory, expected="files of a table")
+    return sorted(found, key=_natural)
+
+
+def read_form(file: TableFile, directory: Path) -> tuple[TableFile, str, str]:
+    """Return a file with where its content is, its format, and how text is packed; copy pipes and bzip2 there."""
+    content = file.content or file.path
+    if not os.path.isfile(content):
+        if not stat.S_ISFIFO(os.stat(content).st_mode):
+            raise InputFileError("is neither a file, a directory nor a pipe", file=file.path)
+        content = _copy(open, content, directory)
+    with attach_path_to_error(file.path), open(content, "rb") as opened:
+        begin = opened.read(16)
+    for magic, unpack in _UNPACKED.items():
+        if begin.startswith(magic):
+            try:
+                content = _copy(unpack, content, directory)
+            except (EOFError, lzma.LZMAError, OSError) as fault:
+                if getattr(fault, "errno", None):
+                    raise
+                raise InputFileError("not a readable file", file=file.path, found=str(fault)) from fault
+            with open(content, "rb") as opened:
+                begin = opened.read(16)
+    if not begin:
+        raise InputFileError("empty file", file=file.path, expected="rows", found="0 bytes")
+    refuse_foreign(file.path, begin)
+    form = _MAGIC.get(begin[:4]) or _SUFFIXES.get(Path(file.path).suffix.lower(), "text")
+    packing = next((name for magic, name in _PACKED.items() if begin.startswith(magic)), "none")
+    return replace(file, content=content), form, packing
+
+
+def _copy(opener: Any, path: str, directory: Path) -> str:
+    copy = directory / f"unpacked-{len(list(directory.glob('unpacked-*')))}"
+    with opener(path, "rb") as source, copy.open("wb") as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    return str(copy)
+
+
+def refuse_foreign(path: str, begin: bytes) -> None:
+    """Refuse formats that look like text, or like archives of arrays, and say what to do."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+    for magic, endings, name, hint in _FOREIGN:
+        if (magic is not None and begin.lstrip().startswith(magic)) or any(suffix in endings for suffix in suffixes):
+            raise InputFileError(f"is not an edge list but {name}", file=path, expected="a row per edge", hint=hint)

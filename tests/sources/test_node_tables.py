@@ -1,0 +1,211 @@
+"""Tables of nodes and edges as people have them: directories, packed files, strings, times, gaps, lists of IDs."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.sparse
+from edge_lists import DEFAULT, chunk, edges_of, originals
+from graphs import file_hashes
+from pyarrow import parquet
+
+from daskgraphpart import read_chunked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DAY = datetime(2024, 5, 1, tzinfo=UTC)
+MICROSECONDS = int(DAY.timestamp()) * 1_000_000
+
+
+class Notes:
+    """What a job says while it runs."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+    def begin(self, *_: Any) -> None: ...
+
+    advance = begin
+
+    def end(self) -> None: ...
+
+
+def node_data(out: Path, ntype: str = "_N") -> dict[str, Any]:
+    """Features of a node type, as lists."""
+    return {name: rows.compute(scheduler="sync").tolist() for name, rows in read_chunked(out).node_data[ntype].items()}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Tables as Spark writes them: string IDs, nulls, categories, times, vectors, constants in names of directories."""
+    (tmp_path / "customers").mkdir()
+    (tmp_path / "customers" / "_SUCCESS").touch()
+    ids, ages, segments = ["c3", "c1", "c9", "c2"], [30, None, 90, 20], ["gold", "basic", None, "basic"]
+    since, halves = [DAY, None, DAY, DAY], [[0.5, 3.0], [0.5, 1.0], [0.5, 9.0], [0.5, 2.0]]
+    times = pa.array(since, pa.timestamp("ms", "UTC"))
+    table = {"customer_id": ids, "age": pa.array(ages, pa.int16()), "segment": segments, "since": times, "x": halves}
+    for i, name in ((0, "part-9.parquet"), (2, "part-10.parquet")):
+        parquet.write_table(pa.table(table).slice(i, 2), tmp_path / "customers" / name)
+    for year, rows in ((2023, ["c1", "c3"]), (2024, ["c7"])):
+        (tmp_path / "sales" / f"year={year}").mkdir(parents=True)
+        path = tmp_path / "sales" / f"year={year}" / "part-0.parquet"
+        parquet.write_table(pa.table({"customer": rows, "item": ["i1"] * len(rows), "price": [1.5] * len(rows)}), path)
+    return tmp_path
+
+
+BUYS = "customer:buys:item"
+FEATURES = {name: "customers:" + name for name in ("age", "segment", "since", "x")}
+
+
+def chunk_shop(out: Path, **options: Any) -> Path:
+    how = {"edges": {BUYS: "sales:customer,item"}, "edge_columns": ("price", "year"), "map_ids": True}
+    node_tables = {"nodes": {"customer": "customers:customer_id"}, "node_data": {"customer": FEATURES}}
+    return chunk(out, how.pop("edges"), **how, **node_tables, **options)
+
+
+def test_rows_of_a_table_go_to_the_nodes_whose_ids_they_have(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shop)
+    notes = Notes()
+    fill = {"age": -1, "customer:segment": "none", "since": 0, "x": 0}
+    out = chunk_shop(shop / "out", fill=fill, progress=notes)
+    assert originals(out, "customer") == ["c1", "c2", "c3", "c7", "c9"]
+    data = node_data(out, "customer")
+    assert data["age"] == [-1, 20, 30, -1, 90]
+    assert data["segment"] == [0, 0, 1, 2, 2]
+    assert data["since"] == [0, MICROSECONDS, MICROSECONDS, 0, MICROSECONDS]
+    assert data["x"] == [[0.5, 1.0], [0.5, 2.0], [0.5, 3.0], [0.0, 0.0], [0.5, 9.0]]
+    kept = parquet.read_table(out / "categories" / "customer" / "segment.parquet")["id"]
+    assert kept.to_pylist() == ["basic", "gold", "none"]
+    edge_data = read_chunked(out).edge_data[BUYS]
+    assert edge_data["year"].compute(scheduler="sync").tolist() == [2023, 2023, 2024]
+    text = "\n".join(notes.lines)
+    assert "'customer' nodes: 1 IDs of edges are not in the list of nodes (these nodes were added); " in text
+    assert "2 of the 4 listed have no edge" in text
+    assert "column 'segment': 3 categories" in text
+    assert "column 'since': times" in text
+
+
+def test_unknown_nodes_are_dropped_with_their_edges(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shop)
+    np.save("rank.npy", np.arange(3) * 10)
+    fill = {"": 0, "segment": "none"}
+    out = chunk_shop(shop / "out", fill=fill, unknown_nodes="drop", edge_data={BUYS: {"rank": "rank.npy"}})
+    assert originals(out, "customer") == ["c1", "c2", "c3", "c9"]
+    np.testing.assert_array_equal(edges_of(out, BUYS), ([0, 2], [0, 0]))
+    data = read_chunked(out).edge_data[BUYS]
+    assert {name: rows.compute(scheduler="sync").tolist() for name, rows in data.items()} == {
+        "price": [1.5, 1.5], "year": [2023, 2023], "rank": [0, 10]
+    }  # fmt: skip
+
+
+def test_a_value_that_is_missing_is_refused_unless_filled(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shop)
+    with pytest.raises(ValueError, match=r"part-9.parquet, row 1, column 'age': value is missing.*fill age=VALUE"):
+        chunk_shop(shop / "out")
+    assert not (shop / "out").exists()
+
+
+def test_ids_that_are_not_mapped_join_rows_too(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0,1\n2,1\n")
+    (tmp_path / "n.csv").write_text("weight,id\n3.5,3\n0.5,0\n2.5,2\n")
+    feature = {"_N": {"w": f"{tmp_path}/n.csv:weight"}}
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", node_data=feature, fill={"w": "nan"})
+    np.testing.assert_array_equal(node_data(out)["w"], [0.5, np.nan, 2.5, 3.5])
+    feature = {"_N": {"w": f"{tmp_path}/n.csv:weight", "all": f"{tmp_path}/n.csv:id:*"}}
+    out = chunk(tmp_path / "again", tmp_path / "e.csv", node_data=feature, fill=0)
+    assert node_data(out) == {
+        "w": [0.5, 0.0, 2.5, 3.5],
+        "all": [[0.5], [0.0], [2.5], [3.5]][:0] or [0.5, 0.0, 2.5, 3.5],
+    }
+
+
+def test_a_graph_of_ogb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Edges, features and splits in csv.gz without headers, as ogbn-arxiv comes."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    feat = rng.random((6, 4)).astype(np.float32)
+    for name, lines in (
+        ("edge", ["0,1", "4,2"]),
+        ("node-feat", [",".join(map(str, row)) for row in feat.tolist()]),
+        ("node-label", ["3", "1", "0", "2", "2", "1"]),
+        ("train", ["5", "0"]),
+    ):
+        (tmp_path / f"{name}.csv.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+    rows = {"feat": "node-feat.csv.gz", "label": "node-label.csv.gz"}
+    out = chunk(
+        tmp_path / "out",
+        "edge.csv.gz",
+        node_data={"_N": rows},
+        masks={"_N": {"train_mask": "train.csv.gz"}},
+        header=False,
+    )
+    data = read_chunked(out).node_data["_N"]
+    np.testing.assert_array_equal(data["feat"].compute(scheduler="sync"), feat, strict=True)
+    assert data["label"].compute(scheduler="sync").tolist() == [3, 1, 0, 2, 2, 1]
+    assert data["train_mask"].compute(scheduler="sync").tolist() == [True, False, False, False, False, True]
+    assert data["train_mask"].dtype == bool
+
+
+@pytest.mark.parametrize("save", [scipy.sparse.csr_matrix, scipy.sparse.csc_matrix, scipy.sparse.coo_matrix])
+def test_a_sparse_matrix_is_read_as_its_elements(save: Callable[..., Any], tmp_path: Path) -> None:
+    matrix = scipy.sparse.random(70, 70, 0.05, random_state=0)
+    scipy.sparse.save_npz(tmp_path / "m.npz", save(matrix))
+    out = chunk(tmp_path / "out", tmp_path / "m.npz", edge_columns=("data",))
+    found = scipy.sparse.coo_matrix((np.ones(matrix.nnz), edges_of(out)), (70, 70))
+    assert (abs(found - (matrix != 0)) > 0).nnz == 0
+    assert read_chunked(out).schema.node_types[0].num_nodes == 70
+    scipy.sparse.save_npz(tmp_path / "b.npz", scipy.sparse.bsr_matrix(matrix))
+    with pytest.raises(ValueError, match="csr_matrix"):
+        chunk(tmp_path / "bsr", tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, "zstd", "pipe"])
+def test_packed_files_and_pipes_give_the_same_bytes(pack: Any, tmp_path: Path) -> None:
+    text = "src,dst\n" + "".join(f"{i},{i * 7 % 50}\n" for i in range(50))
+    (tmp_path / "e.csv").write_text(text)
+    path = tmp_path / "packed"
+    if pack == "pipe":
+        os.mkfifo(path)
+        threading.Thread(target=path.write_text, args=(text,)).start()
+    elif pack == "zstd":
+        path.write_bytes(pa.compress(text.encode(), "zstd", asbytes=True))
+    else:
+        path.write_bytes(pack(text.encode()))
+    assert file_hashes(chunk(tmp_path / "a", tmp_path / "e.csv")) == file_hashes(chunk(tmp_path / "b", path))
+
+
+def test_what_a_guess_was_is_said_and_words_say_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.csv").write_text("7,dst,src\n0,1,2\n0,3,1\n")
+    notes = Notes()
+    out = chunk(tmp_path / "out", "e.csv:header", progress=notes)
+    np.testing.assert_array_equal(edges_of(out), ([2, 1], [1, 3]))
+    assert notes.lines == [
+        f"{tmp_path}/e.csv: comma between fields, edges from column 'src' to 'dst' (guessed; otherwise say FILE:comma, "
+        "tab, space or semicolon, FILE:SRC,DST)",
+        f"{tmp_path}/e.csv: no '_N' node has ID 0, and the highest ID is 3; if IDs begin at 1, --map-ids numbers them "
+        "from 0",
+    ]
+    out = chunk(tmp_path / "named", ["e.csv:header:dst,7"])
+    np.testing.assert_array_equal(edges_of(out), ([1, 3], [0, 0]))
+
+
+def test_vectors_of_arrays_follow_mapped_edges(tmp_path: Path) -> None:
+    np.savez(tmp_path / "e.npz", src=[5, 9], dst=[9, 7], f=np.arange(12, dtype=np.float16).reshape(2, 2, 3))
+    out = chunk(tmp_path / "out", tmp_path / "e.npz", map_ids=True, edge_columns=("f",))
+    rows = read_chunked(out).edge_data[DEFAULT]["f"].compute(scheduler="sync")
+    np.testing.assert_array_equal(rows, np.arange(12, dtype=np.float16).reshape(2, 2, 3), strict=True)
