@@ -95,14 +95,14 @@ def write_pairs(edges: Edges, unit: EdgeUnit, config: EdgeConfig) -> None:
 
 def find_repeats(scratch: Path, resources: Resources) -> Region:
     """Write the IDs of the edges that have the ends of an earlier one, ascending."""
-    from daskgraphpart.sources.database import open_database, quote, run, stage_column
+    from daskgraphpart.sources.database import open_database, quote, run, stage_rows
 
     pairs = f"SELECT src, dst, eid FROM read_parquet({quote(f'{scratch}/*-pairs.parquet')})"
     before = "SELECT *, lag(src) OVER () AS last_src, lag(dst) OVER () AS last_dst FROM sorted"
     query = f"SELECT eid FROM ({before}) WHERE src = last_src AND dst = last_dst ORDER BY eid"
     with open_database(scratch, resources) as connection:
         run(connection, f"CREATE TABLE sorted AS {pairs} ORDER BY src, dst, eid")  # grouping would need more memory
-        return stage_column(connection, query, f"{scratch}/repeats", np.dtype(np.int64))
+        return stage_rows(connection, query, f"{scratch}/repeats", np.dtype(np.int64))
 
 
 def write_partition(edges: Edges, unit: EdgeUnit, config: EdgeConfig) -> tuple[int, int, int]:
