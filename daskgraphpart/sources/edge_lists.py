@@ -7,10 +7,9 @@ depends on memory or threads: tables keep the order of files and rows, and every
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 
 from daskgraphpart.chunked.output import ID_MAP
@@ -18,9 +17,10 @@ from daskgraphpart.chunked.rows import edge_rows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, shown
-from daskgraphpart.sources.database import read, run, stage_rows
+from daskgraphpart.sources.database import read, run
 from daskgraphpart.sources.edge_list_inputs import kinds_of_ids
 from daskgraphpart.sources.id_map import write_id_map
+from daskgraphpart.sources.id_tables import IdTables
 from daskgraphpart.sources.place_features import FeaturePlacer
 from daskgraphpart.sources.read_table import TableReader
 
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.sources.edge_list_inputs import Inputs
     from daskgraphpart.sources.tables import TableGroup
-    from daskgraphpart.storage.region import Region
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 """Beyond so many IDs, for each edge and in total, a number of nodes is taken for a mistake."""
@@ -40,15 +37,8 @@ ROWS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EdgeListJob:
-    """What a job needs: input, a database, a directory for temporary files, bytes of memory, a listener."""
-
-    inputs: Inputs
-    connection: duckdb.DuckDBPyConnection
-    directory: Path
-    memory: int
-    progress: ProgressListener
-    staged: dict[tuple[str, int], Region] = field(default_factory=dict)
+class EdgeListJob(IdTables):
+    """A job that makes rows of a chunked graph of tables."""
 
     def run(self, name: str, out: Path) -> GraphRows:
         """Read, check and map everything; also write the maps of IDs. Rows then lie in temporary files."""
@@ -58,7 +48,7 @@ class EdgeListJob:
         reader = TableReader(inputs, kinds, self.connection, self.progress)
         for group in inputs.groups:
             reader.read(group)
-        given = {group.name: self._count_rows(group.name) for group in inputs.groups}
+        given = {group.name: self.count_rows(group.name) for group in inputs.groups}
         self.progress.end()
         steps = len(kinds) + len(inputs.etypes)
         self.progress.begin("map-ids" if inputs.options.map_ids else "stage-edges", steps, steps)
@@ -78,22 +68,6 @@ class EdgeListJob:
         for ntype, count in unknown.items():
             self._tell_unknown(ntype, count, num_nodes[ntype])
         return GraphRows(name, num_nodes, edges, data)
-
-    def new_ids(self, group: TableGroup, column: int) -> Region:
-        """Write the new IDs of a column into a file, once, in the order of its rows."""
-        name = group.name
-        if (name, column) not in self.staged:
-            query = f"SELECT c{column} FROM {name}"
-            if self.inputs.options.map_ids:
-                ids = self.ids(group.ends[column])
-                query = f"SELECT i.rowid FROM {name} t JOIN {ids} i ON t.c{column} = i.id ORDER BY t.rowid"
-            path = str(self.directory / f"{name}-c{column}")
-            self.staged[name, column] = stage_rows(self.connection, query, path, np.dtype(np.int64))
-        return self.staged[name, column]
-
-    def ids(self, ntype: str) -> str:
-        """Name of the table of the IDs of a node type, if they are mapped."""
-        return f"ids_{list(self.inputs.num_nodes).index(ntype)}"
 
     def _columns(self, ntype: str) -> list[tuple[TableGroup, int]]:
         """Columns of edges, by table and number, that hold IDs of a node type."""
@@ -186,22 +160,4 @@ class EdgeListJob:
             ids = (batch.column(0) for batch in read(self.connection, f"SELECT id FROM {self.ids(ntype)}"))
             write_id_map(out / ID_MAP / f"{ntype}.parquet", ids, is_text=kind == STRINGS)
             self.progress.advance(1)
-        return {ntype: self._count_rows(self.ids(ntype)) for ntype in kinds}
-
-    def rank(self, name: str, every: str) -> None:
-        """Make a table of the different IDs in their order, so that the row of each is its new ID."""
-        distinct = f"SELECT DISTINCT id FROM ({every})"
-        try:
-            run(self.connection, f"CREATE TABLE {name} AS SELECT id FROM ({distinct}) ORDER BY id")
-        except duckdb.OutOfMemoryException:  # hashing needs room for the different ones; sorting does not
-            run(self.connection, f"CREATE TABLE sorted AS SELECT id FROM ({every}) ORDER BY id")
-            previous = "SELECT id, lag(id) OVER () AS previous FROM sorted"
-            run(
-                self.connection,
-                f"CREATE TABLE {name} AS SELECT id FROM ({previous}) WHERE previous IS DISTINCT FROM id",
-            )
-            run(self.connection, "DROP TABLE sorted")
-
-    def _count_rows(self, name: str) -> int:
-        ((count,),) = run(self.connection, f"SELECT count(*) FROM {name}")
-        return int(count)
+        return {ntype: self.count_rows(self.ids(ntype)) for ntype in kinds}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.sources.edge_lists import EdgeListJob
+    from daskgraphpart.sources.id_tables import IdTables
     from daskgraphpart.sources.read_table import TableReader
     from daskgraphpart.sources.tables import TableGroup
     from daskgraphpart.storage.region import Region
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class FeaturePlacer:
     """What features are placed with; `given` are the rows of tables as they were read, before any were dropped."""
 
-    job: EdgeListJob
+    job: IdTables
     reader: TableReader
     num_nodes: Mapping[str, int]
     given: Mapping[str, int]
@@ -64,7 +64,7 @@ class FeaturePlacer:
             return dict(features)
         if len(groups[0].ends) == 1:
             return self._scattered(groups[0], features)
-        kept = self._count(groups[0].name)
+        kept = self.job.count_rows(groups[0].name)
         if kept == expected:
             return dict(features)
         query, where = f"SELECT rowid FROM {groups[0].name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
@@ -91,7 +91,7 @@ class FeaturePlacer:
         ids = (batch.column(0) for batch in read(job.connection, f"SELECT id FROM {table}"))
         write_id_map(kept, ids, is_text=True)
         job.progress.note(
-            f"{where}: {self._count(table):,} categories, as codes; {kept.relative_to(self.out)} has them in order"
+            f"{where}: {job.count_rows(table):,} categories, as codes; {kept.relative_to(self.out)} has them"
         )
         query = f"SELECT i.rowid FROM {group.name} t JOIN {table} i ON t.c{number} = i.id ORDER BY t.rowid"
         return stage_rows(job.connection, query, path, np.dtype(np.int64))
@@ -120,7 +120,7 @@ class FeaturePlacer:
         if not group.mask:
             self._check_list(group, num_nodes)
         fills: dict[str, Any] = {group.mask: 0} if group.mask else {}
-        missing = 0 if group.mask else num_nodes - self._count(group.name)
+        missing = 0 if group.mask else num_nodes - self.job.count_rows(group.name)
         for name in features if missing else ():
             fill = self.reader.fill(group.of_type, name)
             if fill is None:
@@ -149,10 +149,6 @@ class FeaturePlacer:
                 "every ID once, since features follow the list",
             )
             raise InputFileError(what, file=group.tables[0].path, expected=expected, found=_shown(value))
-
-    def _count(self, table: str) -> int:
-        ((count,),) = run(self.job.connection, f"SELECT count(*) FROM {table}")
-        return int(count)
 
 
 def _shown(value: Any) -> str:
