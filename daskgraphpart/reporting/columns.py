@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.reporting.edges import pieces
-from daskgraphpart.reporting.figures import Labels
+from daskgraphpart.reporting.report import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -15,6 +15,7 @@ import numpy as np
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.kernels.count_ends import count_ends
+from daskgraphpart.reporting.report import MAX_MATRIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,7 +48,7 @@ class EdgeUnit:
 
 
 def report_edges(unit: EdgeUnit, book: PartitionBook) -> dict[str, np.ndarray]:
-    """Count the edges of one unit; a row for the part of each array in `Figures`, but edges by owner of the source.
+    """Count the edges of one unit; a row for the part of each array in `Report`, but edges by owner of the source.
 
     Memory: 4 bytes for each node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
     """
@@ -108,7 +109,7 @@ def _degrees(degrees: np.ndarray) -> dict[str, np.ndarray]:
 
 def _halo(unit: EdgeUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> dict[str, np.ndarray]:
     """Cut edges by owner, HALO nodes in use and all HALO nodes by type; `uses` is for the HALO nodes of the range."""
-    owners = np.zeros(book.num_parts, np.int64)
+    owners = np.zeros(book.num_parts if book.num_parts <= MAX_MATRIX else 0, np.int64)
     halo, stored = np.zeros((2, len(book.ntypes)), np.int64)
     part_ends = book.node_ranges[:, -1, 1]
     new_nids, local = unit.graph.node_arrays["_ID"], unit.first_node + inner
@@ -128,6 +129,6 @@ def _halo(unit: EdgeUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> 
         types, _ = book.map_to_per_ntype(ids)
         stored += np.bincount(types, minlength=stored.size)
         halo += np.bincount(types[used > 0], minlength=halo.size)
-        # sums of whole numbers below 2 ** 53: exact
-        owners += np.bincount(parts, weights=used, minlength=owners.size).astype(np.int64)
+        if owners.size:  # sums of whole numbers below 2 ** 53: exact
+            owners += np.bincount(parts, weights=used, minlength=owners.size).astype(np.int64)
     return {"edge_matrix": owners, "halo_nodes": halo, "stored_halo_nodes": stored}

@@ -1,4 +1,4 @@
-"""Figures as text that fits a terminal, and as one HTML page: no script, no other file, no network.
+"""Lay a report out as text that fits a terminal, and as one HTML page: no script, no other file, no network.
 
 Tables of the page are pandas' `Styler`, whose bars are backgrounds of cells.
 """
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pandas.io.formats.style import Styler
 
-from daskgraphpart.reporting.sections import all_sections, key_figures, title_of
+from daskgraphpart.reporting.tables import all_sections, key_figures, title_of
 from daskgraphpart.tables import printable, text_table
 
 if TYPE_CHECKING:
-    from daskgraphpart.reporting.figures import Figures
-    from daskgraphpart.reporting.sections import Section
+    from daskgraphpart.reporting.report import Report
+    from daskgraphpart.reporting.tables import Section
 
 MAX_ROWS, MAX_COLUMNS = 16, 17
 """Of a table in text."""
@@ -33,29 +33,33 @@ STYLE = """
 .dgp-report header{width:100%}
 .dgp-report pre{white-space:pre-wrap;overflow-wrap:anywhere}
 .dgp-report section div{max-height:640px;overflow:auto;border:1px solid var(--line)}
+.dgp-report section div::-webkit-scrollbar{width:12px;height:12px;background:var(--line)}
+.dgp-report section div::-webkit-scrollbar-thumb{background:#888;border-radius:6px}
 .dgp-report table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 .dgp-report th,.dgp-report td{padding:3px 12px;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}
-.dgp-report th{position:sticky;top:0;background:Canvas}
-.dgp-report th:first-child,.dgp-report td:first-child{text-align:left}
+.dgp-report th{position:sticky;top:0;background:Canvas;z-index:1}
+.dgp-report th:first-child,.dgp-report td:first-child{text-align:left;position:sticky;left:0;background:Canvas}
+.dgp-report th:first-child{z-index:2}
+@media (max-width:800px){.dgp-report td:first-child{max-width:180px;overflow:hidden;text-overflow:ellipsis}}
 """
 
 
-def report_text(figures: Figures) -> str:
+def report_text(report: Report) -> str:
     """Lay out all figures as text; of many parts, the first are shown."""
-    title = f"Partitions of {printable(repr(figures.graph_name))}: {title_of(figures)}"
-    tables = [f"{printable(section.title)}\n{_text_of(section)}" for section in all_sections(figures, MAX_ROWS)]
-    return "\n\n".join([f"{title}\n{_head(figures)}", *tables, *_notes(figures)])
+    title = f"Partitions of {printable(repr(report.graph_name))}: {title_of(report)}"
+    tables = [f"{printable(section.title)}\n{_text_of(section)}" for section in all_sections(report, MAX_ROWS)]
+    return "\n\n".join([f"{title}\n{_head(report)}", *tables, *_notes(report)])
 
 
-def _head(figures: Figures) -> str:
+def _head(report: Report) -> str:
     """Where the partitions are, how they were made, and what matters most."""
-    lines = [f"{name}: {value}" for name, value in figures.about.items()]
-    lines += ["", *(f"{name:<20} {value:<12} {more}" for name, value, more in key_figures(figures))]
+    lines = [f"{name}: {value}" for name, value in report.about.items()]
+    lines += ["", *(f"{name:<20} {value:<12} {more}" for name, value, more in key_figures(report))]
     return printable("\n".join(lines))
 
 
-def _notes(figures: Figures) -> list[str]:
-    return ["Notes\n" + printable("\n".join(figures.notes))] if figures.notes else []
+def _notes(report: Report) -> list[str]:
+    return ["Notes\n" + printable("\n".join(report.notes))] if report.notes else []
 
 
 def _text_of(section: Section) -> str:
@@ -67,28 +71,28 @@ def _text_of(section: Section) -> str:
     return text_table(heads, rows, align="<" + ">" * (len(heads) - 1))
 
 
-def report_page(figures: Figures) -> str:
+def report_page(report: Report) -> str:
     """Return a whole page."""
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width,initial-scale=1'>"
-        f"<title>{_title(figures)}</title></head>\n<body>{report_fragment(figures)}</body></html>\n"
+        f"<title>{_title(report)}</title></head>\n<body>{report_fragment(report)}</body></html>\n"
     )
 
 
-def report_fragment(figures: Figures) -> str:
+def report_fragment(report: Report) -> str:
     """Return what a notebook shows: the page without its frame, whose style touches nothing else."""
-    parts = [f"<style>{STYLE}</style><div class='dgp-report'><header><h1>{_title(figures)}</h1>"]
-    parts.append(f"<p>{title_of(figures)}</p><pre>{escape(_head(figures))}</pre></header>")
-    for number, section in enumerate(all_sections(figures, MAX_MATRIX)):
+    parts = [f"<style>{STYLE}</style><div class='dgp-report'><header><h1>{_title(report)}</h1>"]
+    parts.append(f"<p>{title_of(report)}</p><pre>{escape(_head(report))}</pre></header>")
+    for number, section in enumerate(all_sections(report, MAX_MATRIX)):
         parts.append(f"<section><h2>{escape(printable(section.title))}</h2><p>{section.about}</p>")
         parts.append(f"<div>{_table_of(section, f'dgp{number}')}</div></section>")
-    parts += [f"<pre>{escape(note)}</pre>" for note in _notes(figures)]
+    parts += [f"<pre>{escape(note)}</pre>" for note in _notes(report)]
     return "".join([*parts, "</div>"])
 
 
-def _title(figures: Figures) -> str:
-    return escape(printable(f"Partitions of {figures.graph_name}"))
+def _title(report: Report) -> str:
+    return escape(printable(f"Partitions of {report.graph_name}"))
 
 
 def _table_of(section: Section, name: str) -> str:

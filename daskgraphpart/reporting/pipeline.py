@@ -1,6 +1,6 @@
 """Compute a report: headers of all parts, then a pass over edges and HALO nodes, and one over labels and masks.
 
-What the client holds grows with the square of the number of parts (the edge matrix), not with nodes or edges.
+What the client holds grows with the number of parts, not with nodes or edges.
 """
 
 from __future__ import annotations
@@ -76,6 +76,10 @@ def _describe(path: Location, config: PartitionConfig) -> dict[str, str]:
         out_edges = "out edges" if content.get("out_edges") else "no out edges"
         about["method"] = str(content.get("method", config.part_method))
         about["options"] = f"formats {named}; {hops} hop{'s' if hops != 1 else ''} of HALO nodes; {out_edges}"
+        balance = content.get("balance")
+        if isinstance(balance, dict):
+            kept = [f"{name} {of[0]:.3f} (at most {of[1]:.3f})" for name, of in balance.items()]
+            about["constraints"] = ", ".join(kept)
     return {**about, "report": f"{datetime.now(tz=UTC).date()}, daskgraphpart {version('daskgraphpart')}"}
 
 
@@ -97,9 +101,9 @@ def _count_edges(units: Sequence[EdgeUnit], book: PartitionBook, runner: Runner)
         for name, row in counts.items():
             combine = np.maximum if name == "max_in_degrees" else np.add
             found[name][unit.part] = combine(found[name][unit.part], row)
-    own = np.arange(book.num_parts)
-    matrix = found["edge_matrix"].T.copy()
-    matrix[own, own] = (book.edge_counts - found["cut_edges"]).sum(axis=1)
+    matrix = found["edge_matrix"].T.copy() if found["edge_matrix"].size else np.zeros((0, 0), np.int64)
+    own = np.arange(len(matrix))
+    matrix[own, own] = (book.edge_counts - found["cut_edges"]).sum(axis=1)[own]
     used = int(np.flatnonzero(found["in_degrees"].any(axis=0)).max(initial=0)) + 1
     degrees, largest = found["in_degrees"][:, :used], found["max_in_degrees"][:, 0]
     return found | {"edge_matrix": matrix, "in_degrees": degrees, "max_in_degrees": largest}
