@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 NAMES = ("method", "used", "cut_share", "replication_factor", "seconds", "peak_bytes")
 PANELS = {
-    "cut_share": "edge cut, share of edges",
+    "cut_share": "edge cut",
     "balance of edges": "edges of the largest part / average",
     "seconds": "seconds",
-    "peak_bytes": "peak memory, bytes",
+    "peak_bytes": "peak memory, MB",
 }
 """What plots show, by column."""
 
@@ -162,25 +162,40 @@ def write_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) 
     _frame(results).to_csv(path, index=False, lineterminator="\r\n")
 
 
-def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
-    """Draw cut, balance of edges, time and memory by number of parts, to a PNG, SVG or PDF file."""
+def check_plot(path: str | os.PathLike[str]) -> None:
+    """Refuse a picture that cannot be drawn: before methods are compared, which takes long."""
     try:
         from matplotlib.figure import Figure
     except ImportError as fault:
         raise OptionError("matplotlib is not installed", place="--plot", hint="pip install matplotlib") from fault
+    known = Figure().canvas.get_supported_filetypes()
+    if Path(path).suffix.lstrip(".").lower() not in known:
+        raise OptionError("unknown format of a picture", place="--plot", expected=", ".join(known), found=path)
+
+
+def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
+    """Draw cut, balance of edges, time and memory by number of parts, to a PNG, SVG or PDF file."""
+    check_plot(path)
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import PercentFormatter
+
     frame = _frame([result for result in results if not result.fault])
+    frame["peak_bytes"] /= 1e6
     figure = Figure(figsize=(4.2 * len(PANELS), 3.6), layout="constrained")
     for axis, (column, title) in zip(figure.subplots(1, len(PANELS)), PANELS.items(), strict=True):
         lines = frame.pivot_table(column, "parts", "method", sort=False) if len(frame) else frame
         if not lines.empty:
-            logy = bool((frame[column] > 0).all())
-            lines.plot(ax=axis, title=title, marker="o", logy=logy, grid=True, xlabel="number of parts")
+            lines.plot(
+                ax=axis, title=title, marker="o", grid=True, xlabel="number of parts", legend=column == "cut_share"
+            )
             axis.set_xscale("log", base=2)
             axis.set_xticks(lines.index, [str(parts) for parts in lines.index])
-    try:
-        figure.savefig(path)
-    except ValueError as fault:
-        raise OptionError("unknown format of a picture", place="--plot", found=str(fault)) from fault
+            axis.margins(y=0.1)
+            axis.ticklabel_format(axis="y", style="plain", useOffset=False)
+            axis.set_ylim(bottom=1 if column == "balance of edges" else 0)
+            if column == "cut_share":
+                axis.yaxis.set_major_formatter(PercentFormatter(1))
+    figure.savefig(path)
 
 
 def _frame(results: Sequence[Compared]) -> pd.DataFrame:

@@ -67,6 +67,13 @@ class AssignReport:
         return next(balance for balance in self.balances if balance.name == name)
 
     @property
+    def constraints(self) -> tuple[str, ...]:
+        """What was balanced, with the ratio reached and the one allowed, as text."""
+        return tuple(
+            f"{b.name} {b.ratio:.3f} (at most {b.allowed:.3f})" for b in self.balances if b.allowed is not None
+        )
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know."""
         found = [

@@ -40,7 +40,14 @@ def command(**values: Any) -> None:
     daskgraphpart compare graph --parts 4,8 --methods metis,kaminpar,fennel --balance nodes
     daskgraphpart compare graph --csv methods.csv --plot methods.png
     """
-    from daskgraphpart.api.compare import Compared, compare, comparison_table, plot_comparison, write_comparison
+    from daskgraphpart.api.compare import (
+        Compared,
+        check_plot,
+        compare,
+        comparison_table,
+        plot_comparison,
+        write_comparison,
+    )
     from daskgraphpart.errors import OptionError
 
     try:
@@ -54,6 +61,8 @@ def command(**values: Any) -> None:
             outcome = result.fault or f"cut {result.cut_share:.2%}"
             click.echo(f"{result.num_parts} parts, {result.method}: {outcome}", err=True)
 
+    if values["plot_path"]:
+        check_plot(values["plot_path"])
     graph_of(values["in_dir"], values)  # refuses files outside, once for all runs
     options = assign_options_of({**values, "method": "auto"})
     results = compare(values["in_dir"], parts, methods, options=options, resources=resources_of(values), on_done=show)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from daskgraphpart.cli.options import RESOURCE_OPTIONS, Command, run_of, with_options
 from daskgraphpart.errors import OptionError
-
-if TYPE_CHECKING:
-    from daskgraphpart.reporting.report import Report
-
 
 ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
 
@@ -46,7 +42,7 @@ def command(**values: Any) -> None:
     daskgraphpart report partitions --format json --labels paper:field
     """
     from daskgraphpart.partitioned.graph import open_partitions
-    from daskgraphpart.reporting.report import check_directory_of, write_report
+    from daskgraphpart.reporting.report import check_directory_of, write_text
 
     output = values["output"]
     form = values["form"] or _form_of(output)
@@ -54,29 +50,21 @@ def command(**values: Any) -> None:
         check_directory_of(output)
     with run_of(values) as run:
         report = open_partitions(values["out_dir"]).report(labels=values["labels"] or None, **run)
-    content = _formatted(report, form)
+    if form == "json":
+        content = json.dumps(report.to_dict(), indent=1)
+    else:
+        content = report.to_html() if form == "html" else str(report)
     if output is None:
         click.echo(content.rstrip("\n"))
     else:
-        write_report(content, output)
+        write_text(content, output)
 
 
 def _form_of(output: str | None) -> str:
-    if output is None:
-        return "text"
-    ending = Path(output).suffix.lower()
-    if ending not in ENDINGS:
+    ending = "" if output is None else Path(output).suffix.lower()
+    if output is not None and ending not in ENDINGS:
+        hint = "or say what is to be written: --format text, json or html"
         raise OptionError(
-            "unknown ending of a report",
-            place="--output",
-            expected=", ".join(ENDINGS),
-            found=output,
-            hint="or say what is to be written: --format text, json or html",
+            "unknown ending of a report", place="--output", expected=", ".join(ENDINGS), found=output, hint=hint
         )
-    return ENDINGS[ending]
-
-
-def _formatted(report: Report, form: str) -> str:
-    if form == "json":
-        return json.dumps(report.to_dict(), indent=1)
-    return report.to_html() if form == "html" else str(report)
+    return ENDINGS.get(ending, "text")

@@ -111,6 +111,7 @@ def _complete(
             reshuffle=job.options.reshuffle,
             checksums={file.path: checksums[file.path] for file in of_layout},
             id_map=_find_id_map(job),
+            constraints=() if job.assignment.report is None else job.assignment.report.constraints,
         )
         layout.finish(dispatched)
     if job.destination is not None:

@@ -133,6 +133,7 @@ class DglLayout:
             "out_edges": graph.out_edges,
             **({} if graph.reshuffle else {"reshuffle": False}),
             **({} if graph.id_map is None else {"id_map": graph.id_map}),
+            **({"constraints": list(graph.constraints)} if graph.constraints else {}),
             "node_data": stated_data(graph.schema.node_types),
             "edge_data": stated_data(graph.schema.edge_types),
             "num_cut_edges": graph.quality.num_cut_edges,

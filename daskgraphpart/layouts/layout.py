@@ -93,6 +93,7 @@ class DispatchedGraph:
     reshuffle: bool
     checksums: Mapping[str, FileChecksum]
     id_map: str | None = None  # where the original IDs of the user's input lie, from the output; None if there are none
+    constraints: tuple[str, ...] = ()  # what was balanced, with the ratios reached and allowed, where it is known
 
     @property
     def schema(self) -> GraphSchema:

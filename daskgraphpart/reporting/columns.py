@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.reporting.edges import pieces
-from daskgraphpart.reporting.report import Labels
+from daskgraphpart.reporting.figures import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ class Column:
 
     ntype: str
     name: str
-    regions: Mapping[int, Region]  # by part
+    regions: dict[int, Region]  # by part
 
     @property
     def key(self) -> str:
@@ -50,10 +50,7 @@ class Column:
     @property
     def is_whole(self) -> bool:
         """Whether it is one whole number per node."""
-        return all(
-            region.dtype.kind in "iub" and np.prod(region.shape[1:], dtype=np.int64) == 1
-            for region in self.regions.values()
-        )
+        return all(of.dtype.kind in "iub" and of.row_nbytes == of.dtype.itemsize for of in self.regions.values())
 
 
 def report_columns(region: Region, _: None) -> dict[int, int] | None:
@@ -72,18 +69,18 @@ def report_columns(region: Region, _: None) -> dict[int, int] | None:
 
 def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[Column]:
     """List labels, then masks, that the parts hold; `labels` are given as ``ntype:name`` or ``ntype/name``."""
-    stored: dict[tuple[str, str], dict[int, Region]] = {}
+    stored: dict[str, Column] = {}
     for part, of_part in enumerate(regions):
-        for ntype in [ntype for ntype in of_part if ntype in book.ntypes]:
-            for name, region in of_part[ntype].items():
-                if region.num_rows:  # parts without a node of the type may hold anything
-                    stored.setdefault((ntype, name), {})[part] = region
-    columns = {key: Column(*key, of_parts) for key, of_parts in stored.items()}
+        for ntype, features in of_part.items():
+            for name, region in features.items():
+                if ntype in book.ntypes and region.num_rows:  # parts without a node of the type may hold anything
+                    stored.setdefault(f"{ntype}/{name}", Column(ntype, name, {})).regions[part] = region
+    whole = {key: column for key, column in stored.items() if column.is_whole}
     if labels is None:
-        chosen = [column for column in columns.values() if column.name in LABEL_NAMES and column.is_whole]
+        chosen = [column for column in whole.values() if column.name in LABEL_NAMES]
     else:
-        chosen = [_given(columns, given) for given in dict.fromkeys(labels)]
-    chosen += [column for column in columns.values() if column.is_mask and column.is_whole]
+        chosen = [_given(stored, whole, given) for given in dict.fromkeys(labels)]
+    chosen += [column for column in whole.values() if column.is_mask]
     for column in chosen:
         counts = book.node_counts[:, book.ntypes.index(column.ntype)]
         for part in np.flatnonzero(counts).tolist():
@@ -96,19 +93,16 @@ def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str
     return chosen
 
 
-def _given(columns: Mapping[tuple[str, str], Column], given: str) -> Column:
-    ntype, _, name = given.replace("/", ":").rpartition(":")
-    column = columns.get((ntype, name))
-    if column is None or not column.is_whole:
-        known = ", ".join(":".join(key) for key, other in columns.items() if other.is_whole)
-        region = None if column is None else next(iter(column.regions.values()))
-        raise OptionError(
-            "no such labels",
-            place="--labels",
-            expected=f"one whole number per node: one of {known or 'none'}",
-            found=given if region is None else f"{given}, {region.dtype.name} of shape {region.shape[1:]}",
-        )
-    return column
+def _given(stored: Mapping[str, Column], whole: Mapping[str, Column], given: str) -> Column:
+    key = given.replace(":", "/")
+    if key in whole:
+        return whole[key]
+    known, found = ", ".join(name.replace("/", ":") for name in whole), given
+    if key in stored:
+        region = next(iter(stored[key].regions.values()))
+        found = f"{given}, {region.dtype.name} of shape {region.shape[1:]}"
+    expected = f"one whole number per node: one of {known or 'none'}"
+    raise OptionError("no such labels", place="--labels", expected=expected, found=found)
 
 
 def gather_columns(

@@ -15,10 +15,10 @@ import numpy as np
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.kernels.count_ends import count_ends
-from daskgraphpart.reporting.report import MAX_MATRIX
+from daskgraphpart.reporting.figures import MAX_MATRIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
@@ -53,9 +53,6 @@ def report_edges(unit: EdgeUnit, book: PartitionBook) -> dict[str, np.ndarray]:
     Memory: 4 bytes for each node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
     """
     num_inner, num_owned = int(book.node_counts[unit.part].sum()), int(book.edge_counts[unit.part].sum())
-    if unit.first_node == 0:
-        _check_marks(unit, "inner_node", unit.graph.node_arrays, num_inner)
-        _check_marks(unit, "inner_edge", unit.graph.edge_arrays, num_owned)
     counts = np.zeros(unit.stop_node - unit.first_node, np.uint32 if num_owned < 1 << 32 else np.int64)
     cut = np.zeros(len(book.etypes), np.int64)
     sizes, seen = (num_inner, unit.graph.num_nodes), 0
@@ -77,18 +74,6 @@ def report_edges(unit: EdgeUnit, book: PartitionBook) -> dict[str, np.ndarray]:
         raise LayoutError("owned edges are missing", file=unit.file, expected=f"{num_owned:,}", found=f"{seen:,}")
     inner = max(0, min(num_inner, unit.stop_node) - unit.first_node)
     return {"cut_edges": cut, **_degrees(counts[:inner]), **_halo(unit, book, inner, counts[inner:])}
-
-
-def _check_marks(unit: EdgeUnit, key: str, arrays: Mapping[str, Region], expected: int) -> None:
-    """Compare the number of marked nodes or edges with the config."""
-    found = sum(int(np.count_nonzero(rows)) for rows in pieces(arrays[key]))
-    if found != expected:
-        raise LayoutError(
-            f"{key} contradicts the partition config",
-            file=unit.file,
-            expected=f"{expected:,} of them",
-            found=f"{found:,}",
-        )
 
 
 def pieces(region: Region) -> Iterator[np.ndarray]:

@@ -76,10 +76,8 @@ def _describe(path: Location, config: PartitionConfig) -> dict[str, str]:
         out_edges = "out edges" if content.get("out_edges") else "no out edges"
         about["method"] = str(content.get("method", config.part_method))
         about["options"] = f"formats {named}; {hops} hop{'s' if hops != 1 else ''} of HALO nodes; {out_edges}"
-        balance = content.get("balance")
-        if isinstance(balance, dict):
-            kept = [f"{name} {of[0]:.3f} (at most {of[1]:.3f})" for name, of in balance.items()]
-            about["constraints"] = ", ".join(kept)
+        if isinstance(content.get("constraints"), list):
+            about["constraints"] = ", ".join(map(str, content["constraints"]))
     return {**about, "report": f"{datetime.now(tz=UTC).date()}, daskgraphpart {version('daskgraphpart')}"}
 
 

@@ -1,66 +1,60 @@
-"""The noun `Report`: what was counted in partitions, what follows from it; as a dictionary, as text and as a page."""
+"""The noun `Report`: figures of partitions as text that fits a terminal, and as one HTML page.
+
+The page has no script, needs no other file and no network. Its tables are pandas' `Styler`, whose bars are backgrounds
+of cells.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
+from pandas.io.formats.style import Styler
 
 from daskgraphpart.errors import OptionError
+from daskgraphpart.reporting.figures import Figures
+from daskgraphpart.reporting.tables import all_sections, key_figures, title_of
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.tables import printable, text_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
-FORMAT, VERSION = "daskgraphpart report", 1
-MAX_MATRIX = 256
-"""Parts of which the edges between each two are counted: what is held would grow with their square."""
+    from daskgraphpart.reporting.tables import Section
 
+MAX_ROWS, MAX_COLUMNS = 16, 17
+"""Of a table in text."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Labels:
-    """Classes of the nodes of one type; `key` is ``<ntype>/<name>``.
+MAX_MATRIX = 32
+"""Parts whose edges between each other are a matrix on a page."""
 
-    `counts` is int64 (parts, classes), by the values that occur and are not negative, ascending; `unlabelled`, int64
-    (parts,), counts negative ones.
-    """
-
-    key: str
-    classes: tuple[int, ...]
-    counts: np.ndarray
-    unlabelled: np.ndarray
-
-    @property
-    def total_variation(self) -> tuple[float | None, ...]:
-        """How far each part's distribution of classes is from that of the graph.
-
-        Half the sum of absolute differences, 0 to 1; None for parts without labelled nodes.
-        """
-        total = self.counts.sum()
-        overall = self.counts.sum(axis=0) / max(1, total)
-        return tuple(float(np.abs(row / row.sum() - overall).sum() / 2) if row.sum() else None for row in self.counts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as lists and numbers."""
-        return {
-            "classes": list(self.classes),
-            "all": self.counts.sum(axis=0).tolist(),
-            "by_part": self.counts.tolist(),
-            "unlabelled_by_part": self.unlabelled.tolist(),
-            "total_variation_by_part": list(self.total_variation),
-        }
+STYLE = """
+.dgp-report{--high:#f3b27a;--low:#8fbbe8;--bar:#a9cfc0;--line:#8884;color-scheme:light dark;
+ color:CanvasText;background:Canvas;font:14px/1.45 system-ui,sans-serif;padding:20px;
+ display:flex;flex-wrap:wrap;gap:0 36px}
+@media (prefers-color-scheme:dark){.dgp-report{--high:#8a5426;--low:#2d5a87;--bar:#2f6a55}}
+.dgp-report>*{max-width:100%;min-width:0}
+.dgp-report header{width:100%}
+.dgp-report pre{white-space:pre-wrap;overflow-wrap:anywhere}
+.dgp-report section div{max-height:640px;overflow:auto;border:1px solid var(--line)}
+.dgp-report section div::-webkit-scrollbar{width:12px;height:12px;background:var(--line)}
+.dgp-report section div::-webkit-scrollbar-thumb{background:#888;border-radius:6px}
+.dgp-report table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+.dgp-report th,.dgp-report td{padding:3px 12px;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}
+.dgp-report th{position:sticky;top:0;background:Canvas;z-index:1}
+.dgp-report th:first-child,.dgp-report td:first-child{text-align:left;position:sticky;left:0;background:Canvas}
+.dgp-report th:first-child{z-index:2}
+@media (max-width:800px){.dgp-report td:first-child{white-space:normal;overflow-wrap:anywhere;max-width:200px}}
+"""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Report:
+class Report(Figures):
     """Quality of partitions: cut, volume, HALO, balance, edges between parts, degrees, labels, sizes on disk.
 
-    All of it is computed from the files of the parts. Arrays are by part, in their order.
+    All of it is computed from the files of the parts. Attributes are those of `Figures`.
 
     Examples
     --------
@@ -69,101 +63,6 @@ class Report:
     >>> report.cut_share, report.replication_factor  # doctest: +SKIP
     >>> report.to_html("report.html")  # doctest: +SKIP
     """
-
-    graph_name: str  # name of the graph
-    halo_hops: int  # hops of HALO nodes, by the partition config
-    ntypes: tuple[str, ...]  # node types and canonical edge types
-    etypes: tuple[str, ...]
-    inner_nodes: np.ndarray  # int64 (parts, node types): nodes each part owns
-    # int64 (parts, node types): foreign nodes in which edges begin that the part owns: HALO of one hop
-    halo_nodes: np.ndarray
-    # int64 (parts, node types): all foreign nodes a part holds: more than `halo_nodes` if there are several hops, or
-    # out edges
-    stored_halo_nodes: np.ndarray
-    # int64 (parts, edge types): edges each part owns (those that end in its nodes), and those of them that begin in a
-    # node of another part
-    owned_edges: np.ndarray
-    cut_edges: np.ndarray
-    # int64 (parts, parts): edges by owner of the source (row) and owner of the destination (column); (0, 0) for more
-    # than `MAX_MATRIX` parts
-    edge_matrix: np.ndarray
-    # int64 (parts, bins): nodes by in-degree: bin 0 is for degree 0, bin b for degrees from 2 ** (b - 1) to 2 ** b - 1
-    in_degrees: np.ndarray
-    max_in_degrees: np.ndarray  # int64 (parts,): largest in-degree
-    labels: tuple[Labels, ...]  # classes of nodes
-    masks: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): marked nodes, by ``<ntype>/<name>``
-    file_sizes: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): bytes on disk by name of the file
-    notes: tuple[str, ...] = ()  # what could not be counted, and why
-    # path, method, options, constraints, date and version, where they are known
-    about: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def num_parts(self) -> int:
-        """Number of parts."""
-        return len(self.inner_nodes)
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes of the graph."""
-        return int(self.inner_nodes.sum())
-
-    @property
-    def num_edges(self) -> int:
-        """Number of edges of the graph."""
-        return int(self.owned_edges.sum())
-
-    @property
-    def num_cut_edges(self) -> int:
-        """Edges whose ends have different owners."""
-        return int(self.cut_edges.sum())
-
-    @property
-    def cut_share(self) -> float:
-        """Share of edges that are cut."""
-        return share(self.num_cut_edges, self.num_edges)
-
-    @property
-    def communication_volume(self) -> int:
-        """Sum over all nodes of the number of other parts that hold it as HALO of one hop."""
-        return int(self.halo_nodes.sum())
-
-    @property
-    def replication_factor(self) -> float:
-        """Inner nodes and HALO nodes of one hop, for each node of the graph."""
-        return 1 + share(self.communication_volume, self.num_nodes)
-
-    @property
-    def stored_replication_factor(self) -> float:
-        """Nodes that all parts hold, for each node of the graph."""
-        return 1 + share(int(self.stored_halo_nodes.sum()), self.num_nodes)
-
-    @property
-    def has_more_halo(self) -> bool:
-        """Whether parts hold HALO nodes beyond one hop of in-edges."""
-        return bool((self.stored_halo_nodes > self.halo_nodes).any())
-
-    @property
-    def nbytes(self) -> np.ndarray:
-        """Bytes on disk, int64 (parts,)."""
-        return sum(self.file_sizes.values(), np.zeros(self.num_parts, np.int64))
-
-    @cached_property
-    def measures(self) -> Mapping[str, np.ndarray]:
-        """All that should be even, int64 (parts,) each.
-
-        Keys are ``nodes``, ``nodes of <ntype>``, ``edges``, ``edges of <etype>``, ``HALO nodes``, ``cut edges``,
-        ``labelled <ntype>/<name>``, ``<ntype>/<mask>`` and ``bytes``.
-        """
-        found = {"nodes": self.inner_nodes.sum(axis=1)}
-        if len(self.ntypes) > 1:
-            found |= {f"nodes of {ntype}": self.inner_nodes[:, i] for i, ntype in enumerate(self.ntypes)}
-        found["edges"] = self.owned_edges.sum(axis=1)
-        if len(self.etypes) > 1:
-            found |= {f"edges of {etype}": self.owned_edges[:, i] for i, etype in enumerate(self.etypes)}
-        found["HALO nodes"] = self.halo_nodes.sum(axis=1)
-        found["cut edges"] = self.cut_edges.sum(axis=1)
-        found |= {f"labelled {labels.key}": labels.counts.sum(axis=1) for labels in self.labels}
-        return {**found, **self.masks, "bytes": self.nbytes}
 
     @overload
     def to_html(self) -> str: ...
@@ -176,97 +75,86 @@ class Report:
 
         With a path, write it there and return the path.
         """
-        from daskgraphpart.reporting.page import report_page
-
-        page = report_page(self)
+        page = (
+            "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+            "<meta name='viewport' content='width=device-width,initial-scale=1'>"
+            f"<title>{_title(self)}</title></head>\n<body>{self._repr_html_()}</body></html>\n"
+        )
         return page if path is None else write_text(page, path)
 
     def __str__(self) -> str:
-        from daskgraphpart.reporting.page import report_text
-
-        return report_text(self)
+        title = f"Partitions of {printable(repr(self.graph_name))}: {title_of(self)}"
+        tables = [f"{printable(section.title)}\n{_text_of(section)}" for section in all_sections(self, MAX_ROWS)]
+        return "\n\n".join([f"{title}\n{_head(self)}", *tables, *_notes(self)])
 
     def __repr__(self) -> str:
         return f"<Report of {self.graph_name!r}: {self.num_parts} parts, cut {self.cut_share:.2%}>"
 
     def _repr_html_(self) -> str:
-        from daskgraphpart.reporting.page import report_fragment
-
-        return report_fragment(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all figures as lists, numbers and text, as ``daskgraphpart report --format json`` writes them.
-
-        Lists over parts are in the order of the parts. Keys stay as they are while `VERSION` does; keys may be added.
-        """
-        edges, cut = self.owned_edges.sum(axis=0).tolist(), self.cut_edges.sum(axis=0).tolist()
-        cut_by_type = {
-            etype: {"num_edges": edges[i], "num_cut_edges": cut[i], "cut_share": share(cut[i], edges[i])}
-            for i, etype in enumerate(self.etypes)
-        }
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "about": dict(self.about),
-            "graph_name": self.graph_name,
-            "num_parts": self.num_parts,
-            "num_nodes": self.num_nodes,
-            "num_edges": self.num_edges,
-            "halo_hops": self.halo_hops,
-            "num_nodes_per_type": _by_type(self.ntypes, self.inner_nodes.sum(axis=0)),
-            "num_edges_per_type": _by_type(self.etypes, self.owned_edges.sum(axis=0)),
-            "edge_cut": {
-                "num_cut_edges": self.num_cut_edges,
-                "cut_share": self.cut_share,
-                "by_edge_type": cut_by_type,
-            },
-            "communication_volume": self.communication_volume,
-            "replication_factor": self.replication_factor,
-            "stored_replication_factor": self.stored_replication_factor,
-            "halo": {
-                "by_part": self.halo_nodes.sum(axis=1).tolist(),
-                "by_type": _by_type(self.ntypes, self.halo_nodes.T),
-                "stored_by_part": self.stored_halo_nodes.sum(axis=1).tolist(),
-                "stored_by_type": _by_type(self.ntypes, self.stored_halo_nodes.T),
-            },
-            "balance": {
-                name: {"by_part": values.tolist(), "max_over_mean": balance(values)}
-                for name, values in self.measures.items()
-            },
-            "edge_matrix": self.edge_matrix.tolist(),
-            "in_degrees": {
-                "least_of_bin": [0, *(1 << (b - 1) for b in range(1, self.in_degrees.shape[1]))],
-                "all": self.in_degrees.sum(axis=0).tolist(),
-                "by_part": self.in_degrees.tolist(),
-                "max_by_part": self.max_in_degrees.tolist(),
-            },
-            "labels": {labels.key: labels.to_dict() for labels in self.labels},
-            "masks": {key: counts.tolist() for key, counts in self.masks.items()},
-            "files": {name: sizes.tolist() for name, sizes in self.file_sizes.items()},
-            "notes": list(self.notes),
-        }
+        """Return what a notebook shows: the page without its frame, whose style touches nothing else."""
+        parts = [f"<style>{STYLE}</style><div class='dgp-report'><header><h1>{_title(self)}</h1>"]
+        parts.append(f"<p>{title_of(self)}</p><pre>{escape(_head(self))}</pre></header>")
+        for number, section in enumerate(all_sections(self, MAX_MATRIX)):
+            parts.append(f"<section><h2>{escape(printable(section.title))}</h2><p>{section.about}</p>")
+            parts.append(f"<div>{_table_of(section, f'dgp{number}')}</div></section>")
+        parts += [f"<pre>{escape(note)}</pre>" for note in _notes(self)]
+        return "".join([*parts, "</div>"])
 
 
 def write_text(content: str, path: str | os.PathLike[str]) -> Path:
     """Write text atomically, with a newline at its end."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise OptionError("no such directory", file=target.parent, hint="make it, or give another file")
     with environment_faults():
-        write_bytes(target, (content.rstrip("\n") + "\n").encode())
-    return target
+        write_bytes(check_directory_of(path), (content.rstrip("\n") + "\n").encode())
+    return Path(path)
 
 
-def share(count: int, total: int) -> float:
-    """Return `count` over `total`; 0 if there is nothing."""
-    return count / total if total else 0.0
+def check_directory_of(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file whose directory has to be there."""
+    directory = Path(path).parent
+    if not directory.is_dir():
+        raise OptionError("no such directory", file=directory, hint="make it, or give another file")
+    return Path(path)
 
 
-def balance(values: np.ndarray) -> float:
-    """Largest over average; 1 if all are zero."""
-    total = int(values.sum())
-    return int(values.max()) * len(values) / total if total else 1.0
+def _head(report: Figures) -> str:
+    """Where the partitions are, how they were made, and what matters most."""
+    lines = [f"{name}: {value}" for name, value in report.about.items()]
+    lines += ["", *(f"{name:<20} {value:<12} {more}" for name, value, more in key_figures(report))]
+    return printable("\n".join(lines))
 
 
-def _by_type(names: tuple[str, ...], counts: np.ndarray) -> dict[str, Any]:
-    return dict(zip(names, counts.tolist(), strict=True))
+def _notes(report: Figures) -> list[str]:
+    return ["Notes\n" + printable("\n".join(report.notes))] if report.notes else []
+
+
+def _text_of(section: Section) -> str:
+    table = section.table.iloc[:, :MAX_COLUMNS]
+    heads = [str(column) for column in table]
+    rows = [[section.text(*cell) for cell in zip(table, row, strict=True)] for row in table.itertuples(index=False)]
+    if heads[0] == "part" and len(rows) > MAX_ROWS:
+        rows = [*rows[: MAX_ROWS - 1], ["...", *([""] * (len(heads) - 1))], rows[-1]]
+    return text_table(heads, rows, align="<" + ">" * (len(heads) - 1))
+
+
+def _title(report: Figures) -> str:
+    return escape(printable(f"Partitions of {report.graph_name}"))
+
+
+def _table_of(section: Section, name: str) -> str:
+    table = section.table
+    style = Styler(table, uuid=name, cell_ids=False).hide(axis="index")
+    style = style.format_index(lambda column: escape(printable(str(column))), axis=1)
+    style = style.format({column: partial(_cell, section, column) for column in table})
+    means = {column: table[column].mean() for column in section.means if table[column].nunique() > 1}
+    farthest = max((abs(table[column] / mean - 1).max() for column, mean in means.items()), default=0.0)
+    for column, mean in means.items():
+        ends = {"vmin": mean * (1 - farthest), "vmax": mean * (1 + farthest)}
+        style = style.bar([column], align="mean", color=["var(--low)", "var(--high)"], **ends)
+    highest = max((table[column].max() for column in section.bars), default=0)
+    if highest > section.least:
+        style = style.bar(list(section.bars), vmin=section.least, vmax=highest, color="var(--bar)")
+    return style.to_html()
+
+
+def _cell(section: Section, column: Any, value: Any) -> str:
+    return escape(section.text(column, value))

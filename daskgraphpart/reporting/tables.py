@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from daskgraphpart.reporting.report import balance
+from daskgraphpart.reporting.figures import balance
 from daskgraphpart.tables import printable
 from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.reporting.report import Labels, Report
+    from daskgraphpart.reporting.figures import Figures, Labels
 
 MAX_CLASSES = 12
 CUT, OF_ALL, ON_DISK, RATIO, VARIATION = "cut", "of all", "on disk", "largest / average", "total variation"
@@ -48,7 +48,7 @@ class Section:
         return str(FORMATS.get(column, default)(value))
 
 
-def all_sections(report: Report, max_matrix: int) -> Iterator[Section]:
+def all_sections(report: Figures, max_matrix: int) -> Iterator[Section]:
     """Yield all tables, in the order of text and page; with the edges between at most so many parts."""
     yield _parts(report)
     yield _balance(report)
@@ -71,7 +71,7 @@ def all_sections(report: Report, max_matrix: int) -> Iterator[Section]:
     yield _files(report)
 
 
-def key_figures(report: Report) -> Iterator[tuple[str, str, str]]:
+def key_figures(report: Figures) -> Iterator[tuple[str, str, str]]:
     """Yield name, value and explanation of what matters most."""
     yield "edge cut", f"{report.cut_share:.2%}", f"{format_count(report.num_cut_edges)} edges"
     yield "communication volume", format_count(report.communication_volume), "HALO nodes of one hop, all parts"
@@ -82,14 +82,17 @@ def key_figures(report: Report) -> Iterator[tuple[str, str, str]]:
     yield ON_DISK, format_size(int(report.nbytes.sum())), f"balance {balance(report.nbytes):.3f}"
 
 
-def title_of(report: Report) -> str:
+def title_of(report: Figures) -> str:
     """Return parts, nodes, edges and hops in one line."""
     counts = [(report.num_parts, "part"), (report.num_nodes, "node"), (report.num_edges, "edge")]
     counts.append((report.halo_hops, "hop"))
-    return ", ".join(f"{format_count(count)} {what}{'' if count == 1 else 's'}" for count, what in counts) + " of HALO nodes"
+    return (
+        ", ".join(f"{format_count(count)} {what}{'' if count == 1 else 's'}" for count, what in counts)
+        + " of HALO nodes"
+    )
 
 
-def _parts(report: Report) -> Section:
+def _parts(report: Figures) -> Section:
     counts = {"inner nodes": report.inner_nodes, "HALO nodes": report.halo_nodes}
     if report.has_more_halo:
         counts["HALO stored"] = report.stored_halo_nodes
@@ -101,7 +104,7 @@ def _parts(report: Report) -> Section:
     return Section("Parts", pd.DataFrame(columns), means=(*counts, ON_DISK), about=about)
 
 
-def _balance(report: Report) -> Section:
+def _balance(report: Figures) -> Section:
     rows = []
     for name, values in report.measures.items():
         shown = format_size if name == "bytes" else format_count
@@ -111,7 +114,7 @@ def _balance(report: Report) -> Section:
     return Section("Balance", table, bars=(RATIO,), least=1.0)
 
 
-def _degrees(report: Report) -> Section:
+def _degrees(report: Figures) -> Section:
     counts = report.in_degrees.sum(axis=0)
     lows = [0, *(1 << (b - 1) for b in range(1, counts.size))]
     names = [format_count(low) if low < 2 else f"{low:,} to {2 * low - 1:,}" for low in lows]
@@ -133,7 +136,7 @@ def _labels(labels: Labels) -> Section:
     return Section(f"Classes of {labels.key}", pd.DataFrame(columns), means=classes, bars=(VARIATION,), about=about)
 
 
-def _files(report: Report) -> Section:
+def _files(report: Figures) -> Section:
     sizes = np.array([*report.file_sizes.values()]).reshape(-1, report.num_parts)
     total = sizes.sum(axis=1)
     columns = {"file": list(report.file_sizes), "all parts": total, "average": sizes.mean(axis=1)}

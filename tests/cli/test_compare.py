@@ -46,6 +46,7 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
         (("--methods", "nope"), "no such method"),
         (("--parts", "a,b"), "not a list of numbers"),
         (("--parts", "0"), "nothing to compare"),
+        (("--plot", "methods.doc"), "unknown format of a picture"),
     ],
 )
 def test_a_mistake_is_one_error(

@@ -27,7 +27,8 @@ def test_text_is_the_default(partitions: Path, capsys: pytest.CaptureFixture[str
     assert call("report", partitions, "--quiet") == 0
     shown = capsys.readouterr().out
     for word in (
-        "Partitions of 'mag': 3 parts", "edge cut", "communication volume", "replication factor", "HALO nodes",
+        "Partitions of 'mag': 3 parts", "method: fennel", "constraints: nodes 1.0", "(at most 1.", "edge cut",
+        "communication volume", "replication factor", "HALO nodes",
         "nodes of paper", "paper/train_mask", "edge type", "Edges between parts", "In-degrees",
         "Classes of paper/label", "total variation", "graph.dgl",
     ):  # fmt: skip
@@ -67,6 +68,7 @@ def test_labels_may_be_given(partitions: Path, capsys: pytest.CaptureFixture[str
         (("--labels", "paper:feat"), "found paper:feat, float"),
         (("--memory", "1MB"), "does not fit into the memory budget"),
         (("--output", "/no/such/directory/r.html"), "/no/such/directory: no such directory"),
+        (("--output", "r.pdf"), "--output: unknown ending of a report; expected .txt, .json, .html, .htm, found r.pdf"),
     ],
 )
 def test_a_mistake_is_one_error(

@@ -1,0 +1,217 @@
+"""The noun `Figures`: what was counted in partitions, what follows from it, and a dictionary of it all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FORMAT, VERSION = "daskgraphpart report", 1
+MAX_MATRIX = 256
+"""Parts of which the edges between each two are counted: what is held would grow with their square."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Classes of the nodes of one type; `key` is ``<ntype>/<name>``.
+
+    `counts` is int64 (parts, classes), by the values that occur and are not negative, ascending; `unlabelled`, int64
+    (parts,), counts negative ones.
+    """
+
+    key: str
+    classes: tuple[int, ...]
+    counts: np.ndarray
+    unlabelled: np.ndarray
+
+    @property
+    def total_variation(self) -> tuple[float | None, ...]:
+        """How far each part's distribution of classes is from that of the graph.
+
+        Half the sum of absolute differences, 0 to 1; None for parts without labelled nodes.
+        """
+        total = self.counts.sum()
+        overall = self.counts.sum(axis=0) / max(1, total)
+        return tuple(float(np.abs(row / row.sum() - overall).sum() / 2) if row.sum() else None for row in self.counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as lists and numbers."""
+        return {
+            "classes": list(self.classes),
+            "all": self.counts.sum(axis=0).tolist(),
+            "by_part": self.counts.tolist(),
+            "unlabelled_by_part": self.unlabelled.tolist(),
+            "total_variation_by_part": list(self.total_variation),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Figures:
+    """What was counted in partitions, and what follows from it; arrays are by part, in their order."""
+
+    graph_name: str  # name of the graph
+    halo_hops: int  # hops of HALO nodes, by the partition config
+    ntypes: tuple[str, ...]  # node types and canonical edge types
+    etypes: tuple[str, ...]
+    inner_nodes: np.ndarray  # int64 (parts, node types): nodes each part owns
+    # int64 (parts, node types): foreign nodes in which edges begin that the part owns: HALO of one hop
+    halo_nodes: np.ndarray
+    # int64 (parts, node types): all foreign nodes a part holds: more than `halo_nodes` if there are several hops, or
+    # out edges
+    stored_halo_nodes: np.ndarray
+    # int64 (parts, edge types): edges each part owns (those that end in its nodes), and those of them that begin in a
+    # node of another part
+    owned_edges: np.ndarray
+    cut_edges: np.ndarray
+    # int64 (parts, parts): edges by owner of the source (row) and owner of the destination (column); (0, 0) for more
+    # than `MAX_MATRIX` parts
+    edge_matrix: np.ndarray
+    # int64 (parts, bins): nodes by in-degree: bin 0 is for degree 0, bin b for degrees from 2 ** (b - 1) to 2 ** b - 1
+    in_degrees: np.ndarray
+    max_in_degrees: np.ndarray  # int64 (parts,): largest in-degree
+    labels: tuple[Labels, ...]  # classes of nodes
+    masks: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): marked nodes, by ``<ntype>/<name>``
+    file_sizes: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): bytes on disk by name of the file
+    notes: tuple[str, ...] = ()  # what could not be counted, and why
+    # path, method, options, constraints, date and version, where they are known
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def num_parts(self) -> int:
+        """Number of parts."""
+        return len(self.inner_nodes)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes of the graph."""
+        return int(self.inner_nodes.sum())
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges of the graph."""
+        return int(self.owned_edges.sum())
+
+    @property
+    def num_cut_edges(self) -> int:
+        """Edges whose ends have different owners."""
+        return int(self.cut_edges.sum())
+
+    @property
+    def cut_share(self) -> float:
+        """Share of edges that are cut."""
+        return share(self.num_cut_edges, self.num_edges)
+
+    @property
+    def communication_volume(self) -> int:
+        """Sum over all nodes of the number of other parts that hold it as HALO of one hop."""
+        return int(self.halo_nodes.sum())
+
+    @property
+    def replication_factor(self) -> float:
+        """Inner nodes and HALO nodes of one hop, for each node of the graph."""
+        return 1 + share(self.communication_volume, self.num_nodes)
+
+    @property
+    def stored_replication_factor(self) -> float:
+        """Nodes that all parts hold, for each node of the graph."""
+        return 1 + share(int(self.stored_halo_nodes.sum()), self.num_nodes)
+
+    @property
+    def has_more_halo(self) -> bool:
+        """Whether parts hold HALO nodes beyond one hop of in-edges."""
+        return bool((self.stored_halo_nodes > self.halo_nodes).any())
+
+    @property
+    def nbytes(self) -> np.ndarray:
+        """Bytes on disk, int64 (parts,)."""
+        return sum(self.file_sizes.values(), np.zeros(self.num_parts, np.int64))
+
+    @cached_property
+    def measures(self) -> Mapping[str, np.ndarray]:
+        """All that should be even, int64 (parts,) each.
+
+        Keys are ``nodes``, ``nodes of <ntype>``, ``edges``, ``edges of <etype>``, ``HALO nodes``, ``cut edges``,
+        ``labelled <ntype>/<name>``, ``<ntype>/<mask>`` and ``bytes``.
+        """
+        found = {"nodes": self.inner_nodes.sum(axis=1)}
+        if len(self.ntypes) > 1:
+            found |= {f"nodes of {ntype}": self.inner_nodes[:, i] for i, ntype in enumerate(self.ntypes)}
+        found["edges"] = self.owned_edges.sum(axis=1)
+        if len(self.etypes) > 1:
+            found |= {f"edges of {etype}": self.owned_edges[:, i] for i, etype in enumerate(self.etypes)}
+        found["HALO nodes"] = self.halo_nodes.sum(axis=1)
+        found["cut edges"] = self.cut_edges.sum(axis=1)
+        found |= {f"labelled {labels.key}": labels.counts.sum(axis=1) for labels in self.labels}
+        return {**found, **self.masks, "bytes": self.nbytes}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as lists, numbers and text, as ``daskgraphpart report --format json`` writes them.
+
+        Lists over parts are in the order of the parts. Keys stay as they are while `VERSION` does; keys may be added.
+        """
+        edges, cut = self.owned_edges.sum(axis=0).tolist(), self.cut_edges.sum(axis=0).tolist()
+        cut_by_type = {
+            etype: {"num_edges": edges[i], "num_cut_edges": cut[i], "cut_share": share(cut[i], edges[i])}
+            for i, etype in enumerate(self.etypes)
+        }
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "about": dict(self.about),
+            "graph_name": self.graph_name,
+            "num_parts": self.num_parts,
+            "num_nodes": self.num_nodes,
+            "num_edges": self.num_edges,
+            "halo_hops": self.halo_hops,
+            "num_nodes_per_type": _by_type(self.ntypes, self.inner_nodes.sum(axis=0)),
+            "num_edges_per_type": _by_type(self.etypes, self.owned_edges.sum(axis=0)),
+            "edge_cut": {
+                "num_cut_edges": self.num_cut_edges,
+                "cut_share": self.cut_share,
+                "by_edge_type": cut_by_type,
+            },
+            "communication_volume": self.communication_volume,
+            "replication_factor": self.replication_factor,
+            "stored_replication_factor": self.stored_replication_factor,
+            "halo": {
+                "by_part": self.halo_nodes.sum(axis=1).tolist(),
+                "by_type": _by_type(self.ntypes, self.halo_nodes.T),
+                "stored_by_part": self.stored_halo_nodes.sum(axis=1).tolist(),
+                "stored_by_type": _by_type(self.ntypes, self.stored_halo_nodes.T),
+            },
+            "balance": {
+                name: {"by_part": values.tolist(), "max_over_mean": balance(values)}
+                for name, values in self.measures.items()
+            },
+            "edge_matrix": self.edge_matrix.tolist(),
+            "in_degrees": {
+                "least_of_bin": [0, *(1 << (b - 1) for b in range(1, self.in_degrees.shape[1]))],
+                "all": self.in_degrees.sum(axis=0).tolist(),
+                "by_part": self.in_degrees.tolist(),
+                "max_by_part": self.max_in_degrees.tolist(),
+            },
+            "labels": {labels.key: labels.to_dict() for labels in self.labels},
+            "masks": {key: counts.tolist() for key, counts in self.masks.items()},
+            "files": {name: sizes.tolist() for name, sizes in self.file_sizes.items()},
+            "notes": list(self.notes),
+        }
+
+
+def share(count: int, total: int) -> float:
+    """Return `count` over `total`; 0 if there is nothing."""
+    return count / total if total else 0.0
+
+
+def balance(values: np.ndarray) -> float:
+    """Largest over average; 1 if all are zero."""
+    total = int(values.sum())
+    return int(values.max()) * len(values) / total if total else 1.0
+
+
+def _by_type(names: tuple[str, ...], counts: np.ndarray) -> dict[str, Any]:
+    return dict(zip(names, counts.tolist(), strict=True))
