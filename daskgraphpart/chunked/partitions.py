@@ -17,8 +17,7 @@ import numpy as np
 from daskgraphpart.chunked.blocks import clip_blocks, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.collections import check_frame
 from daskgraphpart.chunked.formats import read_edges, read_rows
-from daskgraphpart.engine.plan import Pass
-from daskgraphpart.engine.tasks import Call, delay
+from daskgraphpart.engine.plan import Call, Pass, delay
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:

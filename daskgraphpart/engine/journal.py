@@ -17,7 +17,7 @@ import json
 import os
 import socket
 import zlib
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,23 +27,12 @@ from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 JOURNAL_NAME = "journal"
-JOURNAL_FORMAT, JOURNAL_VERSION = "daskgraphpart journal", 1
+_FORMAT = {"format": "daskgraphpart journal", "version": 1}
 RESTART_HINT = "add --restart to start over"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One pass in the journal: its place in their order, and the results of finished units by index, as JSON."""
-
-    number: int
-    name: str
-    num_units: int
-    crc: int  # CRC-32 of the sizes of the units in bytes: a check that the pass is the same
-    finished: dict[int, Any]
 
 
 class Journal:
@@ -53,29 +42,29 @@ class Journal:
         self.path, self.header = path, header
         self.machine: dict[str, Any] = {}
         self.num_finished, self.is_done = 0, False
-        self._entries: list[Entry] = []
+        self._passes: list[tuple[Any, dict[int, Any]]] = []  # line of each, and its results as JSON by unit
         self._next = 0
-        for kind, *rest in lines:
-            if kind == "pass":
-                name, num_units, crc = rest
-                self._entries.append(Entry(len(self._entries), name, num_units, crc, {}))
-            elif kind == "unit":
-                number, unit, result = rest
-                self._entries[number].finished[unit] = result
-                self.num_finished += 1
-            elif kind == "run":
-                self.machine = dict(rest[0])
-            else:
-                self.is_done = True
+        for line in lines:
+            match line:
+                case ["pass", *_]:
+                    self._passes.append((line, {}))
+                case ["unit", number, unit, result]:
+                    self._passes[number][1][unit] = result
+                    self.num_finished += 1
+                case ["run", machine]:
+                    self.machine = dict(machine)
+                case ["done"]:
+                    self.is_done = True
+                case _:
+                    raise ValueError(f"line {line}")
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
 
     @classmethod
     def create(cls, directory: str | Path, header: Mapping[str, Any]) -> Journal:
         """Begin a journal in a workspace; there is none before its header, what the job is in JSON values, is whole."""
         path = Path(directory) / JOURNAL_NAME
-        first = {"format": JOURNAL_FORMAT, "version": JOURNAL_VERSION, "job": header}
         with attach_path_to_error(path):
-            path.write_bytes(_line(first))
+            path.write_bytes(_line({**_FORMAT, "job": header}))
         journal = cls(path, header)
         journal.begin_run()
         return journal
@@ -90,18 +79,16 @@ class Journal:
             lines, whole = _read_lines(path)
             if not lines:
                 return None
-            if (lines[0]["format"], lines[0]["version"]) != (JOURNAL_FORMAT, JOURNAL_VERSION):
-                raise ResumeError(
-                    "the journal of the unfinished run is of another version",
-                    file=str(path),
-                    expected=f"version {JOURNAL_VERSION}",
-                    found=lines[0]["version"],
-                    hint=RESTART_HINT,
-                )
-            journal = cls(path, lines[0]["job"], lines[1:])
+            header = lines[0]["job"]
+            if lines[0] != {**_FORMAT, "job": header}:
+                raise ValueError(f"expected {_FORMAT}")
+            journal = cls(path, header, lines[1:])
         except (LookupError, TypeError, ValueError, RecursionError) as fault:
             raise ResumeError(
-                "the journal of the unfinished run is damaged", file=str(path), found=str(fault), hint=RESTART_HINT
+                "the journal of the unfinished run is damaged, or of another version",
+                file=str(path),
+                found=str(fault),
+                hint=RESTART_HINT,
             ) from fault
         os.truncate(path, whole)
         return journal
@@ -110,28 +97,28 @@ class Journal:
         """Note that a run begins on this machine."""
         self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid()}])
 
-    def begin(self, name: str, sizes: Sequence[int]) -> Entry:
-        """Begin or continue the next pass, whose units move so many bytes each."""
-        number, crc = self._next, zlib.crc32(json.dumps([int(size) for size in sizes]).encode())
+    def begin(self, name: str, sizes: Sequence[int]) -> tuple[int, Mapping[int, Any]]:
+        """Begin or continue the next pass, whose units move so many bytes each; its number and results by unit."""
+        number, line = self._next, ["pass", name, len(sizes), zlib.crc32(json.dumps([*map(int, sizes)]).encode())]
         self._next += 1
-        if number == len(self._entries):
-            self._entries.append(Entry(number, name, len(sizes), crc, {}))
-            self._append(["pass", name, len(sizes), crc])
-        entry = self._entries[number]
-        if (entry.name, entry.num_units, entry.crc) != (name, len(sizes), crc):
+        if number == len(self._passes):
+            self._passes.append((line, {}))
+            self._append(line)
+        found, finished = self._passes[number]
+        if found != line:
             raise ResumeError(
                 "the unfinished run cannot be continued: its passes are not those of this one",
                 file=str(self.path),
                 place=f"pass {number}",
                 expected=f"{name} of {len(sizes)} units",
-                found=f"{entry.name} of {entry.num_units}",
+                found=f"{found[1]} of {found[2]}",
                 hint=RESTART_HINT,
             )
-        return entry
+        return number, finished
 
-    def record(self, entry: Entry, unit: int, result: Any) -> None:
-        """Note that a unit of a pass is finished, and what it gave, as JSON."""
-        self._append(["unit", entry.number, unit, result])
+    def record(self, number: int, unit: int, result: Any) -> None:
+        """Note that a unit of a pass is finished, and what it gave."""
+        self._append(["unit", number, unit, to_json(result)])
         self.num_finished += 1
 
     def finish(self) -> None:
@@ -199,21 +186,21 @@ def to_json(value: Any) -> Any:
     Plain values, arrays, tuples and dataclasses come back equal, types included, NumPy scalars aside, which become
     plain numbers. No pickle: a journal is read by whoever continues the job, and must not be able to run anything.
     """
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
     if isinstance(value, np.generic):
         return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
     if isinstance(value, list):
-        return [to_json(item) for item in value]
+        return [*map(to_json, value)]
     if isinstance(value, np.ndarray):
         content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode("ascii")
         return {"array": [value.dtype.str, list(value.shape), content]}
     if isinstance(value, np.dtype):
-        return {"dtype": value.str}
+        return {"dtype": [value.str]}
     if isinstance(value, tuple):
-        return {"tuple": [to_json(item) for item in value]}
+        return {"tuple": [*map(to_json, value)]}
     if isinstance(value, dict):
-        return {"dict": [[to_json(key), to_json(item)] for key, item in value.items()]}
+        return {"dict": [*map(to_json, value.items())]}
     if is_dataclass(value):
         return {type(value).__name__: [to_json(getattr(value, field.name)) for field in fields(value)]}
     raise TypeError(f"results of type {type(value).__name__} have no form in the journal")
@@ -225,14 +212,11 @@ def from_json(content: Any, types: Sequence[type] = ()) -> Any:
         return [from_json(item, types) for item in content]
     if not isinstance(content, dict):
         return content
-    ((name, inner),) = content.items()
-    if name == "array":
-        dtype, shape, text = inner
-        return np.frombuffer(base64.b64decode(text), dtype).reshape(shape).copy()
-    if name == "dtype":
-        return np.dtype(inner)
-    items = [from_json(item, types) for item in inner]
-    if name in ("tuple", "dict"):
-        return tuple(items) if name == "tuple" else dict(items)
-    by_name = {of_type.__name__: of_type for of_type in types}
-    return by_name[name](*items)
+    ((name, items),) = content.items()
+    make: dict[str, Callable[..., Any]] = {of_type.__name__: of_type for of_type in types}
+    make |= {"array": _array, "dtype": np.dtype, "tuple": lambda *items: items, "dict": lambda *items: dict(items)}
+    return make[name](*(from_json(item, types) for item in items))
+
+
+def _array(dtype: str, shape: list[int], content: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(content), dtype).reshape(shape).copy()

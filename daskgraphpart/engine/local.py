@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from daskgraphpart.engine.tasks import Graph, Key
+    from daskgraphpart.engine.plan import Graph, Key
 
 
 class LocalScheduler:

@@ -8,10 +8,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.journal import from_json, to_json
+from daskgraphpart.engine.journal import from_json
 from daskgraphpart.engine.local import LocalScheduler
+from daskgraphpart.engine.plan import build_graph
 from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.tasks import build_graph
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.storage.faults import environment_faults
 
@@ -50,35 +50,31 @@ class Runner:
         journal = self._journal
         if journal is None:
             return work()
-        entry = journal.begin(name, [0])
-        if entry.finished:
-            found: ResultT = from_json(entry.finished[0], result_types)
+        number, finished = journal.begin(name, [0])
+        if finished:
+            found: ResultT = from_json(finished[0], result_types)
             return found
         self._journal = None
         try:
             result = work()
         finally:
             self._journal = journal
-        journal.record(entry, 0, to_json(result))
+        journal.record(number, 0, result)
         return result
 
     def run(self, pass_: Pass[UnitT, ConfigT, ResultT]) -> list[ResultT]:
         """Run every unit of a pass that is not finished yet; the results come in the order of the units."""
         if not pass_.units:
             return []
-        results: dict[int, Any] = {}
         with environment_faults():
-            if self._journal is None:
-                self._run(pass_, results, lambda *_: None)
-            else:
-                journal, entry = self._journal, self._journal.begin(pass_.name, pass_.unit_nbytes)
-                results |= {i: from_json(content, pass_.result_types) for i, content in entry.finished.items()}
-                if len(results) < len(pass_.units):
-                    self._run(pass_, results, lambda i, result: journal.record(entry, i, to_json(result)))
+            number, finished = (0, {}) if self._journal is None else self._journal.begin(pass_.name, pass_.unit_nbytes)
+            results = {i: from_json(content, pass_.result_types) for i, content in finished.items()}
+            if len(results) < len(pass_.units):
+                self._run(pass_, results, number)
         return [results[i] for i in range(len(pass_.units))]
 
-    def _run(self, pass_: Pass[Any, Any, Any], results: dict[int, Any], on_done: Callable[[int, Any], None]) -> None:
-        """Compute the results that are missing, and show it; `on_done` is called with the index and result of each."""
+    def _run(self, pass_: Pass[Any, Any, Any], results: dict[int, Any], number: int) -> None:
+        """Compute the results that are missing of the pass of that number in the journal, and show how far it is."""
         which = [i for i in range(len(pass_.units)) if i not in results]
         if results:
             logger.info("%s: %d of %d units are done", pass_.name, len(results), len(pass_.units))
@@ -89,7 +85,8 @@ class Runner:
                 raise result
             i = which[place]
             results[i] = result
-            on_done(i, result)
+            if self._journal is not None:
+                self._journal.record(number, i, result)
             self.progress.advance(pass_.unit_nbytes[i], num_rows[i])
 
         # two jobs on one scheduler have different keys, and so have two runs of a pass, even if one was killed

@@ -73,9 +73,9 @@ def test_what_has_no_form_in_the_journal_is_an_error_of_ours() -> None:
 
 def write_journal(directory: Path) -> Path:
     journal = Journal.create(directory, {"what": "a job"})
-    entry = journal.begin("first", [5, 6, 7])
+    number, _ = journal.begin("first", [5, 6, 7])
     for unit in (0, 2):
-        journal.record(entry, unit, unit * 10)
+        journal.record(number, unit, unit * 10)
     journal.close()
     return directory / JOURNAL_NAME
 
@@ -85,8 +85,8 @@ def test_finished_units_are_found_again(tmp_path: Path) -> None:
     journal = Journal.open(tmp_path)
     assert journal is not None
     assert (journal.header, journal.num_finished, journal.is_done) == ({"what": "a job"}, 2, False)
-    assert journal.begin("first", [5, 6, 7]).finished == {0: 0, 2: 20}
-    assert journal.begin("second", [1]).finished == {}
+    assert journal.begin("first", [5, 6, 7])[1] == {0: 0, 2: 20}
+    assert journal.begin("second", [1])[1] == {}
     journal.close()
 
 
@@ -122,7 +122,7 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
 
     body = json.dumps({"format": "daskgraphpart journal", "version": 99, "job": {}}).encode()
     (tmp_path / JOURNAL_NAME).write_bytes(b"%08x %s\n" % (zlib.crc32(body), body))
-    with pytest.raises(ResumeError, match=r"version 1, found 99"):
+    with pytest.raises(ResumeError, match=r"another version"):
         Journal.open(tmp_path)
 
 
