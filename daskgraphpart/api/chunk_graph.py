@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.api.edge_lists import fills_by_name, write_tables
 from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.engine.resources import detect_resources
@@ -14,6 +15,8 @@ from daskgraphpart.schema import check_name
 from daskgraphpart.sources.describe import describe
 from daskgraphpart.sources.graph_source import LazyRows
 from daskgraphpart.sources.stage_collections import stage_collections, with_staged
+from daskgraphpart.sources.stage_frames import FrameStage, is_frame
+from daskgraphpart.sources.table_files import ReadOptions
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -41,6 +44,9 @@ def chunk_graph(
     edge_format: str = "csv",
     data_format: str = "numpy",
     delimiter: str = " ",
+    map_ids: bool = False,
+    unknown_nodes: str = "add",
+    fill: Mapping[str, object] | object = None,
     resources: Resources | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -65,7 +71,8 @@ def chunk_graph(
         Name of the graph.
     ndata_paths, edata_paths : mapping, optional
         Features beside those of the graph: ``{type: {name: rows}}``, or ``{name: rows}`` if there is one type. Rows are
-        arrays, `numpy.memmap`, tensors, dask arrays, or the paths of npy or parquet files.
+        arrays, `numpy.memmap`, tensors, dask arrays, or the paths of npy or parquet files. ``{node type: frame}`` is a
+        table of nodes: IDs in its column `id`, or else the first, in any order, and features in the others.
     num_chunks : int
         Files of every edge type and every feature.
     output_path : path
@@ -76,6 +83,8 @@ def chunk_graph(
         Formats of edges (csv, numpy, parquet) and features (numpy, parquet).
     delimiter : str
         Of CSV.
+    map_ids, unknown_nodes, fill
+        As in `chunk_edge_lists`, for frames whose IDs are strings or sparse, and for tables of nodes.
     resources, overwrite, progress : optional
         As in `assign`. Collections of dask are computed on the cluster of `resources`.
 
@@ -102,9 +111,17 @@ def chunk_graph(
         raise OptionError("nowhere to write", place="output_path", expected="a directory")
     check_name(name, "graph name")
     form = ChunkFormat(edge_format, data_format, delimiter, num_chunks)
+    out = require_local(output_path, "a graph that is written").absolute()
+    if map_ids or any(is_frame(table) for table in (ndata_paths or {}).values()):
+        options = ReadOptions(map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fills_by_name(fill))
+        resources = (resources or detect_resources()).limited(TASK_MEMORY)
+        with environment_faults(), scratch_directory(resources.workspace or out.parent) as scratch:
+            with open_runner(resources, progress) as runner:
+                stage = FrameStage(scratch, options, runner)
+                tables = stage.tables(g, num_nodes, ndata_paths, edata_paths)
+            return write_tables(tables, name, out, form, options, resources, overwrite=overwrite, progress=progress)
     source = describe(g, num_nodes, ndata_paths, edata_paths)
     files = [*source.files, *(path for rows in source.rows for path in getattr(rows, "paths", ()))]
-    out = require_local(output_path, "a graph that is written").absolute()
     with claimed_directory(out, files, overwrite):
         return write_source(source, name, out, form, resources, progress)
 

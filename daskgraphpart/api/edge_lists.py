@@ -66,7 +66,8 @@ def chunk_edge_lists(
         Output directory; must be empty or absent, unless `overwrite`.
     edges : mapping of str to paths, or paths
         Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet, npz
-        or npy; a path may be a pattern such as ``"edges-*.csv"``.
+        (sparse matrices of scipy, too) or npy; a path may be a directory, a pattern such as ``"edges-*.csv"`` or a
+        pipe. ``"edges.csv:no-header"``, ``":tab"`` or ``":from,to"`` say how one file is read.
     name : str
         Name of the graph.
     columns : sequence of (str or int), optional
@@ -88,14 +89,23 @@ def chunk_edge_lists(
         With `map_ids`: ``"integer"``, ``"string"``, or ``"auto"``, which takes IDs in text for integers if all of them
         look like it, and refuses a mixture.
     nodes : mapping of str to paths or (paths, str), optional
-        With `map_ids`: lists of nodes by node type, and the column of IDs, default the first; they may have no edges.
+        Lists of nodes by node type, and the column of IDs, default `id` or the first; they may have no edges.
     num_nodes : mapping of str to int, optional
         Without `map_ids`: number of nodes by type; default the largest ID of all edges plus one.
     node_data : mapping of str to mapping of str to paths, optional
-        Features by node type and name, npy or parquet. Rows are in the order of IDs, or follow `nodes` if it lists that
+        Features by node type and name. ``"customers/:age"`` is a column of a table, whose rows go to the nodes whose
+        IDs are in the column of `nodes`; ``"customers/:key:age"`` names another one; ``"customers/:key:*"`` is a vector
+        of all others. Whole files, npy, parquet or CSV, are in the order of IDs, or follow `nodes` if it lists that
         type.
     edge_data : mapping of str to mapping of str to paths, optional
         Features by edge type and name; rows follow the edges.
+    masks : mapping of str to mapping of str to paths, optional
+        Lists of node IDs by node type and name, which become features, bool, true for these nodes.
+    unknown_nodes : str
+        What becomes of nodes that edges name and no list does: ``"add"``, ``"drop"`` (their edges, too) or ``"error"``.
+    fill : mapping of str to object, or object, optional
+        What takes the place of missing values, by ``"name"`` or ``"type:name"`` of features, or for all. Strings become
+        codes, int64, whose values ``categories/<type>/<name>.parquet`` keeps; times become microseconds since 1970.
     num_chunks : int, optional
         Files for each edge type and feature; default by size.
     edge_format : str
@@ -128,25 +138,53 @@ def chunk_edge_lists(
     >>> chunk_edge_lists("graph", "follows.tsv", map_ids=True)  # doctest: +SKIP
     >>> read_id_map("graph", "_N")["id"].head()  # doctest: +SKIP
     """
+    options = ReadOptions(
+        columns=tuple(map(str, columns or ())),
+        edge_columns=tuple(map(str, edge_columns)),
+        delimiter=delimiter,
+        header=header,
+        comment=comment,
+        map_ids=map_ids,
+        id_type=id_type,
+        unknown_nodes=unknown_nodes,
+        fill=fills_by_name(fill),
+    )
+    tables = {
+        "edges": edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges},
+        "nodes": nodes or {},
+        "num_nodes": num_nodes or {},
+        "node_data": node_data or {},
+        "edge_data": edge_data or {},
+        "masks": masks or {},
+    }
+    form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
+    out = require_local(out_dir, "a graph that is written").absolute()
+    return write_tables(tables, name, out, form, options, resources, overwrite=overwrite, progress=progress)
+
+
+def fills_by_name(fill: Mapping[str, object] | object) -> dict[str, str]:
+    """What takes the place of missing values, as text, by feature; "" for all."""
+    by_name = fill if isinstance(fill, Mapping) else {} if fill is None else {"": fill}
+    return {name: str(value) for name, value in by_name.items()}
+
+
+def write_tables(
+    tables: Mapping[str, Any],
+    name: str,
+    out: Path,
+    form: ChunkFormat,
+    options: ReadOptions,
+    resources: Resources | None,
+    *,
+    overwrite: bool,
+    progress: Progress | None,
+) -> Path:
+    """Write a chunked graph of tables, given by what `open_inputs` takes."""
     from daskgraphpart.sources.database import MIN_MEMORY, open_database
     from daskgraphpart.sources.edge_list_inputs import open_inputs
     from daskgraphpart.sources.edge_lists import EdgeListJob
 
     check_name(name, "graph name", OptionError, place="--name")
-    fills = fill if isinstance(fill, Mapping) else {} if fill is None else {"": fill}
-    options = ReadOptions(
-        tuple(map(str, columns or ())),
-        tuple(map(str, edge_columns)),
-        delimiter,
-        header,
-        comment,
-        map_ids,
-        id_type,
-        unknown_nodes,
-        {key: str(value) for key, value in fills.items()},
-    )
-    form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
-    out = require_local(out_dir, "a graph that is written").absolute()
     resources = (resources or detect_resources()).limited(max(MIN_MEMORY, TASK_MEMORY))
     with (
         environment_faults(),
@@ -154,17 +192,7 @@ def chunk_edge_lists(
         scratch_directory(resources.workspace or out.parent) as scratch,
         open_database(scratch, resources) as connection,
     ):
-        inputs = open_inputs(
-            connection,
-            scratch,
-            options,
-            edges=edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges},
-            nodes=nodes or {},
-            num_nodes=num_nodes or {},
-            node_data=node_data or {},
-            edge_data=edge_data or {},
-            masks=masks or {},
-        )
+        inputs = open_inputs(connection, scratch, options, **tables)
         for note in inputs.notes:
             listener.note(note)
         with claimed_directory(out, inputs.paths, overwrite):

@@ -108,6 +108,8 @@ def _plain(column: Any) -> Any:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _plain(column.cast(kind.value_type))
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64())
     if pa.types.is_decimal(kind):
@@ -135,6 +137,8 @@ def _describe(
 ) -> tuple[Column, Any]:
     """Describe a column of an Arrow type, and the type it is read as; refuse what is neither IDs nor a feature."""
     plain = _plain(pa.nulls(0, kind)).type
+    if pa.types.is_null(kind):
+        return Column(name, position, is_text=True), plain
     value_type = plain.value_type if _is_list(plain) else plain
     held = _kind_of(value_type)
     is_vector = plain is not value_type

@@ -37,7 +37,7 @@ def describe(
         for etype, (src, dst) in source.edges.items()
     }
     data = {of_type: dict(features) for of_type, features in source.data.items()}
-    beside = {**_by_type(node_data, list(counts), "node"), **_by_type(edge_data, list(edges), "edge")}
+    beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(edges), "edge")}
     for of_type, features in beside.items():
         known = data.setdefault(of_type, {})
         for name in features.keys() & known.keys():
@@ -136,7 +136,7 @@ def _pair_of(value: Any, what: str) -> tuple[Any, Any]:
     raise OptionError(f"{what} are not edges", expected=expected, found=found)
 
 
-def _by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, Mapping[str, Any]]:
+def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, Mapping[str, Any]]:
     """Return ``{type: {name: values}}``, given so, or as ``{name: values}`` of a graph with one type of them."""
     are_types = [isinstance(value, Mapping) for value in (data or {}).values()]
     if not all(are_types):

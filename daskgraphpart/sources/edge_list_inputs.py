@@ -90,7 +90,8 @@ def open_inputs(
     requests = []
     for etype in etypes:
         files = find_files(edges[etype], "--edges", options)
-        requests.append(_Request(etype, ends[etype], files, ("", ""), {name: name for name in options.edge_columns}))
+        names = {name: name for name in files[0].options.edge_columns}
+        requests.append(_Request(etype, ends[etype], files, ("", ""), names))
     for ntype, given in sorted(nodes.items()):
         paths, column = given if isinstance(given, tuple) else (given, "")
         files = find_files(paths, "--nodes", options, (column,) if column else ())

@@ -50,18 +50,23 @@ def stage_collections(source: GraphSource, directory: Path, runner: Runner) -> d
         partitions += of_collection
         lengths.append(len(of_collection))
     staging = Pass("stage-collections", stage_partition, units, None, [1] * len(units), partitions=partitions)
-    try:
-        results = iter(runner.run(staging))
-    except (GraphPartError, MemoryError, OSError):
-        raise
-    except Exception as fault:  # whatever the user's own functions raise
-        found = f"{type(fault).__name__}: {str(fault)[:300]}"
-        raise OptionError("a dask collection cannot be computed", found=found) from fault
+    results = iter(computed(runner, staging))
     staged: dict[LazyRows, Rows] = {}
     for columns, length in zip(collections.values(), lengths, strict=True):
         regions = zip(*(next(results) for _ in range(length)), strict=True)
         staged |= {lazy: _joined(lazy.what, of_column) for lazy, of_column in zip(columns, regions, strict=True)}
     return staged
+
+
+def computed(runner: Runner, staging: Pass[Any, None, Any]) -> list[Any]:
+    """Run a pass over partitions of dask; whatever the user's own functions raise is one error."""
+    try:
+        return runner.run(staging)
+    except (GraphPartError, MemoryError, OSError):
+        raise
+    except Exception as fault:
+        found = f"{type(fault).__name__}: {str(fault)[:300]}"
+        raise OptionError("a dask collection cannot be computed", found=found) from fault
 
 
 def stage_partition(value: Any, columns: Sequence[StageColumn], _: None) -> list[Region]:

@@ -6,11 +6,15 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import dask
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse
@@ -18,7 +22,10 @@ from edge_lists import DEFAULT, chunk, edges_of, originals
 from graphs import file_hashes
 from pyarrow import parquet
 
+import daskgraphpart as dgp
 from daskgraphpart import read_chunked
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.errors import GraphPartError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,3 +216,59 @@ def test_vectors_of_arrays_follow_mapped_edges(tmp_path: Path) -> None:
     out = chunk(tmp_path / "out", tmp_path / "e.npz", map_ids=True, edge_columns=("f",))
     rows = read_chunked(out).edge_data[DEFAULT]["f"].compute(scheduler="sync")
     np.testing.assert_array_equal(rows, np.arange(12, dtype=np.float16).reshape(2, 2, 3), strict=True)
+
+
+@pytest.mark.parametrize("npartitions", [None, 3])
+def test_frames_with_string_ids_are_tables_like_any_other(
+    npartitions: int | None, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop)
+    customers = parquet.read_table("customers").to_pandas().rename(columns={"customer_id": "id"})
+    sales = pd.DataFrame({"customer": ["c1", "c3", "c7"], "item": ["i1"] * 3, "price": 1.5, "year": [2023, 2023, 2024]})
+    fill = {"age": -1, "customer:segment": "none", "since": 0, "x": 0}
+    expected = chunk_shop(shop / "expected", fill=fill, num_chunks=1, edge_format="csv")
+    frames: list[Any] = [sales, customers]
+    if npartitions is not None:
+        with dask.config.set({"dataframe.convert-string": False}):  # dask would make strings of vectors
+            frames = [dd.from_pandas(frame, npartitions) for frame in frames]
+    frames[1] = frames[1].assign(age=frames[1].age.astype("Int16"))
+    how = {"map_ids": True, "fill": fill, "output_path": shop / "out", "resources": Resources(64 << 20, "sync")}
+    dgp.chunk_graph({BUYS: frames[0]}, "graph", {"customer": frames[1]}, **how)
+    assert file_hashes(shop / "out") == file_hashes(expected)
+
+
+def test_frames_of_nodes_join_dense_ids_and_arrays_are_in_their_order(tmp_path: Path) -> None:
+    nodes = pd.DataFrame({"x": [2.0, 0.0, 1.0], "id": [2, 0, 1]})
+    edges = {("a", "r", "b"): ([0, 2], [1, 1])}
+    out = dgp.chunk_graph(edges, "g", {"a": nodes, "b": {"y": np.arange(4)}}, output_path=tmp_path / "out").parent
+    assert node_data(out, "a") == {"x": [0.0, 1.0, 2.0]}
+    assert node_data(out, "b") == {"y": [0, 1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("edges", "nodes", "message"),
+    [
+        ({BUYS: pd.DataFrame({"src": ["a"]})}, {}, "not a frame of edges; expected columns src and dst"),
+        (
+            {BUYS: (["a", None], ["b", "c"])},
+            {},
+            "edges of type 'customer:buys:item', row 1, column 'src': ID is missing",
+        ),
+        ({BUYS: (["a"], ["b", "c"])}, {}, "not as many sources as destinations"),
+        ({BUYS: (["a"], ["b"])}, {"customer": pd.DataFrame({"id": ["x"], "age": [1]})}, "1 of the 2 'customer' nodes"),
+        (
+            {BUYS: (["a"], ["b"])},
+            {"customer": pd.DataFrame({"id": ["a", 1]})},
+            "table of 'customer' nodes: not a table",
+        ),
+        (
+            {BUYS: (["a"], ["b"])},
+            {"usr": pd.DataFrame({"id": ["a"], "x": [1.0]})},
+            "ndata_paths: unknown node type; expected customer or item, found usr",
+        ),
+    ],
+)
+def test_frames_at_fault_are_one_error(edges: Any, nodes: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(GraphPartError, match=re.escape(message)):
+        dgp.chunk_graph(edges, "g", nodes, map_ids=True, output_path=tmp_path / "out")
+    assert not list(tmp_path.iterdir())
