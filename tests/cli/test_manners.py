@@ -304,6 +304,12 @@ def test_closed_streams_and_a_directory_that_is_gone_give_no_traceback(graph: Pa
     )
 
 
+def test_a_process_that_used_a_database_ends_in_silence(directory: Path) -> None:
+    (directory / "edges.csv").write_text("src,dst\na,b\n")
+    done = run("chunk", "graph", "--edges", "edges.csv:header", "--map-ids", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_locale_without_unicode_is_one_error(graph: Path, directory: Path) -> None:
     plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     (directory / "größe").symlink_to(graph)
