@@ -90,7 +90,7 @@ def open_kept_ids(config: PartitionConfig, directory: Location, part_id: int) ->
     owners = [_open_owners(path, config.num_parts) for path in config.id_maps or ()]
     counts = [np.bincount(region.memmap(), minlength=config.num_parts)[:, np.newaxis] for region in owners]
     book = PartitionBook.from_counts(config.book.ntypes, config.book.etypes, counts[0], counts[1])
-    part = open_part(part_id, book, directory, config.parts, tuple)
+    part = open_part(part_id, book, directory, config.parts, tuple, _no_data)
     return part, BasicPartitionBook(book, part_id, owners[0], owners[1], part.graph)
 
 
@@ -114,3 +114,7 @@ def _sorted(region: Region) -> tuple[np.ndarray, np.ndarray]:
     ids = region.read()
     order = np.argsort(ids, kind="stable")
     return ids[order], order
+
+
+def _no_data(part: Part) -> None:
+    raise LayoutError("PyG is given parts with new IDs only", file=part.directory)

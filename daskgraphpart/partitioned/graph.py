@@ -11,6 +11,8 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part, open_part
+from daskgraphpart.partitioned.pyg import part_data
+from daskgraphpart.partitioned.torch_arrays import pyg_module
 from daskgraphpart.partitioned.views import EdgeView, NodeView
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
@@ -120,7 +122,8 @@ class PartitionedGraph:
             raise IndexError(f"no part {part_id}; there are parts 0 to {self.num_parts - 1}")
         if part_id not in self._opened:  # one alone: there may be tens of thousands
             files, directory = self.config.parts, self.path.parent
-            self._opened[part_id] = open_part(part_id, self.book, directory, files, self._original_ids)
+            readers = self._original_ids, self._pyg_data
+            self._opened[part_id] = open_part(part_id, self.book, directory, files, *readers)
         return self._opened[part_id]
 
     @property
@@ -227,6 +230,31 @@ class PartitionedGraph:
         how: Any = {"resources": resources, "overwrite": overwrite, "progress": progress}
         return self._reorder(kind, rows, out, to_original=False, **how)
 
+    def to_pyg_stores(self) -> tuple[Any, Any]:
+        """Give PyG's loaders the graph as a `FeatureStore` and a `GraphStore`, by new type-wise ID.
+
+        Features are read from the files of the parts when they are asked for, and may be larger than the memory; edges
+        are held, 16 bytes each, and sorted by PyG. A graph with one node type and one edge type is homogeneous: its
+        types are None.
+
+        Returns
+        -------
+        tuple of FeatureStore and GraphStore
+
+        Raises
+        ------
+        MissingPackageError
+            If torch or torch_geometric is not installed.
+
+        Examples
+        --------
+        >>> loader = NeighborLoader(graph.to_pyg_stores(), [15, 10], input_nodes=train)  # doctest: +SKIP
+        """
+        pyg_module("torch_geometric")
+        from daskgraphpart.partitioned.pyg_stores import PartitionEdges, PartitionFeatures
+
+        return PartitionFeatures(self.nodes, self.edges), PartitionEdges(self.nodes, self.edges)
+
     def report(
         self,
         labels: Iterable[str] | None = None,
@@ -283,6 +311,9 @@ class PartitionedGraph:
 
     def _original_ids(self) -> Maps:
         return tuple(tuple(view.original_ids for view in of.values()) for of in (self.nodes, self.edges))
+
+    def _pyg_data(self, part: Part) -> Any:
+        return part_data(part, self.nodes, self.edges)
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='>>>>>')}"

@@ -117,6 +117,7 @@ class Part:
     node_feats_path: Location
     edge_feats_path: Location
     original_ids: Callable[[], Maps]  # of all nodes and edges of all parts: those of HALO nodes lie in other parts
+    pyg_data: Callable[[Part], Any]  # the part as PyG has it: features of HALO nodes lie in other parts, too
 
     def __repr__(self) -> str:
         return f"<Part {self.part_id} of {self.book.num_parts}: {self.directory}>"
@@ -179,6 +180,21 @@ class Part:
 
         return part_edge_frame(self.graph, self.book, self.original_ids() if original else None)
 
+    def to_pyg(self) -> Any:
+        """Read the part as PyG's `Data`, or `HeteroData` if there are several types, with its HALO nodes.
+
+        Nodes and edges that the part owns come first (`inner_mask`, `inner_edge_mask`), then the HALO nodes, with their
+        features, and the edges held beside; masks mark owned nodes only. `n_id` and `e_id` are new type-wise IDs.
+
+        Raises
+        ------
+        LayoutError
+            If a feature has the name of another attribute.
+        MissingPackageError
+            If torch or torch_geometric is not installed.
+        """
+        return self.pyg_data(self)
+
     def read_beside(self, name: str) -> dict[str, Region]:
         """Regions of a file in its directory; none if there is no such file."""
         path = self.directory / name
@@ -191,12 +207,13 @@ def open_part(
     directory: Location,
     files: Sequence[PartPaths],
     original_ids: Callable[[], Maps],
+    pyg_data: Callable[[Part], Any],
 ) -> Part:
     """Open a part; `files` are those of all parts, named as in the config in a directory."""
     book.nodes.part_range(number)  # refuses parts that are not there
     of_part = files[number]
     paths = [directory / name for name in (of_part.part_graph, of_part.node_feats, of_part.edge_feats)]
-    return Part(number, book, paths[0], paths[1], paths[2], original_ids)
+    return Part(number, book, paths[0], paths[1], paths[2], original_ids, pyg_data)
 
 
 def _is_list_of_integers(region: Region) -> bool:

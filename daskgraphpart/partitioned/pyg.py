@@ -1,0 +1,101 @@
+"""Give partitions to PyG: one part as `Data` or `HeteroData`, or the files of all parts as its two stores.
+
+A graph with one node type and one edge type becomes homogeneous data, whose types are None, any other heterogeneous
+data. Features keep their names; masks, of which partitions list the marked nodes, become bool.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.book import canonical_tuple
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.partitioned.torch_arrays import pyg_module, torch_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.views import TypeView
+
+OWN_NAMES = ("edge_index", "n_id", "e_id", "inner_mask", "inner_edge_mask", "num_nodes")
+
+
+def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> Any:
+    """Read one part; `nodes` and `edges` are those of the whole graph, from which HALO nodes have their features."""
+    torch, (node_types, new_nids), places = torch_module(), _per_type(part, "node"), _places(part)
+    edge_types, new_eids = _per_type(part, "edge")
+    src, dst = part.graph.ends(0, part.graph.num_edges)
+    is_homogeneous = len(nodes) == len(edges) == 1
+    data = pyg_module("torch_geometric.data")
+    data = data.Data() if is_homogeneous else data.HeteroData()
+    for type_id, (ntype, view) in enumerate(nodes.items()):
+        ids, owned = new_nids[node_types == type_id], part.node_rows.counts[ntype]
+        store = data if is_homogeneous else data[ntype]
+        store["num_nodes"], store["n_id"] = len(ids), torch.from_numpy(ids)
+        store["inner_mask"] = torch.arange(len(ids)) < owned
+        for name, rows in _features(view, ids, owned):
+            is_mask = f"{ntype}/{name}" in part.split_nids
+            _set(part, store, name, rows.bool() & store["inner_mask"] if is_mask else rows)
+    for type_id, (etype, view) in enumerate(edges.items()):
+        mine = edge_types == type_id
+        ids, owned = new_eids[mine], part.edge_rows.counts[etype]
+        store = data if is_homogeneous else data[canonical_tuple(etype)]
+        store["edge_index"] = torch.from_numpy(np.stack([places[src[mine]], places[dst[mine]]]))
+        store["e_id"], store["inner_edge_mask"] = torch.from_numpy(ids), torch.arange(len(ids)) < owned
+        for name, rows in _features(view, ids, owned):
+            _set(part, store, name, rows)
+    return data
+
+
+def edge_index(edges: TypeView) -> tuple[Any, Any]:
+    """Read the new type-wise IDs of the sources and destinations of all edges of a type, by new edge ID."""
+    torch, ends, done = torch_module(), np.empty((2, len(edges)), np.int64), 0
+    for part in edges.parts:
+        ranges = part.book.edge_ranges[part.part_id]
+        first, stop = (ranges[part.book.etypes.index(edges.name)] - ranges[0, 0]).tolist()
+        if stop > first:
+            new_nids = part.graph.node_arrays["_ID"].memmap()
+            for row, local in zip(ends, part.graph.ends(first, stop), strict=True):
+                row[done : done + stop - first] = part.book.map_to_per_ntype(new_nids[local])[1]
+        done += stop - first
+    return torch.from_numpy(ends[0]), torch.from_numpy(ends[1])
+
+
+def _per_type(part: Part, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Types and new type-wise IDs of all local nodes or edges."""
+    rows = part.rows(kind)
+    types, ids = rows.ids.per_type(rows.arrays["_ID"].read())
+    return types, ids
+
+
+def _places(part: Part) -> np.ndarray:
+    """Place of each local node among those of its type."""
+    types, _ = _per_type(part, "node")
+    places = np.empty(types.size, np.int64)
+    for type_id in range(len(part.book.ntypes)):
+        mine = np.flatnonzero(types == type_id)
+        places[mine] = np.arange(mine.size)
+    return places
+
+
+def _features(view: TypeView, ids: np.ndarray, owned: int) -> Iterator[tuple[str, Any]]:
+    """Features of local rows, of which the first are owned, with consecutive IDs, and the others lie in other parts."""
+    torch, first = torch_module(), int(ids[0]) if owned else 0
+    for name, rows in view.data.items():
+        yield name, torch.from_numpy(np.concatenate([rows[first : first + owned], rows[ids[owned:]]]))
+
+
+def _set(part: Part, store: Any, name: str, rows: Any) -> None:
+    """Add a feature, unless its name is taken."""
+    if name in OWN_NAMES or name in store:
+        raise LayoutError(
+            "two attributes of one name",
+            file=part.directory,
+            place=f"feature {name}",
+            expected=f"not {', '.join(OWN_NAMES)}; in a homogeneous graph other names for nodes and edges",
+            hint="to_pyg_stores() has them apart",
+        )
+    store[name] = rows
