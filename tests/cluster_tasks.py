@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import errno
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
@@ -30,6 +32,25 @@ def partition(graph: Path, out: Path, cluster: Any, **how: Any) -> None:
     """The job of these tests."""
     resources = dgp.detect_resources("256MB", cluster, 2)
     dgp.partition(graph, out, 4, method="random", resources=resources, **how)
+
+
+# workers wait half a second, not five, for what they should see
+WORKER = """
+import daskgraphpart.engine.on_cluster as on_cluster
+on_cluster.SECONDS_TO_SEE = 0.5
+from dask.__main__ import main
+main()
+"""
+
+
+def start_machine(scheduler: str, host: str, mounts: list[str], cwd: Path) -> subprocess.Popen[bytes]:
+    """Start a worker on "another machine", where directories are others: options of tmpfs, and the directory."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment["DASK_DISTRIBUTED__WORKER__DAEMON"] = "True"
+    mount = " && ".join(f"mount -t tmpfs {mount}" for mount in mounts) + ' && exec "$@"'
+    worker = ["worker", scheduler, "--host", host, "--nthreads", "1", "--memory-limit", "0", "--no-nanny"]
+    command = ["unshare", "--mount", "sh", "-c", mount, "sh", sys.executable, "-c", WORKER, *worker, "--no-dashboard"]
+    return subprocess.Popen(command, env=environment, cwd=cwd, stderr=subprocess.DEVNULL)
 
 
 class Disturber(SilentProgress):

@@ -93,7 +93,8 @@ SlurmdParameters=config_overrides
     try:
         (directory / "munge.key").write_bytes(os.urandom(128))
         (directory / "munge.key").chmod(0o400)
-        files = [f"--{what}={directory}/munge.{end}" for what, end in _MUNGE_FILES.items()]
+        names = ("key-file", "socket", "pid-file", "log-file", "seed-file")
+        files = [f"--{name}={directory}/munge.{name.removesuffix('-file')}" for name in names]
         servers.append(_start(directory, "munged", "--foreground", "--force", *files))
         _wait(lambda: (directory / "munge.socket").exists(), directory, "munge")
         servers.append(_start(directory, "slurmctld", "-D"))
@@ -112,15 +113,6 @@ SlurmdParameters=config_overrides
                 server.kill()
                 server.wait()
         patch.undo()
-
-
-_MUNGE_FILES = {
-    "key-file": "key",
-    "socket": "socket",
-    "pid-file": "pid",
-    "log-file": "log",
-    "seed-file": "seed",
-}
 
 
 def run(*command: str) -> str:

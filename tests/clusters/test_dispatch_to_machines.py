@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
 import pytest
-from cluster_tasks import Disturber
+from cluster_tasks import Disturber, start_machine
 from commands import call
 from distributed import Client, LocalCluster
 from graphs import file_hashes
 
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.machines import MARK, read_machines
-from daskgraphpart.engine.plan import Pass
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError, OutputExistsError, ResumeError
 
 if TYPE_CHECKING:
@@ -46,16 +43,8 @@ class Machines:
         self.ip_config.write_text("127.0.0.1 30050\n\n127.0.0.2\n")
 
     def start(self, host: str) -> None:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        environment["DASK_DISTRIBUTED__WORKER__DAEMON"] = "True"
-        dask_worker = f"{sys.executable} -m dask worker {self.scheduler} --host {host} --nthreads 1 --memory-limit 0"
-        mount = (
-            f"mount -t tmpfs tmpfs {self.disk} && mount -t tmpfs -o size={SMALL_NBYTES} tmpfs {self.small} "
-            f"&& exec {dask_worker} --no-nanny --no-dashboard"
-        )
-        self.workers[host] = subprocess.Popen(
-            ["unshare", "--mount", "sh", "-c", mount], env=environment, cwd=self.root, stderr=subprocess.DEVNULL
-        )
+        mounts = [f"tmpfs {self.disk}", f"-o size={SMALL_NBYTES} tmpfs {self.small}"]
+        self.workers[host] = start_machine(self.scheduler, host, mounts, self.root)
 
     def stop(self, host: str) -> None:
         process = self.workers.pop(host)
@@ -137,7 +126,7 @@ def test_each_machine_gets_its_parts_and_the_config_and_nothing_else(
     assert call("partition", graph, out, *flags, *more, "-v") == 0
     shown = capsys.readouterr().out
     assert [line.split()[-1] for line in shown.splitlines() if "127.0.0." in line] == [*HOSTS, *HOSTS]
-    assert f"config              {out}/" in shown
+    assert f"{out}/rmat.json on each machine" in shown
     assert_delivered(machines, out, undisturbed)
     assert not out.exists()
     for host in HOSTS:
@@ -310,21 +299,6 @@ def test_one_directory_of_both_machines_gets_everything(
         sum(path.stat().st_size for path in (tmp_path / "out" / f"part{part}").iterdir()) for part in range(4)
     )
     assert file_hashes(tmp_path / "out") == undisturbed
-
-
-def where_am_i(unit: int, _: None) -> str:
-    from distributed import get_worker
-
-    return str(get_worker().address)
-
-
-def test_units_run_on_their_machines_and_small_ones_do_not_travel_together(machines: Machines) -> None:
-    hosts = [HOSTS[i % 3 == 0] for i in range(200)]
-    with open_runner(dgp.Resources(1 << 28, machines.scheduler, 1)) as runner:
-        found = runner.run(Pass("where", where_am_i, range(200), None, [1] * 200, unit_hosts=hosts))
-    assert [address.split("/")[2].split(":")[0] for address in found] == hosts
-    with open_runner(dgp.Resources(1 << 28, "threads", 1)) as runner, pytest.raises(AssertionError):
-        runner.run(Pass("where", where_am_i, range(200), None, [1] * 200, unit_hosts=hosts))
 
 
 def test_a_file_of_machines_is_read_as_dgl_reads_it(tmp_path: Path) -> None:

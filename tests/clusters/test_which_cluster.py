@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dask
 import pytest
 from cluster_tasks import Counter, Disturber, partition
+from commands import call
 from distributed import Client, LocalCluster
 from graphs import file_hashes
 
@@ -37,10 +38,6 @@ def cluster() -> Iterator[LocalCluster]:
         yield made
 
 
-def test_without_a_client_it_is_threads() -> None:
-    assert dgp.detect_resources().cluster == dgp.Resources(1).cluster == "threads"
-
-
 def test_the_active_client_is_used(
     cluster: LocalCluster, graph: Path, undisturbed: dict[str, str], tmp_path: Path
 ) -> None:
@@ -54,22 +51,38 @@ def test_the_active_client_is_used(
         counter.sent.clear()
         dgp.partition(graph, tmp_path / "here", 4, method="random", resources=dgp.detect_resources(cluster="threads"))
         assert not counter.sent
-    assert dgp.detect_resources().cluster == "threads"
+    with connect(cluster.scheduler_address, 1):  # a client of ours is not the one of the user
+        assert dgp.detect_resources().cluster == dgp.Resources(1).cluster == "threads"
     assert file_hashes(tmp_path / "out") == file_hashes(tmp_path / "here") == undisturbed
 
 
-@pytest.mark.parametrize("kind", ["client", "cluster", "address", "file"])
-def test_what_is_left_open_is_what_the_cluster_has(kind: str, cluster: LocalCluster, tmp_path: Path) -> None:
+def test_what_is_left_open_is_what_the_cluster_has(cluster: LocalCluster, scheduler_file: Path) -> None:
     with Client(cluster, set_as_default=False) as client:
-        file = tmp_path / "scheduler.json"
-        # not by `write_scheduler_file`, which fails while workers tell how long tasks took, under keys that are tuples
-        file.write_text(json.dumps({"type": "Scheduler", "address": cluster.scheduler_address}))
-        given: Any = {"client": client, "cluster": cluster, "address": cluster.scheduler_address, "file": str(file)}
-        found = dgp.detect_resources(cluster=given[kind])
-        assert (found.workers, found.memory) == (4, 8_000_000_000)
-        found = dgp.detect_resources(cluster=given[kind], workers=2)
-        assert (found.workers, found.memory) == (2, 4_000_000_000)
-        assert dgp.detect_resources("1GB", given[kind]).workers == 4
+        for given in (client, cluster, cluster.scheduler_address, str(scheduler_file)):
+            found = dgp.detect_resources(cluster=given)
+            assert (found.workers, found.memory) == (4, 8_000_000_000)
+            found = dgp.detect_resources(cluster=given, workers=2)
+            assert (found.workers, found.memory) == (2, 4_000_000_000)
+            assert dgp.detect_resources("1GB", given).workers == 4
+
+
+@pytest.fixture
+def scheduler_file(cluster: LocalCluster, tmp_path: Path) -> Path:
+    """As `dask scheduler` writes it; its own function fails while workers tell times under keys that are tuples."""
+    path = tmp_path / "scheduler.json"
+    path.write_text(json.dumps({"type": "Scheduler", "address": cluster.scheduler_address}))
+    return path
+
+
+def test_a_scheduler_file_is_used_by_the_command_line_and_workers_are_left_as_they_were(
+    cluster: LocalCluster, scheduler_file: Path, graph: Path, undisturbed: dict[str, str], tmp_path: Path
+) -> None:
+    before = [set(worker.plugins) for worker in cluster.workers.values()]
+    job = ("partition", graph, tmp_path / "out", "--num-parts", "4", "--method", "random", "--quiet")
+    assert call(*job, "--cluster", scheduler_file) == 0
+    assert file_hashes(tmp_path / "out") == undisturbed
+    assert [set(worker.plugins) for worker in cluster.workers.values()] == before
+    assert not [name for name in cluster.scheduler.worker_plugins if name.startswith("daskgraphpart")]
 
 
 def test_no_more_tasks_run_than_workers_are_given(cluster: LocalCluster, graph: Path, tmp_path: Path) -> None:
@@ -83,11 +96,6 @@ def test_no_more_tasks_run_than_workers_are_given(cluster: LocalCluster, graph: 
     resources = dgp.detect_resources("64MB", cluster, 1)
     dgp.partition(graph, tmp_path / "out", 4, method="random", resources=resources, progress=Watcher(0, lambda: None))
     assert most <= 1
-
-
-def test_a_client_of_ours_is_not_the_one_of_the_user(cluster: LocalCluster) -> None:
-    with connect(cluster.scheduler_address, 1):
-        assert dgp.detect_resources().cluster == "threads"
 
 
 def test_the_configuration_of_dask_fills_in(tmp_path: Path) -> None:
@@ -123,32 +131,17 @@ def test_the_configuration_reaches_a_local_cluster(tmp_path: Path) -> None:
         ("workers", 0, "expected int >= 1, found 0"),
         ("cluster", "cloud", "a scheduler file"),
         ("memory", "much", "not a size"),
-    ],
-)
-def test_a_wrong_value_of_the_configuration_is_one_error(name: str, value: Any, expected: str) -> None:
-    with dask.config.set({f"daskgraphpart.{name}": value}), pytest.raises(OptionError, match=expected):
-        dgp.detect_resources()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
         ("worker-timeout", "soon", "daskgraphpart.worker-timeout: .*expected a duration such as 30s, found soon"),
         ("local", 3, "daskgraphpart.local: dask configuration; expected object, found 3"),
         ("retries", -1, "daskgraphpart.retries: dask configuration; expected int >= 0, found -1"),
     ],
 )
-def test_a_wrong_value_about_clusters_is_one_error(
+def test_a_wrong_value_of_the_configuration_is_one_error(
     name: str, value: Any, expected: str, graph: Path, tmp_path: Path
 ) -> None:
+    is_about_clusters = name in ("worker-timeout", "local", "retries")
     with dask.config.set({f"daskgraphpart.{name}": value}), pytest.raises(OptionError, match=expected):
-        partition(graph, tmp_path / "out", "local")
-
-
-def test_what_is_no_cluster_is_refused() -> None:
-    for given in ("cloud", 3, object()):
-        with pytest.raises(OptionError, match="unknown cluster; expected auto, threads"):
-            dgp.Resources(1, given)  # type: ignore[arg-type]
+        partition(graph, tmp_path / "out", "local") if is_about_clusters else dgp.detect_resources()
 
 
 def test_an_asynchronous_cluster_is_refused() -> None:
@@ -162,14 +155,22 @@ def test_an_asynchronous_cluster_is_refused() -> None:
     asyncio.run(main())
 
 
-def test_a_scheduler_file_that_is_none_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"none\.json: no such file"):
-        dgp.detect_resources(cluster=str(tmp_path / "none.json"))
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("cloud", "unknown cluster; expected auto, threads"),
+        (3, "unknown cluster; expected auto, threads"),
+        ("none.json", r"none\.json: no such file"),
+        ("x.json", r"x\.json, cluster: not the address of a scheduler; expected tcp://host:port, found None"),
+    ],
+)
+def test_what_is_no_cluster_is_refused(
+    given: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "x.json").write_text(json.dumps({"id": 3}))
-    with pytest.raises(
-        OptionError, match=r"x\.json, cluster: not the address of a scheduler; expected tcp://host:port, found None"
-    ):
-        dgp.detect_resources(cluster=str(tmp_path / "x.json"))
+    with pytest.raises(OptionError, match=message):
+        dgp.detect_resources(cluster=given)
 
 
 def test_a_job_queue_without_the_package_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:

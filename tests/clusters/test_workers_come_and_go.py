@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import cluster_tasks
 import pytest
 from cluster_tasks import Counter, Disturber, partition
 from distributed import Client, LocalCluster
-from distributed.utils import key_split
 from graphs import file_hashes
 
 import daskgraphpart as dgp
@@ -59,27 +59,12 @@ def sent_again(counter: Counter) -> int:
     return sum(times - 1 for key, times in counter.sent.items() if not str(key[0]).startswith("read-"))
 
 
-def test_tasks_are_told_by_the_names_of_passes(
+def test_a_worker_that_is_killed_costs_what_it_had_in_hand(
     cluster: LocalCluster, counter: Counter, graph: Path, undisturbed: dict[str, str], tmp_path: Path
 ) -> None:
-    partition(graph, tmp_path / "out", cluster)
-    names = {key_split(key) for key in counter.sent}
-    assert {
-        "assign-random", "count-owners", "relabel-nodes", "read-edges", "bucket-edges", "mark-halo", "write-nodes",
-        "build-graph", "read-rows", "place-rows", "hash-files",
-    } <= names  # fmt: skip
-    assert all(name.replace("-", "").isalpha() for name in names)
-    assert sent_again(counter) == 0
-    assert file_hashes(tmp_path / "out") == undisturbed
-
-
-@pytest.mark.parametrize("after", [40])
-def test_a_worker_that_is_killed_costs_what_it_had_in_hand(
-    after: int, cluster: LocalCluster, counter: Counter, graph: Path, undisturbed: dict[str, str], tmp_path: Path
-) -> None:
-    progress = Disturber(after, lambda: kill_one(cluster))
+    progress = Disturber(40, lambda: kill_one(cluster))
     partition(graph, tmp_path / "out", cluster, progress=progress)
-    assert progress.done > after
+    assert progress.done > 40
     assert sent_again(counter) <= MOST_IN_FLIGHT
     assert file_hashes(tmp_path / "out") == undisturbed
 
@@ -128,72 +113,45 @@ def test_a_fault_of_a_network_file_system_is_tried_again(cluster: LocalCluster, 
     assert (tmp_path / "y").read_text() == "xxxx"
 
 
-class Servers:
-    """A scheduler with two workers, as `dask scheduler` and `dask worker` start them."""
+@contextlib.contextmanager
+def scheduler_and_workers(directory: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A scheduler file and the process of the scheduler, with two workers, as `dask` starts them."""
+    file = directory / "scheduler.json"
+    file.unlink(missing_ok=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    processes = []
 
-    def __init__(self, directory: Path) -> None:
-        self.file, self.processes = directory / "scheduler.json", []
-        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    def start(*command: str) -> None:
+        dask = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(file)]
+        processes.append(subprocess.Popen(dask, env=environment, cwd=directory, stderr=subprocess.DEVNULL))
 
-    def start(self) -> None:
-        self.file.unlink(missing_ok=True)
-        self._run("scheduler", "--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0")
-        wait_until(self.file.exists)
+    try:
+        start("scheduler", "--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0")
+        wait_until(file.exists)
         for name in "ab":
-            self._run("worker", "--nthreads", "1", "--memory-limit", "0", "--name", name, "--no-dashboard")
-
-    def _run(self, *command: str) -> None:
-        dask = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(self.file)]
-        self.processes.append(
-            subprocess.Popen(dask, env=self.environment, cwd=self.file.parent, stderr=subprocess.DEVNULL)
-        )
-
-    def kill_scheduler(self) -> None:
-        self.processes[0].kill()
-        self.processes[0].wait()
-
-    def stop(self) -> None:
-        for process in self.processes:
+            start("worker", "--nthreads", "1", "--memory-limit", "0", "--name", name, "--no-dashboard")
+        yield str(file), processes[0]
+    finally:
+        for process in processes:
             process.terminate()
-        for process in self.processes:
+        for process in processes:
             process.wait(60)
-        self.processes = []
-
-
-@pytest.fixture
-def servers(tmp_path: Path) -> Iterator[Servers]:
-    made = Servers(tmp_path)
-    made.start()
-    yield made
-    made.stop()
 
 
 @pytest.mark.long  # it waits for connections, which takes a busy machine longer than they may
 def test_after_a_restart_of_the_scheduler_the_same_command_continues(
-    servers: Servers, graph: Path, undisturbed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: Path, undisturbed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "5s")
-    out, begun = tmp_path / "out", Disturber(40, servers.kill_scheduler)
-    with pytest.raises(
-        EnvironmentFaultError, match=r"(?s)the dask scheduler is gone.*run the same command again to continue"
-    ) as caught:
-        partition(graph, out, str(servers.file), progress=begun)
+    out, continued, complete = tmp_path / "out", Disturber(0, lambda: None), Disturber(0, lambda: None)
+    with (
+        scheduler_and_workers(tmp_path) as (file, scheduler),
+        pytest.raises(EnvironmentFaultError, match=r"(?s)the dask scheduler is gone.*run the same command") as caught,
+    ):
+        partition(graph, out, file, progress=Disturber(40, scheduler.kill))
     assert caught.value.exit_code == 3
-    servers.stop()
-    servers.start()
-    continued = Disturber(0, lambda: None)
-    partition(graph, out, str(servers.file), progress=continued)
+    with scheduler_and_workers(tmp_path) as (file, _):
+        partition(graph, out, file, progress=continued)
     assert file_hashes(out) == undisturbed
-    complete = Disturber(0, lambda: None)
     partition(graph, tmp_path / "other", "threads", progress=complete)
     assert continued.done <= complete.done - 40
-
-
-def test_a_scheduler_file_is_used_by_the_command_line(
-    servers: Servers, graph: Path, undisturbed: dict[str, str], tmp_path: Path
-) -> None:
-    command = [sys.executable, "-m", "daskgraphpart", "partition", str(graph), str(tmp_path / "out")]
-    options: list[Any] = ["--num-parts", "4", "--method", "random", "--cluster", servers.file]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, env=servers.environment, check=False)
-    assert done.returncode == 0, done.stderr
-    assert file_hashes(tmp_path / "out") == undisturbed

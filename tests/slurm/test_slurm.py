@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cluster_tasks
 import dask
 import one_machine_slurm as one_machine
 import pytest
@@ -17,10 +17,7 @@ from graphs import file_hashes
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.cluster_names import job_queue
-from daskgraphpart.engine.progress import SilentProgress
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
-from daskgraphpart.sources.generate import generate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,16 +39,13 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory: Path = tmp_path_factory.mktemp("input") / "graph"
-    with open_runner(dgp.Resources(1 << 30, "threads", 2)) as runner:
-        generate(directory, num_nodes=20_000, num_edges=200_000, num_chunks=12, labels=True, runner=runner)
-    return directory
+    return cluster_tasks.write_graph(tmp_path_factory.mktemp("input") / "graph")
 
 
 @pytest.fixture(scope="module")
 def expected(graph: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     out = tmp_path_factory.mktemp("expected") / "out"
-    dgp.partition(graph, out, 4, method="random", resources=dgp.Resources(1 << 28, "threads", 2))
+    cluster_tasks.partition(graph, out, "threads")
     return file_hashes(out)
 
 
@@ -72,11 +66,7 @@ def job(slurm: Path, **other: Any) -> dict[str, Any]:
     }
 
 
-def partition_on_slurm(graph: Path, out: Path, **how: Any) -> None:
-    dgp.partition(graph, out, 4, method="random", resources=dgp.detect_resources("256MB", "slurm", 2), **how)
-
-
-class Canceller(SilentProgress):
+class Canceller(cluster_tasks.SilentProgress):
     """Cancels a job after some tasks, and later waits until another has taken its place."""
 
     def __init__(self, cancel_after: int, wait_after: int) -> None:
@@ -105,7 +95,7 @@ def test_a_job_that_is_cancelled_is_replaced_and_the_bytes_are_the_same(
 ) -> None:
     progress = Canceller(cancel_after=20, wait_after=30)
     with dask.config.set(job(slurm)):
-        partition_on_slurm(graph, tmp_path / "out", progress=progress)
+        cluster_tasks.partition(graph, tmp_path / "out", "slurm", progress=progress)
     assert len(progress.before) == len(progress.after) == 2
     assert progress.before[0] not in progress.after
     assert file_hashes(tmp_path / "out") == expected
@@ -133,22 +123,25 @@ def test_the_configuration_of_the_manual_is_one_of_dask_jobqueue() -> None:
         assert dgp.detect_resources(cluster="slurm").workers == 16
 
 
-def test_a_job_that_is_refused_is_one_error(slurm: Path, graph: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"queue": "nowhere"}, r"slurm refuses the job; found (?s:.*)invalid partition"),
+        (
+            {"job-extra-directives": ["--begin=now+1hour"]},
+            r"cluster: the cluster has no workers; found none after 2 s",
+        ),
+    ],
+    ids=["refused", "late"],
+)
+def test_a_job_that_does_not_start_is_one_error(
+    changed: dict[str, Any], message: str, slurm: Path, graph: Path, tmp_path: Path
+) -> None:
     with (
-        dask.config.set(job(slurm, queue="nowhere")),
-        pytest.raises(EnvironmentFaultError, match=r"slurm refuses the job; found (?s:.*)invalid partition"),
+        dask.config.set({**job(slurm, **changed), "daskgraphpart.worker-timeout": "2s"}),
+        pytest.raises(EnvironmentFaultError, match=message),
     ):
-        partition_on_slurm(graph, tmp_path / "out")
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_jobs_that_do_not_start_in_time_are_one_error(slurm: Path, graph: Path, tmp_path: Path) -> None:
-    patient = {**job(slurm, **{"job-extra-directives": ["--begin=now+1hour"]}), "daskgraphpart.worker-timeout": "2s"}
-    with (
-        dask.config.set(patient),
-        pytest.raises(EnvironmentFaultError, match=r"cluster: the cluster has no workers; found none after 2 s"),
-    ):
-        partition_on_slurm(graph, tmp_path / "out")
+        cluster_tasks.partition(graph, tmp_path / "out", "slurm")
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -175,34 +168,6 @@ def test_the_script_of_the_manual_runs_the_job_on_one_node(
     logs = "\n".join(path.read_text() for path in tmp_path.glob("*.out"))
     assert "edge cut" in logs, logs
     assert file_hashes(tmp_path / "partitions") == expected
-
-
-@pytest.mark.long
-def test_the_command_line_takes_the_configuration_from_the_environment(
-    slurm: Path, graph: Path, expected: dict[str, str], tmp_path: Path
-) -> None:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "DASK_DASKGRAPHPART__CLUSTER": "slurm",
-        "DASK_DASKGRAPHPART__WORKERS": "2",
-        **{
-            "DASK_" + name.upper().replace("-", "_").replace(".", "__"): str(value)
-            for name, value in job(slurm).items()
-        },
-    }
-    command = [sys.executable, "-m", "daskgraphpart", "partition", str(graph), str(tmp_path / "out")]
-    done = subprocess.run(
-        [*command, "--num-parts", "4", "--method", "random"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "2 slurm jobs of 1 cores are in the queue" in done.stderr
-    assert file_hashes(tmp_path / "out") == expected
 
 
 def test_a_configuration_that_does_not_say_what_a_job_is_is_one_error() -> None:
