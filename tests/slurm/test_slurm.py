@@ -62,6 +62,7 @@ def job(slurm: Path, **other: Any) -> dict[str, Any]:
         "jobqueue.slurm.log-directory": str(slurm / "log"),
         "jobqueue.slurm.local-directory": str(slurm / "spool"),
         "daskgraphpart.worker-timeout": "60s",
+        "distributed.deploy.lost-worker-timeout": "1s",
         **{f"jobqueue.slurm.{name}": value for name, value in other.items()},
     }
 
