@@ -15,6 +15,7 @@ import numpy as np
 
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -200,8 +201,8 @@ class PartitionBook(BookMethods):
         return (self.nodes if kind in self.ntypes else self.edges).part_range(part_id, kind)
 
     def __repr__(self) -> str:
-        nodes, edges = (int(counts.sum()) for counts in (self.node_counts, self.edge_counts))
-        return f"<PartitionBook: {self.num_parts} parts, {nodes:,} nodes, {edges:,} edges>"
+        counts = [(int(of.counts.sum()), of.what) for of in (self.nodes, self.edges)]
+        return f"<PartitionBook: {', '.join(format_number(*of) for of in ((self.num_parts, 'part'), *counts))}>"
 
 
 def canonical_tuple(etype: str) -> tuple[str, str, str]:

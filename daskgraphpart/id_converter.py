@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.book import IdOutOfRangeError, IdRanges, PartitionBook, type_id
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
@@ -40,8 +41,8 @@ class IdConverter:
     schema: GraphSchema
 
     def __repr__(self) -> str:
-        types = f"{len(self.schema.ntypes)} node types, {len(self.schema.etypes)} edge types"
-        return f"<IdConverter {self.schema.name}: {types}>"
+        types = (len(self.schema.ntypes), "node type"), (len(self.schema.etypes), "edge type")
+        return f"<IdConverter {self.schema.name}: {', '.join(format_number(*of) for of in types)}>"
 
     def ntype2id(self, ntype: str) -> int:
         """Number of a node type."""

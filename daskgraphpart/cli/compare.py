@@ -49,6 +49,7 @@ def command(**values: Any) -> None:
         write_comparison,
     )
     from daskgraphpart.errors import OptionError
+    from daskgraphpart.units import format_number
 
     try:
         parts = [int(number) for number in values["parts"].split(",")]
@@ -59,7 +60,7 @@ def command(**values: Any) -> None:
     def show(result: Compared) -> None:
         if not values["quiet"]:
             outcome = result.fault or f"cut {result.cut_share:.2%}"
-            click.echo(f"{result.num_parts} parts, {result.method}: {outcome}", err=True)
+            click.echo(f"{format_number(result.num_parts, 'part')}, {result.method}: {outcome}", err=True)
 
     if values["plot_path"]:
         check_plot(values["plot_path"])

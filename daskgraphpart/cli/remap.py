@@ -47,7 +47,7 @@ def command(**values: Any) -> None:
     if kind is None:
         if len(graph.ntypes) != 1:
             raise OptionError(
-                "which type?", place="--type", expected=f"one of {', '.join(graph.ntypes + graph.etypes)}"
+                "the type is missing", place="--type", expected=f"one of {', '.join(graph.ntypes + graph.etypes)}"
             )
         kind = graph.ntypes[0]
     paths = values["in_path"], values["out_path"]

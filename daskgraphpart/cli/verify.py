@@ -17,11 +17,10 @@ from daskgraphpart.cli.options import (
     run_of,
     with_options,
 )
+from daskgraphpart.units import format_seconds
 
 if TYPE_CHECKING:
     from daskgraphpart.verification.findings import Report
-
-MAX_FINDINGS_SHOWN = 20
 
 
 @click.command("verify", cls=Command)
@@ -69,7 +68,11 @@ def command(**values: Any) -> None:
         raise click.UsageError("Missing IN_DIR; without it, give --checksums.")
     with run_of(values) as run:
         report = _verify(directories, values, run)
-    _show(report, values)
+    if not report.ok:
+        click.echo(str(report))
+        sys.exit(1)
+    if not values["quiet"]:
+        click.echo(f"{report} in {format_seconds(values['seconds'])}")
 
 
 def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> Report:
@@ -89,24 +92,3 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
         checksums=values["checksums"] is not False,
         **run,
     )
-
-
-def _show(report: Report, values: dict[str, Any]) -> None:
-    from daskgraphpart.units import format_count, format_seconds
-
-    for finding in report.findings[:MAX_FINDINGS_SHOWN]:
-        click.echo(str(finding))
-    if not report.ok:
-        click.echo(f"{len(report.findings)} {'fault' if len(report.findings) == 1 else 'faults'} found")
-        sys.exit(1)
-    if values["quiet"]:
-        return
-    for note in report.notes:
-        click.echo(note)
-    took = format_seconds(values["seconds"])
-    files = f"{format_count(report.num_files)} checksums"
-    if report.num_nodes == 0 and report.num_edges == 0:
-        click.echo(f"all is well: {files} compared in {took}" + ("; headers only" if values["quick"] else ""))
-        return
-    counted = f"{format_count(report.num_nodes)} nodes, {format_count(report.num_edges)} edges"
-    click.echo(f"all is well: {counted}, {format_count(report.num_rows)} rows of features, {files} compared in {took}")

@@ -19,7 +19,7 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
 from daskgraphpart.storage.paths import require_local, resolve_path
 from daskgraphpart.tables import html_table, text_table
-from daskgraphpart.units import format_count, format_size
+from daskgraphpart.units import format_count, format_number, format_size
 
 if TYPE_CHECKING:
     import os
@@ -322,8 +322,8 @@ class PartitionedGraph:
         return html_table(*self._table(), caption=self._title())
 
     def _title(self) -> str:
-        nodes, edges = format_count(self.config.num_nodes), format_count(self.config.num_edges)
-        return f"PartitionedGraph {self.name!r}: {self.num_parts} parts, {nodes} nodes, {edges} edges"
+        counts = (self.num_parts, "part"), (self.config.num_nodes, "node"), (self.config.num_edges, "edge")
+        return f"PartitionedGraph {self.name!r}: {', '.join(format_number(*count) for count in counts)}"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = []

@@ -105,7 +105,7 @@ def _halo(unit: EdgeUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> 
         bad = np.flatnonzero((ids < 0) | (parts >= book.num_parts) | (parts == unit.part))
         if bad.size:
             raise LayoutError(
-                "a HALO node is no node of another part",
+                "a HALO node is not a node of another part",
                 file=unit.file,
                 place=f"_ID of local node {local + first + int(bad[0]):,}",
                 found=f"{int(ids[bad[0]]):,}",

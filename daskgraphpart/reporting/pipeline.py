@@ -19,6 +19,7 @@ from daskgraphpart.reporting.columns import find_columns, gather_columns, report
 from daskgraphpart.reporting.edges import EdgeUnit, report_edges
 from daskgraphpart.reporting.report import Report
 from daskgraphpart.storage.files import file_sizes_in
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,11 +72,11 @@ def _describe(path: Location, config: PartitionConfig) -> dict[str, str]:
     manifest_path = find_manifest(path.parent, config.graph_name)
     if manifest_path is not None:
         content = read_manifest(manifest_path).content
-        formats, hops = content.get("graph_formats"), config.halo_hops
+        formats, hops = content.get("graph_formats"), format_number(config.halo_hops, "hop")
         named = ", ".join(map(str, formats)) if isinstance(formats, list) else formats
         out_edges = "out edges" if content.get("out_edges") else "no out edges"
         about["method"] = str(content.get("method", config.part_method))
-        about["options"] = f"formats {named}; {hops} hop{'s' if hops != 1 else ''} of HALO nodes; {out_edges}"
+        about["options"] = f"formats {named}; {hops} of HALO nodes; {out_edges}"
         if isinstance(content.get("constraints"), list):
             about["constraints"] = ", ".join(map(str, content["constraints"]))
     return {**about, "report": f"{datetime.now(tz=UTC).date()}, daskgraphpart {version('daskgraphpart')}"}

@@ -19,6 +19,7 @@ from daskgraphpart.reporting.tables import all_sections, key_figures, title_of
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.tables import printable, text_table
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     import os
@@ -88,7 +89,7 @@ class Report(Figures):
         return "\n\n".join([f"{title}\n{_head(self)}", *tables, *_notes(self)])
 
     def __repr__(self) -> str:
-        return f"<Report of {self.graph_name!r}: {self.num_parts} parts, cut {self.cut_share:.2%}>"
+        return f"<Report of {self.graph_name!r}: {format_number(self.num_parts, 'part')}, cut {self.cut_share:.2%}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the page without its frame, whose style touches nothing else."""

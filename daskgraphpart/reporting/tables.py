@@ -10,7 +10,7 @@ import pandas as pd
 
 from daskgraphpart.reporting.figures import balance
 from daskgraphpart.tables import printable
-from daskgraphpart.units import format_count, format_size
+from daskgraphpart.units import format_count, format_number, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,12 +84,13 @@ def key_figures(report: Figures) -> Iterator[tuple[str, str, str]]:
 
 def title_of(report: Figures) -> str:
     """Return parts, nodes, edges and hops in one line."""
-    counts = [(report.num_parts, "part"), (report.num_nodes, "node"), (report.num_edges, "edge")]
-    counts.append((report.halo_hops, "hop"))
-    return (
-        ", ".join(f"{format_count(count)} {what}{'' if count == 1 else 's'}" for count, what in counts)
-        + " of HALO nodes"
+    counts = (
+        (report.num_parts, "part"),
+        (report.num_nodes, "node"),
+        (report.num_edges, "edge"),
+        (report.halo_hops, "hop"),
     )
+    return f"{', '.join(format_number(*count) for count in counts)} of HALO nodes"
 
 
 def _parts(report: Figures) -> Section:

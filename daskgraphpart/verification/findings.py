@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.units import format_number
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-VALUES_SHOWN = 4
+VALUES_SHOWN, FINDINGS_SHOWN = 4, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,27 @@ class Report:
         return not self.findings
 
     def __repr__(self) -> str:
-        state = "ok" if self.ok else f"{len(self.findings)} findings, the first: {self.findings[0]}"
-        return f"<Report of verify: {state}>"
+        return f"<verify: {self.summary if self.ok else self.faults}>"
+
+    def __str__(self) -> str:
+        if self.ok:
+            return "\n".join([*self.notes, f"all is well: {self.summary}"])
+        shown = [str(finding) for finding in self.findings[:FINDINGS_SHOWN]]
+        return "\n".join([*shown, f"{self.faults} found"])
+
+    @property
+    def faults(self) -> str:
+        """Number of findings, with the noun."""
+        return format_number(len(self.findings), "fault")
+
+    @property
+    def summary(self) -> str:
+        """What was compared."""
+        checksums = f"{format_number(self.num_files, 'checksum')} compared"
+        if self.num_nodes == self.num_edges == 0:
+            return checksums
+        nodes, edges = format_number(self.num_nodes, "node"), format_number(self.num_edges, "edge")
+        return f"{nodes}, {edges}, {format_number(self.num_rows, 'row')} of features, {checksums}"
 
 
 def wrong_rows(

@@ -58,7 +58,7 @@ def check_halo_once(part: Part, run: Run) -> Iterator[Finding]:
         add_foreign(ids.read(first, stop), 0, 0, words)
     different, says = _count(words), f"{part.num_halo_nodes:,} different"
     if different != part.num_halo_nodes:
-        what = "HALO nodes are there twice"
+        what = "HALO nodes are listed twice"
         yield Finding("HALO nodes", FILE, what, expected=says, found=f"{different:,}")
 
 
@@ -90,8 +90,8 @@ def check_formats(part: Part, run: Run) -> Iterator[Finding]:
         for src, dst, eids in graph.edge_pieces(name=name, rows=run.piece_rows):
             add_edge_hashes(src, dst, eids, eids // window, of_format)
             unsorted = _unsorted(graph, name, (src, dst), last)
-            what, says = f"{name}: place of edge", "not before the edge in front of it, as the file is declared sorted"
-            yield from wrong_rows("formats", FILE, what, unsorted, done, says, "one that is smaller")
+            what, says = f"{name}: row and column in place", "not smaller than in front of it, as it is declared sorted"
+            yield from wrong_rows("formats", FILE, what, unsorted, done, says, "smaller ones")
             done, last = done + eids.size, (int(src[-1]), int(dst[-1]))
     for name, differ in zip(graph.formats, sums != sums[[*graph.formats].index(main)], strict=True):
         if differ.any():

@@ -92,7 +92,7 @@ def verify_once(unit: tuple[int, int], run: Run) -> list[Finding]:
         missing = np.flatnonzero(open_npy(run.temporary(SEEN)).read(first, stop) == 0)
         if missing.size:
             ntype, row = run.typed("node", first + int(missing[0]))
-            what = f"{ntype}: node {row:,} of the input is in no part, and another in two"
+            what = f"{ntype}: node {row:,} of the input is in no part, and another one is in two"
             return [Finding("every node once", "orig_nids.dgl", what, kind=ntype, row=row, count=missing.size)]
     return []
 

@@ -57,6 +57,7 @@ PIECE_NBYTES = 192
 
 MAX_PIECE_ROWS = 1 << 18
 
+QUICK = "headers only: no data were compared"
 NO_CHECKSUMS = "no checksums: there is no manifest that has them"
 NO_ORIGINALS = (
     "original IDs were not saved: nodes and edges were counted, parts compared with each other, and rows of features "
@@ -99,21 +100,21 @@ def verify(
     Returns
     -------
     Report
-        Everything that is wrong, and notes on what could not be checked.
+        Everything that is wrong (`findings`, `ok`), and notes on what could not be checked; `print` shows it.
 
     Raises
     ------
     LayoutError
         If there are no partitions at that path.
     OptionError
-        If `sample` is not a share.
+        If `sample` is not a fraction.
     MetadataError, InputFileError
         If the input cannot be read.
     PlanError
         If the memory does not suffice.
     """
     if not 0 < sample <= 1:
-        raise OptionError("not a share", place="--sample", expected="more than 0, at most 1", found=sample)
+        raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)
     config = _existing(out_dir, storage_options)
     graph = graph if isinstance(graph, ChunkedGraph) else read_chunked(graph, storage_options=storage_options)
     # two bitmaps over the nodes, as where hops are followed
@@ -138,7 +139,7 @@ def verify(
         run, wrong = _check_headers(graph, parts, manifest, runner)
         findings += wrong
         if run is None or quick:
-            return Report(tuple(findings), notes=notes, num_files=num_files)
+            return Report(tuple(findings), notes=(*notes, QUICK), num_files=num_files)
         with _scratch(parts, runner) as scratch:
             contents = Contents(graph, parts, manifest, replace(run, scratch=str(scratch)), runner)
             wrong, num_rows = contents.compare(sample)

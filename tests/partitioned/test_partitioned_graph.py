@@ -329,7 +329,7 @@ def test_lookups_that_cannot_be_are_one_clear_error(small: tuple[Graph, Partitio
     assert repr(found.book) == "<PartitionBook: 3 parts, 50 nodes, 200 edges>"
     assert repr(found.part(1)).startswith("<Part 1 of 3: ")
     assert repr(load_partition(found.path, 1)[3]) == f"<RangePartitionBook of part 1: {found.book!r}>"
-    assert repr(IdConverter(found.schema)) == "<IdConverter g: 1 node types, 1 edge types>"
+    assert repr(IdConverter(found.schema)) == "<IdConverter g: 1 node type, 1 edge type>"
     assert "n: 50 nodes" in repr(found.nodes["n"])
     assert "200 edges" in repr(found.edges["e"])
     assert "float64[50, 3]" in repr(rows)

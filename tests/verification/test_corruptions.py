@@ -127,7 +127,7 @@ CORRUPTIONS: dict[str, tuple[str, Callable[[c.Damaged], None], str]] = {
     "type of a node": ("coo", c.node_array("_TYPE", ROW_7, lambda t: 1 - t), "_TYPE of local node 7"),
     "type of a HALO node": ("coo", c.node_array("_TYPE", FIRST_HALO, lambda t: 1 - t), "_TYPE of local node"),
     "another HALO node": ("coo", c.other_halo_node, "edge"),
-    "HALO node twice": ("coo", c.repeat_halo_node, "HALO nodes are there twice"),
+    "HALO node twice": ("coo", c.repeat_halo_node, "HALO nodes are listed twice"),
     "own node as HALO": ("coo", c.own_node_as_halo, "a node of another part"),
     "HALO node beyond": ("coo", c.node_array("_ID", FIRST_HALO, lambda _: 10**6), "a node of another part"),
     "swapped HALO nodes": ("coo", c.swap_halo_nodes, "edge"),

@@ -201,14 +201,16 @@ def test_peak_memory_does_not_grow_with_edges(tmp_path: Path) -> None:
 def test_verify_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
     before = file_hashes(made)
     assert verify(made / "in", made / "out", resources=Resources(1 << 30, workspace=str(tmp_path / "work"))).ok
-    assert verify(made / "in", made / "out", resources=RESOURCES).ok
+    report = verify(made / "in", made / "out", resources=RESOURCES)
+    assert repr(report) == "<verify: 100 nodes, 350 edges, 260 rows of features, 11 checksums compared>"
+    assert str(report) == "all is well: 100 nodes, 350 edges, 260 rows of features, 11 checksums compared"
     assert file_hashes(made) == before
     assert not any((tmp_path / "work").iterdir())
 
 
 @pytest.mark.parametrize("sample", [0, -1, 1.5])
 def test_a_sample_is_a_share(sample: float, made: Path) -> None:
-    with pytest.raises(OptionError, match="sample: not a share"):
+    with pytest.raises(OptionError, match="sample: not a fraction"):
         verify(made / "in", made / "out", sample=sample)
 
 
@@ -245,7 +247,7 @@ def test_the_command_ends_with_1_where_something_is_wrong(
         (("nowhere", "--checksums"), "no such file or directory"),
         (("in", "--checksums"), "no partition config"),
         (("in", "out", "out"), "Give IN_DIR and OUT_DIR"),
-        (("in", "out", "--sample", "2"), "not a share"),
+        (("in", "out", "--sample", "2"), "not a fraction"),
         ((), "Missing OUT_DIR"),
     ],
 )
