@@ -11,52 +11,25 @@ import numpy as np
 import pandas as pd
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.partitioned.stored_rows import Maps, Reordered
+    from daskgraphpart.partitioned.stored_rows import Maps, Reordered, StoredRows
     from daskgraphpart.storage.region import Region
 
-BYTES_PER_CHUNK = 64 << 20
-BYTES_PER_REMOTE_CHUNK = 16 << 20
+BYTES_PER_CHUNK = 16 << 20
 EDGES_PER_PARTITION = 2 << 20
 
 
-def joined_array(regions: Sequence[Region]) -> da.Array:
-    """Dask array over the rows of several regions, one after another, in chunks of at most 64 MiB (remote: 16)."""
-    counts: list[int] = []
-    for region in regions:
-        chunk_nbytes = BYTES_PER_REMOTE_CHUNK if is_remote(region.path) else BYTES_PER_CHUNK
-        chunk_rows = max(1, chunk_nbytes // max(1, region.row_nbytes))
-        whole, rest = divmod(region.num_rows, chunk_rows)
-        counts += [chunk_rows] * whole + [rest] * bool(rest)
-    rows = _MappedRows("rows", regions)
-    # one array, not a concatenation: dask passes slices of it on to the files
-    return da.from_array(rows, chunks=(tuple(counts) or (0,), *rows.shape[1:]), inline_array=True)
-
-
-def lazy_rows(rows: Any) -> da.Array:
-    """Dask array of rows of which slices can be taken, in chunks of at most 16 MiB."""
+def lazy_rows(rows: Any, *, name: bool | None = None) -> da.Array:
+    """Dask array of rows of which slices can be taken, in chunks of at most 16 MiB; without a name it has its own."""
     row_nbytes = max(1, int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize)
-    chunk_rows = max(1, BYTES_PER_REMOTE_CHUNK // row_nbytes)
-    return da.from_array(rows, chunks=(chunk_rows, *rows.shape[1:]), inline_array=True, name=False)
-
-
-class _MappedRows(StoredRows):
-    """Rows of which slices of a local file are views of its mapped memory."""
-
-    def _range(self, start: int, stop: int) -> np.ndarray:
-        number = int(np.searchsorted(self._ends, start, side="right"))
-        if start == stop or stop > self._ends[number] or is_remote(self.regions[number].path):
-            return super()._range(start, stop)
-        region = self.regions[number]
-        first = start - int(self._ends[number]) + region.num_rows
-        return np.asarray(region.memmap())[first : first + stop - start]
+    chunks = (max(1, BYTES_PER_CHUNK // row_nbytes), *rows.shape[1:])
+    # one array, not a concatenation: dask passes slices of it on to the files
+    return da.from_array(rows, chunks=chunks, inline_array=True, name=name)
 
 
 def reordered_array(rows: Reordered) -> da.Array:

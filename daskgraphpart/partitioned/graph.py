@@ -337,17 +337,17 @@ class PartitionedGraph:
 
 
 def _arrays(what: str, views: Mapping[str, TypeView]) -> Mapping[str, Mapping[str, Any]]:
-    from daskgraphpart.partitioned.collections import joined_array
+    from daskgraphpart.partitioned.collections import lazy_rows
 
     def of_type(kind: str) -> Mapping[str, Any]:
         data = views[kind].data
-        return LazyMapping(f"feature of {kind}", tuple(data), lambda name: joined_array(data[name].regions))
+        return LazyMapping(f"feature of {kind}", tuple(data), lambda name: lazy_rows(data[name]))
 
     return LazyMapping(what, tuple(kind for kind, view in views.items() if view.data), of_type)
 
 
 def _original_ids(views: Mapping[str, TypeView]) -> Mapping[str, Any]:
-    from daskgraphpart.partitioned.collections import joined_array
+    from daskgraphpart.partitioned.collections import lazy_rows
 
     saved = tuple(kind for kind, view in views.items() if view.original_regions)
-    return LazyMapping("type with original IDs", saved, lambda kind: joined_array(views[kind].original_regions))
+    return LazyMapping("type with original IDs", saved, lambda kind: lazy_rows(views[kind].original_ids))

@@ -75,7 +75,7 @@ def _open_file(path: str) -> Any:
     if suffix == ".parquet":
         from daskgraphpart.partitioned.collections import lazy_rows
 
-        return lazy_rows(ParquetRows(path))
+        return lazy_rows(ParquetRows(path), name=False)
     if suffix in (".pt", ".pth"):
         return _load_tensor(path)
     return open_rows_array(path) if Path(path).is_dir() else StoredRows(path, [open_npy(path)])
