@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from daskgraphpart.chunked.collections import Collections
 from daskgraphpart.chunked.graph import ChunkedGraph
+from daskgraphpart.chunked.rows import schema_of
 from daskgraphpart.errors import MetadataError
-from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +50,9 @@ def from_collections(
     Raises
     ------
     MetadataError
-        If a frame lacks a column, a type its number of nodes, or lengths do not agree.
+        If a frame lacks a column, or a type its number of nodes.
+    InputFileError
+        If lengths do not agree, or are not known.
 
     Examples
     --------
@@ -68,15 +68,12 @@ def from_collections(
             what, expected = "a frame of edges lacks a column", "columns src and dst"
             raise MetadataError(what, place=etype, expected=expected, found=f"no {missing[0]}")
     named = dict.fromkeys([*(num_nodes or {}), *(node_data or {}), *(end for t in frames for end in t.split(":")[::2])])
+    counts = {ntype: (num_nodes or {}).get(ntype) for ntype in named}
+    unknown = [ntype for ntype, count in counts.items() if count is None and not data.get(ntype)]
+    if unknown:
+        raise MetadataError("the number of nodes of a type is not known", place=f"num_nodes[{unknown[0]!r}]")
     lengths = _lengths(frames)
-    schema = GraphSchema(
-        name,
-        tuple(_node_type(ntype, data.get(ntype, {}), (num_nodes or {}).get(ntype)) for ntype in named),
-        tuple(
-            parse_edge_type(etype, sum(of_type), _specs(data.get(etype, {}), etype, sum(of_type)))
-            for etype, of_type in lengths.items()
-        ),
-    )
+    schema = schema_of(name, counts, {etype: sum(of_type) for etype, of_type in lengths.items()}, data)
     nothing: dict[str, dict[str, Any]] = {t.name: {} for t in schema.row_types}
     return ChunkedGraph("", schema, dict.fromkeys(frames, ()), nothing, Collections(frames, lengths, data))
 
@@ -86,31 +83,6 @@ def _name_of(etype: str | tuple[str, str, str]) -> str:
     if name.count(":") != 2:
         raise MetadataError("not a canonical edge type", expected="src:rel:dst", found=name)
     return name
-
-
-def _node_type(name: str, arrays: Mapping[str, Any], num_nodes: int | None) -> NodeType:
-    """Describe a node type with so many nodes as are given, or as its data have rows."""
-    if num_nodes is None:
-        rows = [_num_rows(array, f"{name}/{feature}") for feature, array in arrays.items()]
-        if not rows:
-            raise MetadataError("the number of nodes of a type is not known", place=f"num_nodes[{name!r}]")
-        num_nodes = rows[0]
-    return NodeType(name, int(num_nodes), _specs(arrays, name, int(num_nodes)))
-
-
-def _specs(arrays: Mapping[str, Any], name: str, num_rows: int) -> tuple[DataSpec, ...]:
-    for feature, array in arrays.items():
-        found = _num_rows(array, f"{name}/{feature}")
-        if found != num_rows:
-            what, place = "an array has another number of rows than there are nodes or edges", f"{name}/{feature}"
-            raise MetadataError(what, place=place, expected=f"{num_rows:,}", found=f"{found:,}")
-    return tuple(DataSpec(feature, array.dtype, tuple(array.shape[1:])) for feature, array in arrays.items())
-
-
-def _num_rows(array: Any, place: str) -> int:
-    if np.isnan(array.shape[0]):
-        raise MetadataError("an array has unknown chunks", place=place, hint="call its compute_chunk_sizes()")
-    return int(array.shape[0])
 
 
 def _lengths(frames: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:

@@ -14,10 +14,9 @@ import msgspec
 
 from daskgraphpart.errors import InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import GraphSchema, NodeType, check_name, parse_edge_type
-from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
-from daskgraphpart.storage.paths import is_remote, is_url, join_path, resolve_path, to_key
+from daskgraphpart.storage.paths import is_remote, is_url, join_path, leads_outside, resolve_path, to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import write_json
-from daskgraphpart.storage.confine import check_apart
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
+from daskgraphpart.storage.paths import check_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

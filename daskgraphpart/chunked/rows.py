@@ -10,12 +10,14 @@ import numpy as np
 
 from daskgraphpart.chunked.blocks import Block
 from daskgraphpart.chunked.formats import read_rows
+from daskgraphpart.chunked.metadata import MAX_ROWS
+from daskgraphpart.errors import InputFileError, MetadataError, OptionError
+from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from daskgraphpart.chunked.blocks import InputFile
-    from daskgraphpart.schema import DataSpec
 
 
 class Rows(Protocol):
@@ -65,6 +67,46 @@ def joined_rows(parts: Sequence[Rows]) -> ReadRows:
 def edge_rows(src: Rows, dst: Rows) -> ReadRows:
     """Edges as rows of two int64: the IDs of source and destination."""
     return ReadRows(np.dtype(np.int64), (src.shape[0], 2), partial(_read_ends, src, dst))
+
+
+def schema_of(
+    name: str,
+    num_nodes: Mapping[str, int | None],
+    num_edges: Mapping[str, int],
+    data: Mapping[str, Mapping[str, Any]],
+) -> GraphSchema:
+    """Describe a graph by its counts and by the arrays or rows of its features, by any type and name.
+
+    A number of nodes that is None is that of the rows of a feature, and `MAX_ROWS` if there is none.
+    """
+    counts = {
+        ntype: next((rows.shape[0] for rows in data.get(ntype, {}).values()), MAX_ROWS) if count is None else int(count)
+        for ntype, count in num_nodes.items()
+    }
+    specs = {
+        type_name: tuple(_spec_of(type_name, feature, rows, count) for feature, rows in data.get(type_name, {}).items())
+        for type_name, count in {**counts, **num_edges}.items()
+    }
+    return GraphSchema(
+        name,
+        tuple(NodeType(ntype, count, specs[ntype]) for ntype, count in counts.items()),
+        tuple(parse_edge_type(etype, count, specs[etype]) for etype, count in num_edges.items()),
+    )
+
+
+def _spec_of(type_name: str, feature: str, rows: Any, count: int) -> DataSpec:
+    if rows.shape[0] != count:  # also where it is not a number: chunks of a dask array may be unknown
+        raise InputFileError(
+            f"feature {feature!r} of {type_name!r} has another number of rows than there are nodes or edges",
+            expected=f"{count:,}",
+            found=f"{rows.shape[0]:,}",
+            hint="call compute_chunk_sizes() of an array with unknown chunks" if np.isnan(rows.shape[0]) else None,
+        )
+    try:
+        return DataSpec(feature, rows.dtype.newbyteorder("="), tuple(rows.shape[1:]))
+    except MetadataError as error:
+        what, hint = f"{type_name}: {error.what}", error.hint
+        raise OptionError(what, expected=error.expected, found=error.found, hint=hint) from None
 
 
 def _read_array(array: Any, start: int, stop: int) -> np.ndarray:

@@ -12,11 +12,11 @@ import numpy as np
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.metadata import DATA_FORMATS, MAX_ROWS, data_key, is_delimiter
 from daskgraphpart.chunked.output import write_metadata
-from daskgraphpart.chunked.rows import array_rows, edge_rows
+from daskgraphpart.chunked.rows import array_rows, edge_rows, schema_of
 from daskgraphpart.chunked.write_pieces import BYTES_PER_PIECE, EDGES_PER_PIECE, rows_per_piece, write_file
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
-from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType, parse_edge_type
+from daskgraphpart.errors import InputFileError, OptionError, check_choice
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -147,7 +147,8 @@ class ChunkUnit:
 
 def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Runner | None = None) -> Path:
     """Write all files of a graph, metadata last; return the path of the metadata. Without a runner, one by one."""
-    schema = _schema(graph)
+    num_edges = {etype: rows.shape[0] for etype, rows in graph.edges.items()}
+    schema = schema_of(graph.name, graph.num_nodes, num_edges, graph.data)
     units = list(_units(graph, schema, directory, form))
     if runner is None:
         largest = [write_chunk(unit, form) for unit in units]
@@ -212,31 +213,3 @@ def _units(graph: GraphRows, schema: GraphSchema, out: Path, form: ChunkFormat) 
         for j, spec in enumerate(of_type.data):
             prefix = out / data_key(of_type.name) / f"{number}-{spec.name if form.named_files else j}"
             yield from cut(prefix, of_type, spec, graph.data[of_type.name][spec.name])
-
-
-def _schema(graph: GraphRows) -> GraphSchema:
-    """Describe a graph; types whose number of nodes is not known have `MAX_ROWS`."""
-    node_types = []
-    for ntype, count in graph.num_nodes.items():
-        features = graph.data.get(ntype, {})
-        num_nodes = next((rows.shape[0] for rows in features.values()), MAX_ROWS) if count is None else count
-        node_types.append(NodeType(ntype, num_nodes, _specs(ntype, features, num_nodes)))
-    edge_types = [
-        parse_edge_type(etype, rows.shape[0], _specs(etype, graph.data.get(etype, {}), rows.shape[0]))
-        for etype, rows in graph.edges.items()
-    ]
-    return GraphSchema(graph.name, tuple(node_types), tuple(edge_types))
-
-
-def _specs(of_type: str, features: Mapping[str, Rows], count: int) -> tuple[DataSpec, ...]:
-    specs = []
-    for name, rows in features.items():
-        if rows.shape[0] != count:
-            what = f"feature {name!r} of {of_type!r} has the wrong number of rows"
-            raise InputFileError(what, expected=f"{count:,}", found=f"{rows.shape[0]:,}")
-        try:
-            specs.append(DataSpec(name, rows.dtype.newbyteorder("="), rows.shape[1:]))
-        except MetadataError as error:
-            what, hint = f"{of_type}: {error.what}", error.hint
-            raise OptionError(what, expected=error.expected, found=error.found, hint=hint) from None
-    return tuple(specs)

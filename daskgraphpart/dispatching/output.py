@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from daskgraphpart.errors import LayoutError, OutputExistsError
 from daskgraphpart.layouts.written_files import OWN_DIRECTORY, OWN_FILE, is_description
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
-from daskgraphpart.storage.confine import check_apart
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
-from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.paths import check_apart, is_remote
 from daskgraphpart.storage.upload import check_writable
 
 if TYPE_CHECKING:

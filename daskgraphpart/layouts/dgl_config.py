@@ -22,10 +22,9 @@ from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.manifest import SUFFIX
 from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, OWN_LAYOUTS, SPLIT_NIDS, description_of
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
-from daskgraphpart.storage.confine import leads_outside
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
-from daskgraphpart.storage.paths import resolve_path
+from daskgraphpart.storage.paths import leads_outside, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,7 +21,7 @@ from daskgraphpart.partitioned.row_files import check_output, open_rows, save_te
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
 from daskgraphpart.storage.atomic import lasting_directory, publish, scratch_directory, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
-from daskgraphpart.storage.region import Region, create_mapped_npy, create_npy, map_npy
+from daskgraphpart.storage.region import Region, create_npy, map_npy
 from daskgraphpart.storage.zarr_arrays import create_rows_array
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def reorder(
 def invert(originals: StoredRows, scratch: Path, runner: Runner) -> StoredRows:
     """Write the new IDs by original ID, counted from 1, and check that every original ID is there once."""
     num_rows = len(originals)
-    inverse = create_mapped_npy(scratch / "inverse.npy", np.int64, (num_rows,))
+    inverse = create_npy(scratch / "inverse.npy", np.int64, (num_rows,), is_mapped=True)
     starts = range(0, num_rows, IDS_PER_READ)
     sizes = [8 * IDS_PER_READ] * len(starts)
     runner.run(Pass("invert-map", _invert, starts, (originals, inverse.path), sizes))

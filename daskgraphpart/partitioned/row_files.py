@@ -33,7 +33,7 @@ from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.sources.id_map import COLUMN, id_batches
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.confine import leads_outside
+from daskgraphpart.storage.paths import leads_outside
 from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
 

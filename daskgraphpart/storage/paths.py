@@ -12,10 +12,10 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, OutputExistsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from typing_extensions import TypeIs
     from upath import UPath
@@ -107,3 +107,23 @@ def require_local(path: AnyPath, what: str, why: str = "copy it from or to the s
     if is_remote(found):
         raise OptionError(f"{what} has to be in a file system", file=str(found), expected="a path", hint=why)
     return found
+
+
+def leads_outside(path: AnyPath, directory: AnyPath) -> str | None:
+    """Return where a path leads, links and ``..`` resolved, if that is not in a directory; None if it is."""
+    if is_remote(directory) or is_remote(path):
+        return None if str(path).startswith(f"{str(directory).rstrip('/')}/") else str(path)
+    try:
+        real, root = os.path.realpath(path), os.path.realpath(directory)
+    except ValueError:  # a NUL in the name: there is no such file anywhere
+        return None
+    return None if os.path.commonpath([real, root]) == root else real
+
+
+def check_apart(out: Location, inputs: Iterable[Location]) -> None:
+    """Refuse an output directory that is, or holds, something of the input."""
+    for path in inputs:
+        is_same_kind = is_remote(path) == is_remote(out)
+        if is_same_kind and (str(path) == str(out) or leads_outside(path, out) is None):
+            hint = "give a directory of its own for the output"
+            raise OutputExistsError("the output directory holds the input", file=out, found=path, hint=hint)

@@ -23,7 +23,6 @@ from daskgraphpart.storage.paths import is_remote, to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import BinaryIO
 
     from upath import UPath
 
@@ -133,45 +132,39 @@ def _take_remote(path: UPath, region: Region, rows: np.ndarray) -> np.ndarray:
     return taken[inverse].reshape(*rows.shape, *region.shape[1:])
 
 
-def create_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
-    """Create a sparse npy file of that shape and return the region of its rows."""
-    dtype = np.dtype(dtype)
-    with attach_path_to_error(path), open(path, "wb") as file:
-        _write_npy_header(file, dtype, shape)
-        region = Region(to_key(path), file.tell(), dtype, shape)
-        file.truncate(region.offset + region.nbytes)
-    return region
+def npy_region(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
+    """Return the region of the rows of the file that `create_npy` makes, without making it."""
+    return Region(to_key(path), len(_npy_header(np.dtype(dtype), shape)), np.dtype(dtype), shape)
 
 
-def create_mapped_npy(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
-    """Do the same for a file that is mapped for writing, which takes its room on the disk at once.
+def create_npy(
+    path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...], *, is_mapped: bool = False
+) -> Region:
+    """Create a sparse npy file of that shape and return the region of its rows.
 
-    Where such a file has holes and the disk is full, the system ends the process instead of giving an error.
+    One that will be mapped for writing takes its room at once: where such a file has holes and the disk is full, the
+    system ends the process instead of giving an error.
     """
-    region = create_npy(path, dtype, shape)
-    if region.nbytes:
-        with attach_path_to_error(region.path), open(region.path, "r+b") as file:
+    region = npy_region(path, dtype, shape)
+    with attach_path_to_error(path), open(path, "wb") as file:
+        file.write(_npy_header(region.dtype, shape))
+        file.truncate(region.offset + region.nbytes)
+        if is_mapped and region.nbytes:
             os.posix_fallocate(file.fileno(), region.offset, region.nbytes)
     return region
 
 
-def _write_npy_header(file: BinaryIO, dtype: np.dtype, shape: tuple[int, ...]) -> None:
-    np.lib.format.write_array_header_1_0(
-        file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    )
+def _npy_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
+    header = BytesIO()
+    content = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, content)
+    return header.getvalue()
 
 
 def save_npy(path: str | os.PathLike[str], rows: np.ndarray) -> None:
     """Write a whole npy file, which appears when it is whole."""
     with whole_file(path) as temporary:
         create_npy(temporary, rows.dtype, rows.shape).write(rows, 0)
-
-
-def npy_region(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
-    """Return the region of the rows of the file that `create_npy` makes, without making it."""
-    header = BytesIO()
-    _write_npy_header(header, np.dtype(dtype), shape)
-    return Region(to_key(path), header.tell(), np.dtype(dtype), shape)
 
 
 def create_files(regions: Iterable[Region]) -> None:

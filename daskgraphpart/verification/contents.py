@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.chunked.partitions import edge_partitions, row_partitions
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.storage.region import create_mapped_npy, create_npy
+from daskgraphpart.storage.region import create_npy
 from daskgraphpart.storage.runs import id_dtype
 from daskgraphpart.verification.extra_edges import MISSING, UNWANTED, verify_extra
 from daskgraphpart.verification.files import stated_findings
@@ -62,7 +62,7 @@ class Contents:
         """Check the nodes of all parts, and that they are the nodes of the input."""
         run, total = self.run, self.run.schema.num_nodes
         create_npy(run.temporary(ORIGINAL_NIDS), id_dtype(total), (total,))
-        create_mapped_npy(run.temporary(SEEN), np.uint8, (total,))
+        create_npy(run.temporary(SEEN), np.uint8, (total,), is_mapped=True)
         nbytes = 17 * self.parts.book.node_counts.sum(axis=1)
         findings = [*chain(*self.on_parts("verify-nodes", verify_nodes, run, nbytes))]
         if findings or not run.has_originals:
@@ -74,7 +74,7 @@ class Contents:
         """Check the edges of all parts, and that they are the edges of the input."""
         run, nbytes = self.run, 37 * self.parts.book.edge_counts.sum(axis=1)
         if run.num_hops > 1:
-            create_mapped_npy(run.temporary(IN_SUMS), np.uint64, (run.schema.num_nodes,))
+            create_npy(run.temporary(IN_SUMS), np.uint64, (run.schema.num_nodes,), is_mapped=True)
         found: list[EdgeSums] = self.on_parts("verify-edges", verify_edges, run, nbytes)
         findings = [finding for of in found for finding in of.findings]
         if findings:
