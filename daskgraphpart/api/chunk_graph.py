@@ -59,7 +59,8 @@ def chunk_graph(
     Parameters
     ----------
     g : object
-        - a dictionary from canonical edge types, as tuples or ``"src:rel:dst"``, to frames of pandas or dask whose
+        - a dictionary from canonical edge types, as tuples or ``"src:rel:dst"`` (a plain ``"rel"`` joins nodes of the
+          one type ``"_N"``), to frames of pandas or dask whose
           columns `src` and `dst` (or else the first two) are type-wise IDs and whose others are features of the edges,
           or to pairs of arrays (numpy, torch, dask), or to arrays of shape (2, edges) or (edges, 2);
         - one such frame, pair or array, for a graph of one type;
@@ -70,9 +71,10 @@ def chunk_graph(
     name : str
         Name of the graph.
     ndata_paths, edata_paths : mapping, optional
-        Features beside those of the graph: ``{type: {name: rows}}``, or ``{name: rows}`` if there is one type. Rows are
-        arrays, `numpy.memmap`, tensors, dask arrays, or the paths of npy or parquet files. ``{node type: frame}`` is a
-        table of nodes: IDs in its column `id`, or else the first, in any order, and features in the others.
+        Features beside those of the graph: ``{type: {name: rows}}``, or ``{name: rows}`` if there is one type. An
+        edge type may be its relation alone, if no other type has that. Rows are arrays, `numpy.memmap`, tensors, dask
+        arrays, or the paths of npy or parquet files. ``{node type: frame}`` is a table of nodes: IDs in its column `id`, or else the first, in any order, and
+        features in the others.
     num_chunks : int
         Files of every edge type and every feature.
     output_path : path

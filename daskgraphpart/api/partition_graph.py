@@ -49,6 +49,7 @@ def partition_graph(
     num_trainers_per_machine: int = 1,
     objtype: str = "cut",
     graph_formats: str | Sequence[str] | None = None,
+    use_graphbolt: bool = False,
     *,
     reshuffle: bool = True,
     layout: str | Sequence[str] = "dgl",
@@ -96,6 +97,9 @@ def partition_graph(
         Of METIS: ``"cut"`` or ``"vol"``.
     graph_formats : str or sequence of str, optional
         Formats that are stored, out of ``"coo"``, ``"csr"``, ``"csc"``; default ``"coo"``.
+    use_graphbolt : bool
+        Not supported: partitions are written for DGL's samplers, and
+        ``dgl.distributed.dgl_partition_to_graphbolt(config)`` converts them.
     reshuffle : bool
         False is the deprecated layout of DGL 0.9 in which nodes and edges keep their IDs (`node_map.npy`,
         `edge_map.npy`); DGL since 1.0 cannot load it, `load_partition` can.
@@ -135,6 +139,12 @@ def partition_graph(
     >>> graph.part(0).edges().compute()  # doctest: +SKIP
     """
     check_name(graph_name, "graph name")
+    if use_graphbolt:
+        raise OptionError(
+            "GraphBolt's files are not written",
+            place="use_graphbolt",
+            hint="leave it out, and give the partition config to dgl.distributed.dgl_partition_to_graphbolt",
+        )
     owner_dtype(num_parts)
     formats = ("coo",) if graph_formats is None else graph_formats
     formats = tuple(formats.split(",")) if isinstance(formats, str) else tuple(formats)

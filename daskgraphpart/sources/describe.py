@@ -147,7 +147,9 @@ def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> 
                 found=", ".join(map(str, list(data or ())[:5])),
             )
         data = {types[0]: data}
-    by_type = {key if what == "node" else canonical_name(key): features for key, features in (data or {}).items()}
+    by_type = {
+        key if what == "node" else canonical_name(key, types): features for key, features in (data or {}).items()
+    }
     for name in by_type.keys() - set(types):
         raise OptionError(f"{what} data of an unknown type", expected=f"one of {', '.join(types)}", found=name)
     return by_type

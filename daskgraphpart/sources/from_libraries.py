@@ -91,6 +91,8 @@ def _tensors(store: Any, is_wanted: Any) -> dict[str, Any]:
 
 def from_dgl(graph: Any) -> GraphSource:
     """Describe a `DGLGraph`; `_ID` and `_TYPE`, which DGL itself puts there, are left out."""
+    if all("coo" not in formats for formats in graph.formats().values()):
+        graph = graph.formats("coo")  # which keeps the IDs of edges, and gives them in their order
     frames = {ntype: graph.nodes[ntype].data for ntype in graph.ntypes}
     frames |= {canonical_name(etype): graph.edges[etype].data for etype in graph.canonical_etypes}
     return GraphSource(

@@ -9,7 +9,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 HOMOGENEOUS_NODES, HOMOGENEOUS_EDGES = DEFAULT_NTYPE, DEFAULT_ETYPE
 
@@ -44,9 +44,18 @@ class GraphSource:
         return ends + [rows for features in self.data.values() for rows in features.values()]
 
 
-def canonical_name(etype: Any) -> str:
-    """Return ``src:rel:dst`` of a tuple or of that name itself."""
+def canonical_name(etype: Any, known: Collection[str] = ()) -> str:
+    """Return ``src:rel:dst`` of a tuple or of that name itself; of a plain relation, the one known type that has it.
+
+    Where no types are known, a plain relation joins nodes of the one default type.
+    """
     parts = etype.split(":") if isinstance(etype, str) else etype
+    if isinstance(etype, str) and len(parts) == 1 and etype:
+        found = [name for name in known if name.split(":")[1] == etype]
+        if len(found) > 1 or (known and not found):
+            what = "several edge types have this name" if found else "edge data of an unknown type"
+            raise OptionError(what, expected=f"one of {', '.join(found or known)}", found=etype)
+        return found[0] if found else f"{HOMOGENEOUS_NODES}:{etype}:{HOMOGENEOUS_NODES}"
     if not isinstance(parts, (tuple, list)) or len(parts) != 3 or not all(isinstance(p, str) and p for p in parts):
         expected = "('user', 'follows', 'user') or 'user:follows:user'"
         raise OptionError("not a canonical edge type", expected=expected, found=repr(etype))

@@ -131,7 +131,7 @@ def test_collections_that_do_not_fit_are_refused_at_once(graph: Graph) -> None:
     for error, edges, how in [
         ("lacks a column", {CITES: frame[["src"]]}, {"num_nodes": {"paper": 80}}),
         ("number of nodes of a type is not known", {CITES: frame}, {}),
-        ("not a canonical edge type", {"cites": frame}, {"num_nodes": {"paper": 80}}),
+        ("not a canonical edge type", {"paper:cites": frame}, {"num_nodes": {"paper": 80}}),
         ("another number of rows", {CITES: frame}, {"num_nodes": {"paper": 80}, "node_data": {"paper": {"x": rows}}}),
         ("unknown chunks", {CITES: frame}, {"node_data": {"paper": {"x": rows[rows[:, 0] > 0]}}}),
     ]:

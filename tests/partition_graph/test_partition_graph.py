@@ -268,3 +268,22 @@ def test_a_graph_of_dgl_itself(tmp_path: Path) -> None:
     paths = [str(ROOT), sysconfig.get_path("purelib")]
     report = run_in_dgl("1.1.3", "partition_dgl_graph.py", json.dumps(paths), tmp_path, cwd=tmp_path)
     assert report == {"dgl": "1.1.3", "compared": 2}
+
+
+def test_plain_relations_name_edge_types(tmp_path: Path) -> None:
+    edges = {etype: np.stack(ends) for etype, ends in HETEROGENEOUS.edges.items()}
+    data = {"r": {"w": np.arange(500)}}
+    dgp.chunk_graph(edges, "h", None, data, output_path=tmp_path / "h")
+    assert dgp.read_chunked(tmp_path / "h").edge_data["u:r:v"]["w"].compute().tolist() == list(range(500))
+    dgp.chunk_graph({"follows": (SRC, DST)}, "g", output_path=tmp_path / "g")
+    assert dgp.read_chunked(tmp_path / "g").schema.etypes == ("_N:follows:_N",)
+    with pytest.raises(OptionError, match="edge data of an unknown type; expected one of u:r:v, v:s:u, found q"):
+        dgp.chunk_graph(edges, "h", None, {"q": data["r"]}, output_path=tmp_path / "q")
+    both = {"u:r:v": edges["u:r:v"], "v:r:u": edges["v:s:u"]}
+    with pytest.raises(OptionError, match="several edge types have this name; expected one of u:r:v, v:r:u, found r"):
+        dgp.chunk_graph(both, "h", None, data, output_path=tmp_path / "both")
+
+
+def test_graphbolt_is_refused_and_the_way_to_it_told(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"use_graphbolt: .*dgl_partition_to_graphbolt"):
+        dgp.partition_graph((SRC, DST), "g", 2, tmp_path, 1, "random", None, False, False, 1, "cut", None, True)

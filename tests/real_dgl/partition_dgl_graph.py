@@ -59,6 +59,10 @@ def main():
                 assert opened.nodes[ntype].data[key][:].tolist() == rows[ids].tolist()
         for part in range(2):
             compare(graph, maps, *dgl.distributed.load_partition(str(out / name / f"{name}.json"), part)[0:4:3])
+    for formats in ("csr", "csc", ["csr", "csc"]):
+        dgp.partition_graph(homogeneous.formats(formats), "a", 2, out / str(formats), part_method="random")
+        for file in (out / "a").rglob("*.dgl"):
+            assert (out / str(formats) / file.relative_to(out / "a")).read_bytes() == file.read_bytes()
     print(json.dumps({"dgl": dgl.__version__, "compared": 2}))
 
 
