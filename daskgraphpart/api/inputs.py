@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.assignment.assignment import META_FILE
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
-from daskgraphpart.dispatching.machines import read_machines
+from daskgraphpart.dispatching.machines import Machines, read_machines
+from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.paths import require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
-    from daskgraphpart.dispatching.machines import Machines
     from daskgraphpart.storage.paths import Location
 
 
@@ -35,6 +35,13 @@ def output_of(
     if dispatch_to is None:
         return resolve_path(out_dir, storage_options)
     return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch"))
+
+
+def made_in(target: Location | Machines, workspace: str | None) -> Path:
+    """Directory of this machine in which files are made; they go on to a store, or to machines, from a workspace."""
+    if isinstance(target, Path):
+        return target.absolute()
+    return staging_directory(target.path if isinstance(target, Machines) else target, workspace)
 
 
 def input_paths(graph: ChunkedGraph) -> list[Location]:

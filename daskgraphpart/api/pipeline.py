@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.fingerprint import fingerprint, identify_owners
@@ -12,7 +10,7 @@ from daskgraphpart.api.inputs import check_assignment_directory, opened, output_
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.api.run_dispatch import run_dispatch
-from daskgraphpart.assignment.assignment import TRAINERS, Assignment, create_owner_files
+from daskgraphpart.assignment.assignment import TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, as_options
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
 from daskgraphpart.assignment.read_files import read_assignment
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.region import Region
 
 
 def assign(
@@ -115,7 +111,9 @@ def assign(
             assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
             seed = options.seed if options.method in METHODS else None
             write_assignment(assignment, out, runner, form=form, seed=seed)
-            owners = _lasting_owners(assignment, out, graph.schema, runner.resources)
+            # where they last as long as this interpreter: the workspace is removed, and forms are not all files of rows
+            with open_runner(replace(resources, cluster="sync", workers=1)) as reader:
+                owners = read_assignment(out, graph.schema, lasting_directory(), reader).owners
             trainers = {
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
             }
@@ -205,18 +203,3 @@ def partition(
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
     out = output_of(out_dir, dispatch_to, storage_options)
     return run_dispatch(graph, out, options or DispatchOptions(), owners, num_parts, run)
-
-
-def _lasting_owners(
-    assignment: Assignment, out: Path, schema: GraphSchema, resources: Resources
-) -> Mapping[str, Region]:
-    """Keep the owners where they last as long as this interpreter."""
-    directory = lasting_directory()
-    if not all(Path(region.path).is_file() for region in assignment.owners.values()):
-        # the run that is continued was killed at its very end, when its workspace was half removed
-        with open_runner(replace(resources, cluster="sync", workers=1)) as runner:
-            return read_assignment(out, schema, directory, runner).owners
-    owners = create_owner_files(directory, schema, assignment.num_parts)
-    for ntype, region in owners.items():
-        shutil.copyfile(assignment.owners[ntype].path, region.path)
-    return owners

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from daskgraphpart.api.inputs import opened, output_of
+from daskgraphpart.api.inputs import made_in, opened, output_of
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
@@ -21,7 +20,6 @@ from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_
 from daskgraphpart.dispatching.machines import Machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
-from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import PlanError
 from daskgraphpart.storage.faults import environment_faults
@@ -30,7 +28,7 @@ from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.progress import ProgressListener
@@ -70,11 +68,11 @@ class Plan:
     def check_disks(self) -> None:
         """Raise a `PlanError` if a disk is too small whatever the edges are."""
         for directory, nbytes in self.smallest_disks.items():
-            place, free = _disk_of(Path(directory))
+            free = _free_near(Path(directory))
             if nbytes > free:
                 raise PlanError(
                     "this job does not fit on the disk",
-                    file=place,
+                    file=directory,
                     expected=f"at least {format_size(nbytes)} free",
                     found=format_size(free),
                     hint="give an output directory, or a --workspace, on a larger disk",
@@ -174,12 +172,8 @@ def plan(
     if isinstance(target, Machines):
         target.check_parts(num_parts)
         target.check_cluster(resources.cluster)
-        made_in = staging_directory(target.path, resources.workspace)
-    else:
-        # what goes to a store is made in the workspace first
-        made_in = target.absolute() if isinstance(target, Path) else Path(resources.workspace or tempfile.gettempdir())
     with environment_faults():
-        return estimate(graph, num_parts, owners, options, resources, made_in)
+        return estimate(graph, num_parts, owners, options, resources, made_in(target, resources.workspace))
 
 
 def estimate(
@@ -188,11 +182,11 @@ def estimate(
     owners: AssignOptions | Assignment,
     options: DispatchOptions | None,
     resources: Resources,
-    made_in: Path,
+    out: Path,
 ) -> Plan:
     """Evaluate the formulas of assignment and, if there are options of it, of dispatch; output goes to a directory."""
     schema, smallest = graph.schema, smallest_memory(graph.schema, owners, options)
-    limited, workspace = resources.limited(smallest), Path(resources.workspace or made_in)
+    limited, workspace = resources.limited(smallest), Path(resources.workspace or out)
     method, why, need, assigning, known = owners.method, "given", 0, 0, None
     if isinstance(owners, Assignment):
         known = None if owners.report is None else (owners.report.cut_share, owners.report.volume)
@@ -211,8 +205,14 @@ def estimate(
         )
         files = workspace_files(schema, num_parts, options, likely, limited)
         output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)
-        disks = {str(made_in): output_nbytes(schema, num_parts, options, certain)}
-    warnings = _disk_warnings([(made_in, output), (workspace, max(assigning, temporary))])
+        disks = {str(out): output_nbytes(schema, num_parts, options, certain)}
+    needs = {workspace: max(assigning, temporary)}
+    needs[out] = needs.get(out, 0) + output
+    warnings = [
+        f"about {format_size(nbytes)} will be written to the disk of {place}, where {format_size(free)} are free"
+        for place, nbytes in needs.items()
+        if nbytes > (free := _free_near(place))
+    ]
     if need > limited.memory:
         warnings.append(f"{method} takes about {format_size(need)} of memory, more than the budget")
     return Plan(
@@ -249,24 +249,7 @@ def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOption
     return max(dispatching, smallest_assign_memory(schema) if is_measured else 0)
 
 
-def _disk_of(directory: Path) -> tuple[Path, int]:
-    """The part of a path that is there, and the bytes that are free on its disk."""
+def _free_near(directory: Path) -> int:
+    """Bytes that are free on the disk of a directory, which need not exist yet."""
     there = next(place for place in (directory.absolute(), *directory.absolute().parents) if place.exists())
-    return there, psutil.disk_usage(str(there)).free
-
-
-def _disk_warnings(needs: Sequence[tuple[Path, int]]) -> list[str]:
-    """Compare what disks have to take with what is free on them; directories of one disk share it."""
-    by_disk: dict[int, dict[Path, int]] = {}
-    for path, nbytes in needs:
-        there, _ = _disk_of(path)
-        places = by_disk.setdefault(there.stat().st_dev, {})
-        places[there] = places.get(there, 0) + nbytes
-    warnings = []
-    for places in by_disk.values():
-        need, (_, free) = sum(places.values()), _disk_of(next(iter(places)))
-        if need > free:
-            names = " and ".join(map(str, places))
-            written = f"about {format_size(need)} will be written to the disk of {names}"
-            warnings.append(f"{written}, where {format_size(free)} are free")
-    return warnings
+    return psutil.disk_usage(str(there)).free

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.api.fingerprint import fingerprint, identify_owners
-from daskgraphpart.api.inputs import input_paths
+from daskgraphpart.api.inputs import input_paths, made_in
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
@@ -20,7 +20,7 @@ from daskgraphpart.dispatching.machines import Destination, Machines, check_mach
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import choose_sizes
-from daskgraphpart.dispatching.workspace import remove_staging, staging_directory
+from daskgraphpart.dispatching.workspace import remove_staging
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
@@ -67,12 +67,11 @@ def run_dispatch(
         place = target.path if isinstance(target, Machines) else target.absolute()
         check_output(place, [*input_paths(graph), *files])
         names = tuple(name for layout in layouts for name in layout.descriptions(graph.schema))
-        if isinstance(target, Path):
-            out, destination, workspace = target.absolute(), None, run.resources.workspace
-        else:
-            out, workspace = staging_directory(place, run.resources.workspace), None
+        out, destination = made_in(target, run.resources.workspace), None
+        if not isinstance(target, Path):
             destination = Destination(target, str(out), names, run.overwrite)
-        run = replace(run, resources=replace(run.resources, workspace=workspace), progress=listener)
+            run = replace(run, resources=replace(run.resources, workspace=None))
+        run = replace(run, progress=listener)
         parts = _known_parts(owners, num_parts)
         if isinstance(target, Machines):
             target.check_cluster(run.resources.cluster)

@@ -39,7 +39,9 @@ COMMANDS = {
     "report": "Show cut, balance, HALO, edges between parts and more, as text, JSON or a page.",
     "verify": "Compare partitions with the graph they were made from.",
 }
-MODULES = dict.fromkeys(("partition", "assign", "dispatch", "plan"), "jobs")
+MODULES = dict.fromkeys(("partition", "assign", "dispatch", "plan", "convert"), "jobs") | dict.fromkeys(
+    ("generate", "info"), "graphs"
+)
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """Imports make many objects that stay; collecting garbage among them as often as is Python's default takes 0.1 s."""
 

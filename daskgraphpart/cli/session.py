@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -48,14 +49,17 @@ class Session:
             logging.getLogger().removeHandler(handler)
             handler.close()
 
-    def show_error(self, text: str, exit_code: int) -> int:
-        """Write why the command ends, as one line; return the exit code."""
+    def show(self, event: str, line: str, **content: Any) -> None:
+        """Write a line to standard error, or the event that programs read instead of it."""
         if self.as_json:
             from daskgraphpart.engine.progress import json_event
 
-            click.echo(json_event("error", text=text, exit_code=exit_code), err=True, nl=False)
-        else:
-            click.echo(f"error: {text}", err=True)
+            line = json_event(event, **content).rstrip()
+        click.echo(line, err=True)
+
+    def show_error(self, text: str, exit_code: int) -> int:
+        """Write why the command ends, as one line; return the exit code."""
+        self.show("error", f"error: {text}", text=text, exit_code=exit_code)
         return exit_code
 
     def _add(self, handler: logging.Handler, form: str = "%(message)s") -> None:
@@ -71,22 +75,16 @@ def _is_for_users(record: logging.LogRecord) -> bool:
 
 
 class _StderrHandler(logging.Handler):
-    """Writes lines, or JSON lines, to what standard error is at the moment: bars replace it, and stay below them."""
+    """Writes to what standard error is at the moment: bars replace it, and stay below the lines."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
 
     def emit(self, record: logging.LogRecord) -> None:
-        line = f"{record.levelname}: {self.format(record)}\n"
-        if self.session.as_json:
-            from daskgraphpart.engine.progress import json_event
-
-            line = json_event("log", level=record.levelname.lower(), text=self.format(record))
-        try:
-            click.echo(line, err=True, nl=False)
-        except OSError:
-            self.handleError(record)
+        text = self.format(record)
+        with suppress(OSError):
+            self.session.show("log", f"{record.levelname}: {text}", level=record.levelname.lower(), text=text)
 
 
 def _log_level(ctx: click.Context, param: click.Parameter, value: str | None) -> None:

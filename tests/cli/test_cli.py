@@ -62,7 +62,10 @@ def test_partition_is_assign_and_dispatch(graph: Path, tmp_path: Path) -> None:
     assert call("assign", graph, tmp_path / "owners", *how, "--quiet") == 0
     assert call("dispatch", graph, tmp_path / "owners", tmp_path / "two", *more) == 0
     assert call("partition", graph, tmp_path / "three", "--num-parts", "3", "--method", tmp_path / "owners", *more) == 0
-    assert file_hashes(tmp_path / "one") == file_hashes(tmp_path / "two") == file_hashes(tmp_path / "three")
+    found = [file_hashes(tmp_path / name) for name in ("one", "two", "three")]
+    for hashes in found:
+        hashes.pop("mag.manifest.json")  # tells what was balanced, if that is known
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("form", ["npy", "parquet", "zarr", "txt"])
