@@ -73,8 +73,8 @@ def chunk_graph(
     ndata_paths, edata_paths : mapping, optional
         Features beside those of the graph: ``{type: {name: rows}}``, or ``{name: rows}`` if there is one type. An
         edge type may be its relation alone, if no other type has that. Rows are arrays, `numpy.memmap`, tensors, dask
-        arrays, or the paths of npy or parquet files. ``{node type: frame}`` is a table of nodes: IDs in its column `id`, or else the first, in any order, and
-        features in the others.
+        arrays, or the paths of npy or parquet files. ``{node type: frame}`` is a table of nodes: IDs in its column
+        `id`, or else the first, in any order, and features in the others.
     num_chunks : int
         Files of every edge type and every feature.
     output_path : path
