@@ -186,12 +186,12 @@ def _guess(table: Table, ids: Sequence[str]) -> str:
     if "header" in table.guesses:
         ways.append("FILE:header" if "no header" in table.guesses else "FILE:no-header")
     if "between" in table.guesses:
-        ways.append("FILE:comma, tab, space or semicolon")
+        ways.append("FILE:comma" if "tab" in table.guesses else "FILE:tab")
     if ids and not any(ids):
         names = [repr(column.name) for column in table.columns[: len(ids)]]
         guesses.append(f"IDs in column {names[0]}" if len(ids) == 1 else f"edges from column {' to '.join(names)}")
         ways.append("FILE:COLUMN" if len(ids) == 1 else "FILE:SRC,DST")
-    return f"{', '.join(guesses)} (guessed; otherwise say {', '.join(ways)})" if guesses else ""
+    return f"{', '.join(guesses)} (guessed; to say otherwise: {', '.join(ways)})" if guesses else ""
 
 
 def kinds_of_ids(inputs: Inputs) -> dict[str, tuple[str, str]]:

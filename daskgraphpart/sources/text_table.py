@@ -160,7 +160,7 @@ def open_text_table(
     skipped = lines[0][0] if has_header else 0
     table = replace(table, columns=columns, num_fields=len(rows[0]), skipped=skipped)
     delimiter = NAMES_OF_DELIMITERS.get(table.delimiter, table.delimiter)
-    guessed = [] if options.delimiter else [f"{delimiter} between fields"]
+    guessed = [] if options.delimiter or len(rows[0]) == 1 else [f"{delimiter} between fields"]
     guessed += [] if options.header is not None else [f"{'a' if has_header else 'no'} header"]
     return replace(table, guesses=", ".join(guessed))
 
