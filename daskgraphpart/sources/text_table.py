@@ -221,5 +221,5 @@ def _check_no_header(path: str, rows: Sequence[Sequence[str]], positions: Sequen
             "the first line may be a header, or a row like all others",
             file=path,
             found=", ".join(map(repr, first)),
-            hint="say --header or --no-header",
+            hint="say --header or --no-header; for this file alone, FILE:header or FILE:no-header",
         )

@@ -126,12 +126,10 @@ def test_what_is_guessed_is_said(caplog: pytest.LogCaptureFixture) -> None:
     assert "writes-0.csv: comma between fields, a header" in caplog.text
 
 
-def test_a_table_of_nodes_a_mask_and_a_file_of_their_number(
-    directory: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_table_of_nodes_a_mask_and_a_file_of_their_number(directory: Path, caplog: pytest.LogCaptureFixture) -> None:
     (directory / "rest.csv").write_text("doi\np9\np5\n")
     (directory / "count.csv").write_text("4\n")
-    how = ("--nodes", "papers.csv:doi", "--node-data", "title=papers.csv:title", "--mask", "test_mask=rest.csv")
+    how = ("--nodes", "papers.csv:doi", "--node-data", "title=papers.csv:title", "--mask", "test_mask=rest.csv:header")
     with caplog.at_level("INFO", logger="daskgraphpart"):
         assert call("chunk", "graph", "--edges", "cites.tsv", "--map-ids", "--unknown-nodes", "error", *how) == 0
     assert "'_N' nodes: 0 IDs of edges are not in the list of nodes; 1 of the 3 listed have no edge" in caplog.text

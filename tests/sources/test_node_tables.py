@@ -202,8 +202,8 @@ def test_what_a_guess_was_is_said_and_words_say_otherwise(tmp_path: Path, monkey
     out = chunk(tmp_path / "out", "e.csv:header", progress=notes)
     np.testing.assert_array_equal(edges_of(out), ([2, 1], [1, 3]))
     assert notes.lines == [
-        f"{tmp_path}/e.csv: comma between fields, edges from column 'src' to 'dst' (guessed; to say otherwise: FILE:tab, "
-        "FILE:SRC,DST)",
+        f"{tmp_path}/e.csv: comma between fields, edges from column 'src' to 'dst' (guessed; to say "
+        "otherwise: FILE:tab, FILE:SRC,DST)",
         f"{tmp_path}/e.csv: no '_N' node has ID 0, and the highest ID is 3; if IDs begin at 1, --map-ids numbers them "
         "from 0",
     ]
