@@ -1,7 +1,7 @@
-"""Runs commands on a bad disk: with shim.c preloaded, each in a process of its own, see fork_server.py.
+"""Runs commands on a bad disk: with shim.c preloaded, each in a fork of this process, which has everything imported.
 
-A request may name a pass: the disk is bad from its begin to the begin of the next one, so that every pass of a job can
-be struck by name. What the client does before the first pass is called ``begin``.
+Requests and answers are lines of JSON. A request may name a pass: the disk is bad from its begin to the begin of the next
+one, so that every pass of a job can be struck by name. What the client does before the first pass is called ``begin``.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import ctypes
 import io
 import json
 import os
+import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from fork_server import serve
 from killing import TINY, make_inputs
 
 import daskgraphpart.api.run_dispatch as opening
@@ -27,6 +28,7 @@ from daskgraphpart.engine.runner import Runner
 PLACES = ("the-input", "the-output", "the-workspace")
 KINDS = ("read", "write", "create", "allocate", "sync", "rename", "open", "remove")
 HOW = ("fail", "short", "end", "kill")
+SECONDS = 60
 
 shim = ctypes.CDLL(None)
 shim.fault_arm.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int)
@@ -127,6 +129,34 @@ def warm_up() -> None:
                     main([*words, *how])
 
 
+def answer(request: dict[str, Any], report: str) -> dict[str, Any]:
+    """Run a request in a fork: exit code, what it wrote, and what `run` reports."""
+    child = os.fork()
+    if child == 0:
+        code = 99
+        try:
+            signal.alarm(SECONDS)
+            fd = os.open(f"{report}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.dup2(fd, 1)
+            os.dup2(fd, 2)
+            sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - to the end of the process
+            sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+            code = run(request, report)
+        except BaseException as fault:
+            print(f"Traceback: {fault!r}", file=sys.stderr)
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    found = {"code": code, "message": Path(f"{report}.log").read_text(errors="replace")}
+    with contextlib.suppress(FileNotFoundError):
+        found.update(json.loads(Path(report).read_text()))
+    return found
+
+
 if __name__ == "__main__":
     warm_up()
-    serve(run)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        with tempfile.TemporaryDirectory() as scratch:
+            print(json.dumps(answer(json.loads(line), f"{scratch}/report")), flush=True)

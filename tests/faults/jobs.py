@@ -25,21 +25,10 @@ ALL = ("--num-hops", "3", "--graph-formats", "coo,csr,csc", "--out-edges")
 
 @dataclass(frozen=True)
 class Job:
-    """A command with its input.
+    """A command; ``{in}``, ``{out}`` and ``{work}`` stand for directories; `judge` says whether its output is whole.
 
-    Parameters
-    ----------
-    name : str
-        Name in tests.
-    words : tuple of str
-        The command; ``{in}`` and ``{out}`` stand for the directories of all inputs and of the output, ``{work}`` for
-        the workspace.
-    judge : tuple of str
-        The command that says whether what was written is whole.
-    sizes : dict of str to int
-        How the work is cut, where not as in `killing.TINY`; `most_arcs` that the multilevel method solves in memory.
-    out : str
-        What in the directory of the output is given as ``{out}``.
+    `sizes`: how the work is cut, where not as in `killing.TINY`, and `most_arcs` that are solved in memory; `out`: what
+    in the directory of the output is given as ``{out}``.
     """
 
     name: str
@@ -117,42 +106,28 @@ JOBS = {
 def make_all(root: Path) -> None:
     """Write the inputs of all jobs."""
     make_inputs(root)
-    _make_parquet(root)
-    _make_lists(root / "lists")
-    _make_parmetis(root)
     how = dgp.Resources(1 << 28, "sync")
     dgp.partition(root / "heterogeneous", root / "partitions", 3, method="random", resources=how)
     np.save(root / "rows.npy", np.arange(1200.0).reshape(400, 3))
-
-
-def _make_parquet(root: Path) -> None:
-    """The heterogeneous graph, in parquet."""
-    dgp.chunk_graph(
-        root / "heterogeneous", "h", num_chunks=2, output_path=root / "parquet", edge_format="parquet",
-        data_format="parquet", resources=dgp.Resources(1 << 28, "sync"),
-    )  # fmt: skip
+    forms = {"edge_format": "parquet", "data_format": "parquet"}
+    dgp.chunk_graph(root / "heterogeneous", "h", num_chunks=2, output_path=root / "parquet", resources=how, **forms)
+    _make_lists(root / "lists")
+    # what `pm_dglpart` makes of the heterogeneous graph without its features
+    shutil.copytree(root / "heterogeneous", root / "bare")
+    path = root / "bare" / "metadata.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "node_data": {}, "edge_data": {}}))
+    assert call("parmetis", "write", root / "bare", root / "parmetis", *OF_JOBS) == 0
+    pm_dglpart(root / "parmetis", "h", 3)
 
 
 def _make_lists(directory: Path) -> None:
     """Edge lists with IDs that have to be mapped."""
     rng = np.random.default_rng(11)
     directory.mkdir()
-    papers = rng.permutation(300)
-    (directory / "papers.csv").write_text("doi\n" + "".join(f"p{i}\n" for i in papers))
+    (directory / "papers.csv").write_text("doi\n" + "".join(f"p{i}\n" for i in rng.permutation(300)))
     cites = rng.integers(0, 300, (900, 2))
     (directory / "cites.csv").write_text("src,dst\n" + "".join(f"p{a},p{b}\n" for a, b in cites))
     writes = rng.integers(0, 200, 700), rng.integers(0, 300, 700)
     columns = [[f"a{i}" for i in writes[0]], [f"p{i}" for i in writes[1]]]
     parquet.write_table(pa.table(columns, names=["src", "dst"]), directory / "writes.parquet")
     np.save(directory / "x.npy", rng.random((300, 4), np.float32))
-
-
-def _make_parmetis(root: Path) -> None:
-    """What `pm_dglpart` makes of the heterogeneous graph without its features."""
-    shutil.copytree(root / "heterogeneous", root / "bare")
-    path = root / "bare" / "metadata.json"
-    content = json.loads(path.read_text())
-    content.update(node_data={}, edge_data={})
-    path.write_text(json.dumps(content))
-    assert call("parmetis", "write", root / "bare", root / "parmetis", *OF_JOBS) == 0
-    pm_dglpart(root / "parmetis", "h", 3)

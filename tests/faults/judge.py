@@ -27,27 +27,12 @@ def run_here(words: Sequence[str]) -> tuple[int, str]:
     return code, written.getvalue()
 
 
-def verification(graph: Path, out: Path) -> list[str]:
-    """The command that judges partitions."""
-    return ["verify", str(graph), str(out), "--quiet", "--cluster", "sync"]
-
-
 def judging(graph: Path, out: Path, command: str) -> list[str]:
-    """The command that judges what `assign`, or else another, has written; an assignment is judged by what reads it."""
+    """The command that judges what another has written: `verify`, or what reads an assignment."""
     if command != "assign":
-        return verification(graph, out)
-    return [
-        "dispatch",
-        str(graph),
-        str(out),
-        f"{out}-judged",
-        "--quiet",
-        "--memory",
-        "64MB",
-        "--overwrite",
-        "--cluster",
-        "sync",
-    ]
+        return ["verify", str(graph), str(out), "--quiet", "--cluster", "sync"]
+    how = ("--quiet", "--memory", "64MB", "--overwrite", "--cluster", "sync")
+    return ["dispatch", str(graph), str(out), f"{out}-judged", *how]
 
 
 def expect_not_whole(words: Sequence[str], run: Run = run_here) -> None:

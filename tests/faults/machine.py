@@ -6,7 +6,8 @@ when the fault is gone, with the bytes of an undisturbed run, and what it wrote 
 
 from __future__ import annotations
 
-import errno
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from faults.judge import expect_not_whole, expect_one_error, expect_whole
-from fork_server import ForkServer
 from killing import hashes
 
 if TYPE_CHECKING:
@@ -27,54 +27,45 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 CONTINUE = "run the same command again to continue, or add --restart to start over"
-NO_SPACE = {"kinds": ["write", "create", "allocate"], "errno": errno.ENOSPC}
 
 
-class Machine(ForkServer):
-    """The process of driver.py, and the inputs of all jobs."""
+class Machine:
+    """The process of driver.py, with shim.c compiled and preloaded."""
 
     def __init__(self, directory: Path) -> None:
-        library = directory / "shim.so"
-        compiler = shutil.which("cc")
+        compiler, library = shutil.which("cc"), directory / "shim.so"
         if compiler is None or sys.platform != "linux":
             pytest.skip("no C compiler, or no Linux: calls of the system cannot be made to fail")
-        source = [
-            compiler,
-            "-O1",
-            "-Wall",
-            "-Werror",
-            "-shared",
-            "-fPIC",
-            "-o",
-            str(library),
-            str(HERE / "shim.c"),
-            "-ldl",
-        ]
-        subprocess.run(source, check=True)
-        super().__init__(HERE / "driver.py", {"LD_PRELOAD": str(library)})
+        flags = ["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", str(library)]
+        subprocess.run([compiler, *flags, str(HERE / "shim.c"), "-ldl"], check=True)
+        paths = os.pathsep.join(str(ROOT / name) for name in ("", "tests", "benchmarks"))
+        self._process = subprocess.Popen(
+            [sys.executable, str(HERE / "driver.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": paths, "LD_PRELOAD": str(library)},
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        assert self._stdout.readline() == "ready\n"
 
     def run(self, arguments: list[str], **request: Any) -> dict[str, Any]:
         """Run a command: exit code, what it wrote, passes, calls by pass, and calls that were struck."""
-        return self.ask({"arguments": arguments, **request})
+        print(json.dumps({"arguments": arguments, **request}), file=self._stdin, flush=True)
+        found: dict[str, Any] = json.loads(self._stdout.readline())
+        return found
+
+    def close(self) -> None:
+        """End it."""
+        self._stdin.close()
+        self._process.wait()
+        self._stdout.close()
 
 
 @dataclass
 class Trial:
-    """One job in directories of its own, and what an undisturbed run of it gives.
-
-    Parameters
-    ----------
-    machine : Machine
-        Where it runs.
-    job : Job
-        The job.
-    inputs, root : Path
-        Directory of all inputs; one that is the trial's own.
-    expected : dict of str to str
-        Hashes of the files of an undisturbed run.
-    calls : dict of str to dict of str to int
-        Calls it makes by pass: ``"read the-input"``, ``"write the-output"`` and so on.
-    """
+    """One job in a directory of its own; hashes, and calls by pass (``"read the-input"``) of an undisturbed run."""
 
     machine: Machine
     job: Job
