@@ -1,6 +1,6 @@
 """Runs commands on a bad disk: with shim.c preloaded, each in a fork of this process, which has everything imported.
 
-Requests and answers are lines of JSON. A request may name a pass: the disk is bad from its begin to the begin of the next
+Requests and answers are lines of JSON. A request may name a pass: the disk is bad from its begin to that of the next
 one, so that every pass of a job can be struck by name. What the client does before the first pass is called ``begin``.
 """
 

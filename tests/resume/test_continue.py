@@ -23,7 +23,7 @@ from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, Outpu
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BY_NAME = {case.name: case for case in CASES}
@@ -91,30 +91,31 @@ def run(name: str, root: Path, out: str = "out", **how: Any) -> Path:
     return root / out
 
 
-@pytest.mark.parametrize("name", ["hetero-zarr", "hetero-fennel", "by-range", "assign"])
-def test_finished_tasks_are_not_done_again(name: str, root: Path, calls: Calls, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("hetero-zarr", "export_file"),
+        ("hetero-fennel", "place_rows"),
+        ("by-range", "place_rows"),
+        ("assign", "write_owners"),
+    ],
+)
+def test_finished_tasks_are_not_done_again(name: str, last: str, root: Path, calls: Calls, tmp_path: Path) -> None:
     case, whole = BY_NAME[name], tmp_path / "whole"
     whole.mkdir()
     case.run(whole)
-    undisturbed, in_steps = calls.counts.copy(), tasks_of_steps(calls)
-    last = "write_owners" if case.command == "assign" else "place_rows" if case.staging != "zarr" else "export_file"
-    calls.counts.clear()
+    undisturbed = calls.counts.copy()
     fail(case, root, calls, last, 1)
     before = calls.counts.copy()
     calls.counts.clear()
     case.run(root)
-    both = before + calls.counts
-    again = {name: both[name] - undisturbed[name] for name in undisturbed}
-    # the task that failed, and those that ran beside it
-    assert {name for name, times in again.items() if times and name not in in_steps} <= {last}
-    assert again[last] in (1, 2)
+    again = (before + calls.counts) - undisturbed
+    # passes that change files in place are journalled as a whole; none of them is in a dispatch
+    in_steps = set() if undisturbed["assign_random"] else {"weigh_parts", "measure_block"}
+    assert set(again) - in_steps == {last}
+    assert again[last] in (1, 2), "the task that failed, and one that ran beside it"
     assert hashes(root / "out") == hashes(whole / "out")
     expect_whole(judging(root.parent / case.graph, root / "out", case.command))
-
-
-def tasks_of_steps(calls: Calls) -> set[str]:
-    """Tasks of passes that change files in place, which are journalled as a whole; none of them is in a dispatch."""
-    return set() if calls.counts["assign_random"] else {"weigh_parts", "measure_block"}
 
 
 def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,26 +148,32 @@ def test_a_failure_says_how_to_go_on_and_leaves_the_workspace(root: Path, calls:
     assert names == ["g.json", "g.manifest.json", "part0", "part1", "part2"]
 
 
-def test_an_interruption_leaves_the_workspace_as_well(root: Path, calls: Calls) -> None:
+def test_an_interruption_leaves_the_workspace_and_a_mistake_in_the_input_leaves_nothing(
+    root: Path, calls: Calls
+) -> None:
     calls.fault = KeyboardInterrupt()
-    fault = fail(BY_NAME["random"], root, calls)
-    assert "run the same command again to continue" in "".join(fault.__notes__)
+    assert "run the same command again to continue" in "".join(fail(BY_NAME["random"], root, calls).__notes__)
     assert (root / "out" / WORKSPACE).is_dir()
-
-
-def test_a_mistake_in_the_input_leaves_nothing(root: Path, calls: Calls) -> None:
     calls.fault = dgp.GraphPartError("an edge leads nowhere")
-    fail(BY_NAME["random"], root, calls)
+    fail(BY_NAME["random"], root, calls, number=1)
     assert list((root / "out").iterdir()) == []
 
 
 def test_the_workspace_is_kept_if_that_is_wanted(root: Path) -> None:
     out = run("homogeneous", root, keep_workspace=True)
     assert (out / WORKSPACE / "runs" / "0.npy").is_file()
-    with pytest.raises(OutputExistsError, match="not empty"):
-        run("homogeneous", root)
+    for restart in (False, True):
+        with pytest.raises(OutputExistsError, match="not empty"):
+            run("homogeneous", root, restart=restart)
     run("homogeneous", root, overwrite=True)
     assert not (out / WORKSPACE).exists()
+
+
+@pytest.fixture
+def unfinished(root: Path, calls: Calls) -> Iterator[Path]:
+    """An unfinished `partition` of the homogeneous graph into three parts."""
+    fail(BY_NAME["random"], root, calls)
+    return root / "out"
 
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [
@@ -181,25 +188,16 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.fixture
-def unfinished(root: Path, calls: Calls) -> Iterator[Path]:
-    """An unfinished `partition` of the homogeneous graph into three parts."""
-    fail(BY_NAME["random"], root, calls)
-    return root / "out"
-
-
-@pytest.mark.parametrize(("flag", "changed"), CHANGES, ids=[flag for flag, _ in CHANGES])
-def test_another_option_is_refused_by_name(flag: str, changed: dict[str, Any], unfinished: Path) -> None:
+def test_another_option_or_command_is_refused_by_name(unfinished: Path, inputs: Path) -> None:
+    graph = unfinished.parent.parent / "homogeneous"
     how: dict[str, Any] = {"num_parts": 3, "method": "random", "resources": dgp.Resources(MEMORY, "threads", 2)}
-    with pytest.raises(ResumeError, match=rf"{flag}.*begun with has changed.*restart=True") as caught:
-        dgp.partition(unfinished.parent.parent / "homogeneous", unfinished, **{**how, **changed})
-    assert caught.value.exit_code == 2
-    BY_NAME["random"].run(unfinished.parent)  # nothing was touched
-
-
-def test_another_command_is_refused(unfinished: Path, inputs: Path) -> None:
+    for flag, changed in CHANGES:
+        with pytest.raises(ResumeError, match=rf"{flag}.*begun with has changed.*restart=True") as caught:
+            dgp.partition(graph, unfinished, **{**how, **changed})
+        assert caught.value.exit_code == 2
     with pytest.raises(ResumeError, match=r"command.*expected partition, found dispatch"):
-        dgp.dispatch(inputs / "homogeneous", inputs / "owners-homogeneous", unfinished)
+        dgp.dispatch(graph, inputs / "owners-homogeneous", unfinished)
+    BY_NAME["random"].run(unfinished.parent)  # nothing was touched
 
 
 def copy_of_inputs(inputs: Path, root: Path) -> Path:
@@ -209,15 +207,44 @@ def copy_of_inputs(inputs: Path, root: Path) -> Path:
     return root.parent
 
 
+def touch(path: Path) -> None:
+    status = path.stat()
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+
+
+def swap_files(path: Path) -> None:
+    """Change the order of two files, and nothing that `stat` of another program would restore."""
+    status, content = path.stat(), json.loads(path.read_text())
+    content["edges"]["item:near:item"]["data"].reverse()
+    path.write_text(json.dumps(content, indent=4))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def replace_file(path: Path) -> None:
+    """Put another file of the same size and time in its place."""
+    status, other = path.stat(), path.with_name("new")
+    other.write_bytes(path.read_bytes())
+    os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+    other.replace(path)
+
+
 @pytest.mark.parametrize(
-    "name", ["homogeneous/metadata.json", "homogeneous/edges/*-1.csv", "owners-homogeneous/item.txt"]
+    ("name", "change"),
+    [
+        ("homogeneous/metadata.json", touch),
+        ("homogeneous/metadata.json", swap_files),
+        ("homogeneous/edges/*-1.csv", touch),
+        ("homogeneous/node_data/*-0.npy", replace_file),
+        ("owners-homogeneous/item.txt", touch),
+    ],
 )
-def test_an_input_that_changed_is_refused_by_name(name: str, root: Path, inputs: Path, calls: Calls) -> None:
+def test_an_input_that_changed_is_refused_by_name(
+    name: str, change: Callable[[Path], None], root: Path, inputs: Path, calls: Calls
+) -> None:
     case = Case("dispatch", "homogeneous", "dispatch", "", "threads", "in-place")
-    (path,) = copy_of_inputs(inputs, root).glob(name)
+    path = sorted(copy_of_inputs(inputs, root).glob(name))[0]
     fail(case, root, calls)
-    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
-    os.utime(path, ns=(times[0], times[1] + 1))
+    change(path)
     with pytest.raises(ResumeError, match=rf"input .*{path.name}.*has changed"):
         case.run(root)
 
@@ -233,28 +260,33 @@ def test_times_in_the_future_do_no_harm(root: Path, inputs: Path, calls: Calls) 
     assert hashes(root / "out") == hashes(run("homogeneous", root, "other"))
 
 
-def test_restart_starts_over(unfinished: Path, calls: Calls) -> None:
-    calls.counts.clear()
-    run("homogeneous", unfinished.parent, seed=1, restart=True)
-    assert calls.counts["assign_random"] == 1
-    assert hashes(unfinished) == hashes(run("homogeneous", unfinished.parent, "other", seed=1))
-
-
-def test_restart_of_a_finished_job_needs_overwrite(root: Path) -> None:
-    run("homogeneous", root)
-    with pytest.raises(OutputExistsError, match="not empty"):
-        run("homogeneous", root, restart=True)
-
-
-def test_a_damaged_journal_is_refused_and_can_be_thrown_away(unfinished: Path) -> None:
-    journal = unfinished / WORKSPACE / "journal"
-    content = bytearray(journal.read_bytes())
+def damage_journal(workspace: Path) -> None:
+    content = bytearray((workspace / "journal").read_bytes())
     content[len(content) // 2] ^= 1
-    journal.write_bytes(content)
-    with pytest.raises(ResumeError, match="damaged"):
-        run("homogeneous", unfinished.parent)
-    run("homogeneous", unfinished.parent, restart=True)
-    assert hashes(unfinished) == hashes(run("homogeneous", unfinished.parent, "other"))
+    (workspace / "journal").write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("change", "refused", "how"),
+    [
+        (lambda _: None, "seed.*has changed", {"seed": 1, "restart": True}),
+        (damage_journal, "damaged", {"restart": True}),
+        (shutil.rmtree, None, {}),
+    ],
+    ids=["another seed", "damaged journal", "workspace gone"],
+)
+def test_what_cannot_be_continued_is_refused_and_started_over(
+    change: Any, refused: str | None, how: dict[str, Any], unfinished: Path, calls: Calls
+) -> None:
+    change(unfinished / WORKSPACE)
+    if refused:
+        with pytest.raises(ResumeError, match=refused):
+            run("homogeneous", unfinished.parent, **{**how, "restart": False})
+    calls.counts.clear()
+    run("homogeneous", unfinished.parent, **how)
+    assert calls.counts["assign_random"] == 1
+    how.pop("restart", None)
+    assert hashes(unfinished) == hashes(run("homogeneous", unfinished.parent, "other", **how))
 
 
 def test_files_that_a_killed_run_left_half_written_are_gone_in_the_end(unfinished: Path) -> None:
@@ -263,12 +295,6 @@ def test_files_that_a_killed_run_left_half_written_are_gone_in_the_end(unfinishe
         (unfinished / f"{torn}.7c4fc268a65d.unfinished").write_bytes(b"{")
     BY_NAME["random"].run(unfinished.parent)
     assert not list(unfinished.rglob("*.unfinished"))
-
-
-def test_a_workspace_that_is_gone_means_starting_over(unfinished: Path) -> None:
-    shutil.rmtree(unfinished / WORKSPACE)
-    run("homogeneous", unfinished.parent)
-    assert hashes(unfinished) == hashes(run("homogeneous", unfinished.parent, "other"))
 
 
 def test_a_file_that_is_gone_is_said(root: Path, calls: Calls) -> None:

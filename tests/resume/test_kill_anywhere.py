@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+# of the jobs on processes one, since each start takes seconds
 RUNS = [
-    pytest.param(case, number, marks=[pytest.mark.long] * bool(number), id=f"{case.name}-{number}")
+    pytest.param(
+        case,
+        number,
+        marks=[pytest.mark.long] * (number > 0 or case.name == "processes-zarr"),
+        id=f"{case.name}-{number}",
+    )
     for case in CASES
     for number in range(1 if case.cluster == "processes" else 3)
 ]
