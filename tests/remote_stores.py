@@ -41,10 +41,6 @@ class S3:
         """The file system of fsspec."""
         return fsspec.filesystem("s3", use_listings_cache=False, **self.options)
 
-    def check_keys(self, after: str) -> None:
-        """Refuse unknown keys after so many requests."""
-        self.post("reset-auth", after)
-
     def post(self, what: str, data: str = "") -> None:
         """Tell the server itself something."""
         request = urllib.request.Request(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import fsspec
 import numpy as np
 import pytest
+import s3fs
 from commands import call
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
@@ -31,6 +33,7 @@ from daskgraphpart.errors import (
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 URL_IN, URL_OUT = "s3://bucket/graph", "s3://bucket/deep/partitions"
@@ -39,6 +42,28 @@ URL_IN, URL_OUT = "s3://bucket/graph", "s3://bucket/deep/partitions"
 def run(graph: Any, out: Any, workspace: Path, **how: Any) -> Any:
     resources = detect_resources("200MB", how.pop("cluster", "threads"), 2, workspace=workspace)
     return partition(graph, out, 3, method="random", resources=resources, **how)
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+    """What is asked of the server: method and what goes with it; keys that end with `requests.fails` are refused."""
+
+    class Requests(list[tuple[str, dict[str, Any]]]):
+        fails: str | None = None
+
+        def named(self, method: str) -> list[dict[str, Any]]:
+            return [what for name, what in self if name == method]
+
+    found, ask = Requests(), s3fs.S3FileSystem._call_s3
+
+    async def recorded(self: Any, method: str, *settings: Any, **what: Any) -> Any:
+        if method == "put_object" and found.fails and what["Key"].endswith(found.fails):
+            raise OSError("the cable was pulled")
+        found.append((method, {**(settings[0] if settings else {}), **what}))
+        return await ask(self, method, *settings, **what)
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", recorded)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -68,74 +93,51 @@ def test_workers_that_are_processes_reach_the_store(s3: S3, local: Path, tmp_pat
 
 
 def test_partitions_in_s3_are_verified_and_loaded_from_there(s3: S3, local: Path, tmp_path: Path) -> None:
-    copy_in(local / "parquet", s3.files, URL_IN)
-    copy_in(local / "out", s3.files, URL_OUT)
+    here, options = tmp_path / "out", DispatchOptions(2, ("csc",), out_edges=True)
+    run(local / "csv", here, tmp_path / "work", options=options)
+    copy_in(local / "csv", s3.files, URL_IN)
+    copy_in(here, s3.files, URL_OUT)
     report = verify(URL_IN, URL_OUT, storage_options=s3.options)
     assert report.ok and report.num_edges == 3000
     assert verify_checksums(URL_OUT, storage_options=s3.options).ok
-    found, expected = open_partitions(URL_OUT, storage_options=s3.options), open_partitions(local / "out")
+    found, expected = open_partitions(URL_OUT, storage_options=s3.options), open_partitions(here)
     assert repr(expected) == repr(found)
     reports = [graph.report().to_dict() for graph in (expected, found)]
     assert {**reports[0], "about": None} == {**reports[1], "about": None}
-    assert expected.part(1).edges(original=True).compute().equals(found.part(1).edges(original=True).compute())
+    for etype in expected.etypes:
+        assert expected.edges[etype].frame().compute().equals(found.edges[etype].frame().compute())
     graph, node_feats, *_ = load_partition(f"{URL_OUT}/shop.json", 2, storage_options=s3.options)
-    same, same_feats, *_ = load_partition(local / "out", 2)
+    same, same_feats, *_ = load_partition(here, 2)
     assert graph.num_edges() == same.num_edges()
     assert all((node_feats[name] == same_feats[name]).all() for name in same_feats)
 
 
-def test_matrices_in_s3_are_verified_too(s3: S3, local: Path, tmp_path: Path) -> None:
-    run(local / "csv", tmp_path / "out", tmp_path / "work", options=DispatchOptions(2, ("csc",), out_edges=True))
-    copy_in(tmp_path / "out", s3.files, URL_OUT)
-    assert verify(local / "csv", URL_OUT, storage_options=s3.options).ok
-    found, expected = open_partitions(URL_OUT, storage_options=s3.options), open_partitions(tmp_path / "out")
-    for etype in expected.etypes:
-        assert expected.edges[etype].frame().compute().equals(found.edges[etype].frame().compute())
-
-
-def test_a_row_is_read_without_the_rows_around_it(s3: S3, local: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import s3fs
-
+def test_a_row_is_read_without_the_rows_around_it(s3: S3, local: Path, requests: Any) -> None:
     copy_in(local / "out", s3.files, URL_OUT)
-    graph = open_partitions(URL_OUT, storage_options=s3.options)
+    graph, here = open_partitions(URL_OUT, storage_options=s3.options), open_partitions(local / "out")
     rows, array = graph.nodes["user"].data["feat"], graph.node_data["user"]["feat"]
-    ranges, ask = [], s3fs.S3FileSystem._call_s3
+    expected = here.nodes["user"].data["feat"]
+    requests.clear()
 
-    async def recorded(self: Any, method: str, *settings: Any, **what: Any) -> Any:
-        if method == "get_object":
-            first, last = (settings[0] if settings else what)["Range"].removeprefix("bytes=").split("-")
-            ranges.append(int(last) + 1 - int(first))
-        return await ask(self, method, *settings, **what)
+    def asked() -> list[int]:
+        ranges = [what["Range"].removeprefix("bytes=").split("-") for what in requests.named("get_object")]
+        requests.clear()
+        return [int(last) + 1 - int(first) for first, last in ranges]
 
-    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", recorded)
-    expected = open_partitions(local / "out").nodes["user"].data["feat"]
-    assert (rows[[7]] == expected[[7]]).all()
-    assert ranges == [rows.dtype.itemsize * 8]
-    ranges.clear()
-    assert (array[7:9].compute() == expected[7:9]).all()
-    assert ranges == [2 * rows.dtype.itemsize * 8]
+    assert (rows[[7]] == expected[[7]]).all() and asked() == [rows.dtype.itemsize * 8]
+    assert (array[7:9].compute() == expected[7:9]).all() and asked() == [2 * rows.dtype.itemsize * 8]
     assert (array[[299, 7]].compute() == expected[[299, 7]]).all()
 
 
-def test_a_graph_of_many_files_is_opened_with_few_requests(
-    s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import s3fs
-
+def test_a_graph_of_many_files_is_opened_with_few_requests(s3: S3, tmp_path: Path, requests: Any) -> None:
     make_graph().write(tmp_path / "graph", edge_format="numpy", data_format="numpy", num_chunks=20)
     copy_in(tmp_path / "graph", s3.files, URL_IN)
-    asked, ask = [], s3fs.S3FileSystem._call_s3
-
-    async def recorded(self: Any, method: str, *settings: Any, **what: Any) -> Any:
-        asked.append(method)
-        return await ask(self, method, *settings, **what)
-
-    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", recorded)
+    requests.clear()
     graph = read_chunked(URL_IN, storage_options=s3.options)
     assert repr(read_chunked(tmp_path / "graph")) == repr(graph)
     assert len(graph.files) == 120
-    assert asked.count("get_object") == 1 + len(graph.files)
-    assert asked.count("head_object") < 10
+    assert len(requests.named("get_object")) == 1 + len(graph.files)
+    assert len(requests.named("head_object")) < 10
 
 
 def test_a_missing_bucket_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
@@ -149,10 +151,19 @@ def test_a_missing_bucket_is_one_error(s3: S3, local: Path, tmp_path: Path) -> N
     assert not (tmp_path / "work").exists()
 
 
+@contextlib.contextmanager
+def checked_keys(s3: S3, after: int) -> Iterator[None]:
+    """Refuse the keys of the tests after so many requests."""
+    s3.post("reset-auth", str(after))
+    try:
+        yield
+    finally:
+        s3.post("reset-auth", "inf")
+
+
 def test_a_wrong_key_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
     copy_in(local / "csv", s3.files, URL_IN)
-    s3.check_keys("0")
-    try:
+    with checked_keys(s3, 0):
         for attempt in (
             lambda: read_chunked(URL_IN, storage_options=s3.options),
             lambda: open_partitions(URL_OUT, storage_options=s3.options),
@@ -160,16 +171,12 @@ def test_a_wrong_key_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
         ):
             with pytest.raises(EnvironmentFaultError, match=r"the store refuses access.*check the credentials"):
                 attempt()
-    finally:
-        s3.check_keys("inf")
     assert not (tmp_path / "work").exists()
 
 
 def test_a_key_that_may_not_write_is_found_out_before_work_starts(
     s3: S3, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import s3fs
-
     def refused(*_: Any, **__: Any) -> Any:
         raise PermissionError("Access Denied")
 
@@ -198,60 +205,33 @@ def test_input_that_is_cut_off_is_one_error(name: str, s3: S3, local: Path, tmp_
     assert list((tmp_path / "work").iterdir()) == []
 
 
-@pytest.mark.parametrize("requests", [3, 30])
-def test_a_store_that_fails_is_not_taken_for_damaged_partitions(requests: int, s3: S3, local: Path) -> None:
+@pytest.mark.parametrize("after", [3, 30])
+def test_a_store_that_fails_is_not_taken_for_damaged_partitions(after: int, s3: S3, local: Path) -> None:
     copy_in(local / "out", s3.files, URL_OUT)
-    s3.check_keys(str(requests))
-    try:
-        with pytest.raises(EnvironmentFaultError, match="the store refuses access"):
-            verify(local / "csv", URL_OUT, storage_options=s3.options)
-    finally:
-        s3.check_keys("inf")
+    with checked_keys(s3, after), pytest.raises(EnvironmentFaultError, match="the store refuses access"):
+        verify(local / "csv", URL_OUT, storage_options=s3.options)
 
 
-def record_uploads(patched: pytest.MonkeyPatch, sent: list[str], fails: str | None = None) -> None:
-    """List the keys of what is sent whole; keys with such an ending fail."""
-    import s3fs
-
-    ask = s3fs.S3FileSystem._call_s3
-
-    async def recorded(self: Any, method: str, *settings: Any, **what: Any) -> Any:
-        if method == "put_object":
-            if fails and what["Key"].endswith(fails):
-                raise OSError("the cable was pulled")
-            sent.append(what["Key"])
-        return await ask(self, method, *settings, **what)
-
-    patched.setattr(s3fs.S3FileSystem, "_call_s3", recorded)
-
-
-def test_an_upload_that_fails_is_continued(
-    s3: S3, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent: list[str] = []
-    how: dict[str, Any] = {"storage_options": s3.options}
-    with monkeypatch.context() as patched:
-        record_uploads(patched, sent, "part1/orig_nids.dgl")
-        with pytest.raises(EnvironmentFaultError, match=r"the store failed.*cable.*run the same command again"):
-            run(local / "csv", URL_OUT, tmp_path / "work", **how)
+def test_an_upload_that_fails_is_continued(s3: S3, local: Path, tmp_path: Path, requests: Any) -> None:
+    requests.fails = "part1/orig_nids.dgl"
+    with pytest.raises(EnvironmentFaultError, match=r"the store failed.*cable.*run the same command again"):
+        run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
     found = contents_of(s3.files, URL_OUT)
     assert found and not any(name.endswith(".json") for name in found)
-    with monkeypatch.context() as patched:
-        record_uploads(patched, sent)
-        run(local / "csv", URL_OUT, tmp_path / "work", **how)
+    requests.fails = None
+    run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
     assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
+    sent = [what["Key"] for what in requests.named("put_object")]
     assert len(sent) - len(set(sent)) <= 1, "what was on its way beside the one that failed may be sent again"
     assert sent[-1].endswith("shop.json") and sent[-2].endswith("manifest.json")
     assert list((tmp_path / "work").iterdir()) == []
 
 
-def test_a_file_that_vanished_between_two_runs_is_an_error(
-    s3: S3, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        record_uploads(patched, [], ".json")
-        with pytest.raises(EnvironmentFaultError):
-            run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
+def test_a_file_that_vanished_between_two_runs_is_an_error(s3: S3, local: Path, tmp_path: Path, requests: Any) -> None:
+    requests.fails = ".json"
+    with pytest.raises(EnvironmentFaultError):
+        run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
+    requests.fails = None
     s3.files.rm_file(f"{URL_OUT}/part2/graph.dgl")
     with pytest.raises(ResumeError, match=r"part2/graph\.dgl.*not in the store any more"):
         run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
@@ -271,8 +251,6 @@ def test_a_large_file_is_sent_in_parts(s3: S3, tmp_path: Path) -> None:
 def test_a_large_file_that_fails_leaves_nothing_and_the_uploads_of_others(
     s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import s3fs
-
     s3.files.call_s3("create_multipart_upload", Bucket="bucket", Key="of somebody else")
     (tmp_path / "large").write_bytes(bytes(3 * SEND_NBYTES))
     send = s3fs.S3File._upload_chunk
@@ -317,7 +295,6 @@ def test_commands_take_the_options_of_fsspec(
     assert call("verify", URL_IN, URL_OUT, "--quiet") == 0
     assert call("info", URL_OUT) == 0
     assert "PartitionedGraph 'shop': 3 parts" in capsys.readouterr().out
-    assert call("report", URL_OUT, "--quiet") == 0
     assert call("assign", URL_IN, tmp_path / "owners", "--num-parts", "3", "--method", "random", "--quiet") == 0
     again = (URL_IN, tmp_path / "owners", "s3://bucket/again", "--workspace", tmp_path / "work", "--quiet")
     assert call("dispatch", *again) == 0
