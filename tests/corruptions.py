@@ -77,6 +77,36 @@ class Damaged:
         layout = graph_file_layout(num_nodes, num_edges, formats, specs["node"], specs["edge"])
         _write(path, layout, arrays)
 
+    def as_dgl_0_9_wrote_it(self) -> None:
+        """Bare relations, original IDs inside the graph, other dtypes, no manifest."""
+        self.disguise()
+        bare = {etype: etype.split(":")[1] for etype in open_partitions(self.root).etypes}
+        for part in open_partitions(self.root).parts:
+
+            def add_originals(arrays: dict[str, np.ndarray], part: Part = part) -> None:
+                for rows in (part.node_rows, part.edge_rows):
+                    kind = rows.ids.what
+                    ids = np.concatenate([rows.originals[name].read() for name in rows.ids.names])
+                    arrays[f"{kind}/orig_id"] = np.pad(ids, (0, rows.num_local - ids.size))
+                arrays["node/inner_node"] = arrays["node/inner_node"].astype(np.int32)
+                arrays["edge/inner_edge"] = arrays["edge/inner_edge"].astype(np.int8)
+
+            def rename(arrays: dict[str, np.ndarray]) -> None:
+                for key in list(arrays):
+                    etype, name = key.split("/")
+                    arrays[f"{bare[etype]}/{name}"] = arrays.pop(key)
+
+            self.graph(part.part_id, add_originals)
+            self.tensors(part.part_id, "edge_feat.dgl", rename)
+            for name in ("orig_nids.dgl", "orig_eids.dgl"):
+                self.file(part.part_id, name).unlink()
+
+        def rename_types(content: dict[str, Any]) -> None:
+            for key in ("etypes", "edge_map"):
+                content[key] = {bare[name]: value for name, value in content[key].items()}
+
+        self.config(rename_types)
+
 
 def _write(path: Path, layout: Any, arrays: dict[str, np.ndarray]) -> None:
     for key, region in create_file(path, layout).items():

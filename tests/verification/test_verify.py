@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import corruptions as c
 import numpy as np
@@ -106,40 +106,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def as_dgl_0_9_wrote_it(out: Path) -> None:
-    """Bare relations, original IDs inside the graph, other dtypes, no manifest."""
-    bare = {"u:likes:v": "likes", "v:of:u": "of"}
-    damaged = c.Damaged(out)
-    damaged.disguise()
-    for part in dgp.open_partitions(out).parts:
-
-        def change(arrays: dict[str, np.ndarray], part: Any = part) -> None:
-            for kind, regions in (("node", part.node_rows.originals), ("edge", part.edge_rows.originals)):
-                types = part.book.ntypes if kind == "node" else part.book.etypes
-                originals = np.concatenate([regions[name].read() for name in types])
-                arrays[f"{kind}/orig_id"] = np.append(
-                    originals, np.zeros(len(arrays[f"{kind}/_ID"]) - originals.size, int)
-                )
-            arrays["node/inner_node"] = arrays["node/inner_node"].astype(np.int32)
-            arrays["edge/inner_edge"] = arrays["edge/inner_edge"].astype(np.int8)
-
-        damaged.graph(part.part_id, change)
-        damaged.tensors(
-            part.part_id, "edge_feat.dgl", lambda arrays: arrays.__setitem__("likes/w", arrays.pop("u:likes:v/w"))
-        )
-        for name in ("orig_nids.dgl", "orig_eids.dgl"):
-            damaged.file(part.part_id, name).unlink()
-
-    def rename(content: dict[str, Any]) -> None:
-        for key in ("etypes", "edge_map"):
-            content[key] = {bare[name]: value for name, value in content[key].items()}
-
-    damaged.config(rename)
-
-
 def test_partitions_as_dgl_0_9_writes_them_are_compared_by_the_ids_in_the_graph(made: Path, tmp_path: Path) -> None:
     shutil.copytree(made / "out", tmp_path / "out")
-    as_dgl_0_9_wrote_it(tmp_path / "out")
+    c.Damaged(tmp_path / "out").as_dgl_0_9_wrote_it()
     report = verify(made / "in", tmp_path / "out", resources=RESOURCES)
     assert report.findings == ()
     assert report.notes == ("no checksums: there is no manifest that has them",)
