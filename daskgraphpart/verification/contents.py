@@ -18,7 +18,6 @@ from daskgraphpart.engine.plan import Pass
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.storage.runs import id_dtype
 from daskgraphpart.verification.extra_edges import MISSING, UNWANTED, verify_extra
-from daskgraphpart.verification.files import stated_findings
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.passes import verify_edges, verify_nodes, verify_once
 from daskgraphpart.verification.rows import all_edges, explain_rows, list_features, sum_input, verify_rows
@@ -41,13 +40,14 @@ MAX_EXPLAINED = 16
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The input, the partitions, and how they are compared."""
+    """The input, the partitions, and how they are compared; `facts` are what a manifest should say of the parts."""
 
     graph: ChunkedGraph
     parts: PartitionedGraph
     manifest: Manifest | None
     run: Run
     runner: Runner
+    facts: dict[str, Any]
 
     def compare(self, sample: float) -> tuple[list[Finding], int]:
         """Compare all data; return what is wrong, and how many rows of features were compared."""
@@ -79,8 +79,7 @@ class Contents:
         findings = [finding for of in found for finding in of.findings]
         if findings:
             return findings
-        if self.manifest is not None:
-            findings += stated_findings(self.manifest, {"num_cut_edges": sum(of.num_cut for of in found)})
+        self.facts["num_cut_edges"] = sum(of.num_cut for of in found)
         if run.has_extra:
             config = run, np.sum([of.out_sums for of in found], axis=0)
             extra = [*chain(*self.on_parts("verify-extra", verify_extra, config, nbytes))]

@@ -126,8 +126,10 @@ def part_of(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def entry_findings(manifest: Manifest, config: PartitionConfig, schema: GraphSchema) -> Iterator[Finding]:
-    """Compare the entries of a manifest with the config and the input."""
+def entry_findings(
+    manifest: Manifest, config: PartitionConfig, schema: GraphSchema, facts: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """Compare the entries of a manifest with the config, the input, and facts that were found in the parts."""
     content, random = manifest.content, config.part_method == "random"
     method, out_edges = content.get("method"), content.get("out_edges")
     is_other = isinstance(method, str) and method != "random"
@@ -139,6 +141,7 @@ def entry_findings(manifest: Manifest, config: PartitionConfig, schema: GraphSch
         "out_edges": out_edges if isinstance(out_edges, bool) else "true or false",
         "node_data": stated_data(schema.node_types),
         "edge_data": stated_data(schema.edge_types),
+        **facts,
     }
     found = {key: content.get(key) for key in expected}
     yield from differences("manifest", manifest.path.name, _flat(expected), _flat(found))
@@ -146,12 +149,6 @@ def entry_findings(manifest: Manifest, config: PartitionConfig, schema: GraphSch
         needed = (name for part in config.parts for name in (part.part_graph, part.node_feats, part.edge_feats))
         for name in [name for name in needed if name not in manifest.files][:MAX_LISTED]:
             yield Finding("manifest", manifest.path.name, f"files: {name} is not listed", part=part_of(name))
-
-
-def stated_findings(manifest: Manifest, expected: Mapping[str, Any]) -> Iterator[Finding]:
-    """Compare some entries of a manifest with what was found in the parts."""
-    found = {key: manifest.content.get(key) for key in expected}
-    yield from differences("manifest", manifest.path.name, expected, found)
 
 
 def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -35,7 +35,6 @@ from daskgraphpart.verification.files import (
     manifest_of,
     missing_manifest,
     size_findings,
-    stated_findings,
     unlisted_findings,
 )
 from daskgraphpart.verification.findings import Finding, Report
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.storage.paths import Location
 
@@ -136,16 +134,19 @@ def verify(
         findings += unlisted_findings(parts.path, parts.num_parts, manifest)
         if manifest is None:
             findings += missing_manifest(parts.path, parts.name)
-        run, wrong = _check_headers(graph, parts, manifest, runner)
-        findings += wrong
-        if run is None or quick:
-            return Report(tuple(findings), notes=(*notes, QUICK), num_files=num_files)
-        with _scratch(parts, runner) as scratch:
-            contents = Contents(graph, parts, manifest, replace(run, scratch=str(scratch)), runner)
-            wrong, num_rows = contents.compare(sample)
-        notes += () if run.has_originals else (NO_ORIGINALS,)
-        schema = graph.schema
-        return Report((*findings, *wrong), schema.num_nodes, schema.num_edges, num_rows, notes, num_files)
+        run, wrong, facts = _check_headers(graph, parts, manifest is not None, runner)
+        counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
+        if run is not None and not quick:
+            wanted = manifest is not None and manifest.content.get("out_edges") is True
+            run = replace(run, has_extra=run.has_extra or wanted)
+            with _scratch(parts, runner) as scratch:
+                contents = Contents(graph, parts, manifest, replace(run, scratch=str(scratch)), runner, facts)
+                wrong, num_rows = contents.compare(sample)
+            notes += () if run.has_originals else (NO_ORIGINALS,)
+            counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
+        if manifest is not None:
+            findings += entry_findings(manifest, parts.config, graph.schema, facts)
+        return Report((*findings, *wrong), *counts, notes, num_files)
 
 
 def verify_checksums(
@@ -207,31 +208,27 @@ def _layout_finding(error: LayoutError, config: Location) -> Finding:
 
 
 def _check_headers(
-    graph: ChunkedGraph, parts: PartitionedGraph, manifest: Manifest | None, runner: Runner
-) -> tuple[Run | None, list[Finding]]:
-    """Compare everything but data; return the run that compares these, if the partitions are not wrong."""
+    graph: ChunkedGraph, parts: PartitionedGraph, has_manifest: bool, runner: Runner
+) -> tuple[Run | None, list[Finding], dict[str, Any]]:
+    """Compare everything but data; return the run that compares these, if nothing is wrong, and facts of the parts."""
     schema = align_types(graph.schema, parts)
     if schema is None:
-        return None, [*type_findings(graph.schema, parts)]
+        return None, [*type_findings(graph.schema, parts)], {}
     rows = min(MAX_PIECE_ROWS, max(1024, runner.resources.task_memory // PIECE_NBYTES))
     run = Run(to_key(parts.path), uuid.uuid4().hex, schema, rows, parts.config.halo_hops)
     groups = group_parts(parts.num_parts)
     found = runner.run(Pass("verify-headers", verify_headers, groups, run, [len(group) for group in groups]))
     headers = [*chain(*found)]
-    has_originals = manifest is not None or any(of_part.has_originals for of_part in headers)
+    has_originals = has_manifest or any(of_part.has_originals for of_part in headers)
     findings = [*config_findings(schema, parts), *chain(*(of_part.findings for of_part in headers))]
     findings = [finding for finding in findings if has_originals or finding.check != ORIGINALS]
-    of_manifest = [] if manifest is None else [*entry_findings(manifest, parts.config, graph.schema)]
     if findings:
-        return None, findings + of_manifest
-    if manifest is not None:
-        num_halo = np.array([of_part.num_nodes for of_part in headers]) - parts.book.node_counts.sum(axis=1)
-        stated = manifest.content.get("graph_formats")
-        formats = next((of_part.formats for of_part in headers if of_part.formats != stated), stated)
-        of_manifest += stated_findings(manifest, {"num_halo_nodes": num_halo.tolist(), "graph_formats": formats})
+        return None, findings, {}
+    num_halo = np.array([of_part.num_nodes for of_part in headers]) - parts.book.node_counts.sum(axis=1)
+    formats = sorted({tuple(of_part.formats) for of_part in headers})
+    facts = {"num_halo_nodes": num_halo.tolist(), "graph_formats": [*(formats[0] if len(formats) == 1 else formats)]}
     extra = sum(of_part.num_edges for of_part in headers) > parts.config.num_edges
-    wanted = manifest is not None and manifest.content.get("out_edges") is True
-    return replace(run, has_originals=has_originals, has_extra=extra or wanted or run.num_hops > 1), of_manifest
+    return replace(run, has_originals=has_originals, has_extra=extra or run.num_hops > 1), [], facts
 
 
 def _scratch(parts: PartitionedGraph, runner: Runner) -> AbstractContextManager[Path]:
