@@ -26,7 +26,7 @@ logger = logging.getLogger("daskgraphpart")
 
 COMMANDS = {
     "generate": "Write a synthetic chunked graph of any size.",
-    "chunk": "Make a chunked graph of plain edge lists; map string or sparse IDs to dense ones.",
+    "chunk": "Make a chunked graph of tables of edges and nodes; map string or sparse IDs to dense ones.",
     "info": "Show what a chunked graph, or a partitioned graph, holds.",
     "assign": "Give every node a part (step 1).",
     "dispatch": "Bring nodes, edges and features to their parts (steps 2 and 3).",

@@ -22,6 +22,8 @@ PAIRS = (
     ("src", "dst"), ("source", "target"), ("source", "destination"), ("from", "to"), ("row", "col"), ("rows", "cols"),
     ("u", "v"), ("head", "tail"), ("src_id", "dst_id"), ("source_id", "target_id"), ("from_id", "to_id"),
 )  # fmt: skip
+MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
+"""Texts that stand for a missing value of a feature; IDs may have such names."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 
 
@@ -137,6 +139,8 @@ def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
 def feature_values(number: int, column: Column, kind: str, fill: str | None) -> list[str]:
     """Return expressions for a feature: as it is if it is of strings or vectors, or as floats and as integers."""
     raw = column.raw(number)
+    if column.is_text:
+        raw = f"CASE WHEN {raw} NOT IN ({', '.join(map(quote, MISSING))}) THEN {raw} END"
     if kind == STRINGS:
         values = [f"try(decode({raw}))" if column.kind == BYTES else f"({raw})::VARCHAR"]
     elif kind == VECTORS:

@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.sources.arrays import file_rows
-from daskgraphpart.sources.columns import INTEGERS, STRINGS, UNKNOWN
+from daskgraphpart.sources.columns import FLOATS, INTEGERS, STRINGS, UNKNOWN
 from daskgraphpart.sources.table_files import Paths, find_files, read_form
 from daskgraphpart.sources.tables import TableGroup, open_table
 
@@ -106,7 +106,17 @@ def open_inputs(
                 rows.setdefault(of_type, {})[name] = found
     notes: list[str] = []
     groups = tuple(_open(connection, directory, i, request, notes) for i, request in enumerate(requests))
-    counts = {ntype: num_nodes.get(ntype) for ntype in ntypes}
+    counts: dict[str, int | None] = {ntype: num_nodes.get(ntype) for ntype in ntypes}
+    if not options.map_ids:
+        sizes = [
+            pair
+            for group in groups
+            for table in group.tables
+            for pair in zip(group.ends, table.num_nodes, strict=False)
+        ]
+        counts = {
+            ntype: counts[ntype] or max((n for end, n in sizes if end == ntype), default=None) for ntype in ntypes
+        }
     inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes))
     _check_names(inputs)
     known_rows = counts | {group.of_type: group.num_rows for group in reversed(groups) if group.ends and not group.mask}
@@ -244,32 +254,28 @@ def _check_types(edges: Mapping[str, Any], nodes: Mapping[str, Any], num_nodes: 
 
 
 def _check_names(inputs: Inputs) -> None:
-    """Refuse columns that cannot be features, and a feature that comes twice."""
+    """Refuse columns that cannot be features, features that come twice, and options that are about nothing."""
     if inputs.options.map_ids and any(count is not None for count in inputs.num_nodes.values()):
         what = "the number of nodes follows from the IDs when they are mapped"
         raise OptionError(what, place="--num-nodes", hint="leave it out; --nodes gives further nodes")
-    seen = {(of_type, name) for of_type, features in inputs.rows.items() for name in features}
+    seen = [f"{of_type}:{name}" for of_type, features in inputs.rows.items() for name in features]
     for group in inputs.groups:
-        for name in [*group.features, *([group.mask] if group.mask else [])]:
-            numbers = group.features.get(name, ())
-            dtypes = [dtype for i in numbers if (dtype := group.column(i).dtype) is not None]
+        path = group.tables[0].path
+        for name, numbers in ({group.mask: ()} if group.mask else group.features).items():
+            columns = [group.column(i) for i in numbers]
             try:
-                DataSpec(name, (dtypes or [np.dtype(np.float64)])[0])
+                DataSpec(name, next((c.dtype for c in columns if c.dtype is not None), np.dtype(np.float64)))
             except MetadataError as error:
                 what, expected, found = error.what, error.expected, error.found
-                path = group.tables[0].path
                 raise InputFileError(what, file=path, expected=expected, found=found, hint=error.hint) from None
-            if (group.of_type, name) in seen:
-                what = f"feature {name!r} of {group.of_type!r} is given twice"
-                raise OptionError(
-                    what, place="--edge-data" if group.of_type in inputs.etypes else "--node-data", hint="remove one"
-                )
-            seen.add((group.of_type, name))
-            for i in numbers[1:] and numbers:
-                column = group.column(i)
-                if group.kind(i) not in ("integers", "floats", UNKNOWN):
-                    what, expected = (
-                        f"column {column.name!r} does not hold numbers",
-                        "numbers, as in all columns of a vector",
-                    )
-                    raise InputFileError(what, file=group.tables[0].path, expected=expected, found=column.kind)
+            for column in columns if columns[1:] else ():
+                if column.kind not in (INTEGERS, FLOATS, UNKNOWN):
+                    what, expected = f"column {column.name!r} does not hold numbers", "only such columns in a vector"
+                    raise InputFileError(what, file=path, expected=expected, found=column.kind)
+            seen.append(f"{group.of_type}:{name}")
+    for full_name in seen:
+        if seen.count(full_name) > 1:
+            raise OptionError("feature is given twice", found=full_name, hint="remove one")
+    known = {"", *seen, *(name.rpartition(":")[2] for name in seen)}
+    for name in inputs.options.fill.keys() - known:
+        raise OptionError("unknown feature", place="--fill", expected=f"one of {', '.join(seen)}", found=name)

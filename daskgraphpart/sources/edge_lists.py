@@ -138,7 +138,7 @@ class EdgeListJob(IdTables):
                     hint=f"use --map-ids, or say --num-nodes {ntype}={most + 1} if there are so many nodes",
                 )
             begins_at_1 = min((least for _, least, _ in found), default=0) == 1
-            hint = "if IDs begin at 1, --map-ids numbers them from 0"
+            hint = "if IDs begin at 1, map them (--map-ids), or they leave a node without edges"
             if known is not None and most >= known:
                 what, expected = f"ID of a {ntype!r} node out of range", f"IDs from 0 and below {known:,}"
                 hint = hint if begins_at_1 else "check --num-nodes, or the rows of --node-data"

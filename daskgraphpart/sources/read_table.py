@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import STRINGS, TIMES, VECTORS, feature_values, id_value, is_integer, shown
+from daskgraphpart.sources.columns import MISSING, STRINGS, TIMES, VECTORS, feature_values, id_value, is_integer, shown
 from daskgraphpart.sources.database import run, stage_rows, translated_errors
 from daskgraphpart.sources.text_table import TextTable
 
@@ -131,10 +131,10 @@ class TableReader:
             kind = group.kind(number)
             feature = next(name for name, numbers in group.features.items() if number in numbers)
             what = "not a timestamp" if kind == TIMES else "not a number"
-            expected, hint = f"{kind}, as in {group.column(number).example}", None
+            expected, hint = f"{kind}, as in {group.column(number).example}" if kind else "a value", None
             if kind == VECTORS:
                 what, expected = "not a vector like the first one", f"{self._width(group, number)} numbers"
-            if text is None:
+            if text is None or text in MISSING:
                 what, hint = "value is missing", f"--fill {feature}=VALUE puts a value there"
         raise InputFileError(what, file=table.path, place=place, expected=expected, found=found, hint=hint)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import BLANKS, Column, constant_column, find_columns, kind_of_text, shown
+from daskgraphpart.sources.columns import BLANKS, MISSING, Column, constant_column, find_columns, kind_of_text, shown
 from daskgraphpart.sources.database import quote, run
 from daskgraphpart.sources.table_files import METIS, refuse_foreign
 
@@ -168,7 +168,7 @@ def open_text_table(
 def _column(name: str, position: int, sample: Sequence[tuple[int, Sequence[str]]]) -> Column:
     """Describe a column by its first value that is not missing."""
     for line, row in sample:
-        if position < len(row) and row[position].strip(" \t"):
+        if position < len(row) and row[position].strip(" \t") not in ("", *MISSING):
             example = f"line {line:,}, column {name!r} ({shown(row[position])})"
             return Column(name, position, kind_of_text(row[position]), example, is_text=True)
     return Column(name, position, is_text=True)

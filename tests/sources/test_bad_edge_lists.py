@@ -115,7 +115,7 @@ def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
         ({"src": [1]}, {}, "e.parquet: 1 column where there should be 2"),
         ({"src": [1, 2], "dst": [2, 1], "w": [[1.0], [1.0, 2.0]]}, {"edge_columns": ("w",)}, "row 1, column 'w': not a "
          "vector like the first one; expected 1 numbers"),
-        ({"src": [1], "dst": [2], "w": [None]}, {"edge_columns": ("w",)}, "column 'w' does not hold numbers"),
+        ({"src": [1], "dst": [2], "w": [None]}, {"edge_columns": ("w",)}, "value is missing; expected a value"),
         ({"src": [1], "dst": [2], "w": pa.array([2**64 - 1], pa.uint64())}, {"edge_columns": ("w",)}, "feature "
          "'w' has a dtype DGL cannot load; expected one of float16"),
         ({"src": [1, 1], "dst": [2, 2], "w": [1, None]}, {"edge_columns": ("w",)}, "row 1, column 'w': value is "
@@ -276,6 +276,7 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"node_data": {"_N": {"f": "table.csv:a:b:c"}}}, "words after a file that mean nothing; expected FILE:COLUMN"),
         ({"node_data": {"_N": {"f": "table.csv:f"}}}, "table.csv, feature 'f': 3 of the 4 '_N' nodes have no row"),
         ({"nodes": {"_N": ["table.csv:id", "table.csv:f"]}}, "two columns of '_N' nodes; expected id, found f"),
+        ({"fill": {"x": 0}, "edge_columns": (1,)}, "--fill: unknown feature; expected one of _N:_E:_N:1, found x"),
         ({"unknown_nodes": "keep"}, "--unknown-nodes: unknown way with unknown nodes; expected add or drop or error"),
         ({"num_nodes": {"_N": 9}, **MAPPED}, "--num-nodes: the number of nodes follows from the IDs when they "
          "are mapped"),

@@ -169,7 +169,9 @@ def test_a_graph_of_ogb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("save", [scipy.sparse.csr_matrix, scipy.sparse.csc_matrix, scipy.sparse.coo_matrix])
 def test_a_sparse_matrix_is_read_as_its_elements(save: Callable[..., Any], tmp_path: Path) -> None:
-    matrix = scipy.sparse.random(70, 70, 0.05, random_state=0)
+    matrix = scipy.sparse.random(70, 70, 0.05, random_state=0).tolil()
+    matrix[:, 69] = matrix[69] = 0
+    matrix = matrix.tocoo()
     scipy.sparse.save_npz(tmp_path / "m.npz", save(matrix))
     out = chunk(tmp_path / "out", tmp_path / "m.npz", edge_columns=("data",))
     found = scipy.sparse.coo_matrix((np.ones(matrix.nnz), edges_of(out)), (70, 70))
@@ -204,11 +206,24 @@ def test_what_a_guess_was_is_said_and_words_say_otherwise(tmp_path: Path, monkey
     assert notes.lines == [
         f"{tmp_path}/e.csv: comma between fields, edges from column 'src' to 'dst' (guessed; to say "
         "otherwise: FILE:tab, FILE:SRC,DST)",
-        f"{tmp_path}/e.csv: no '_N' node has ID 0, and the highest ID is 3; if IDs begin at 1, --map-ids numbers them "
-        "from 0",
+        f"{tmp_path}/e.csv: no '_N' node has ID 0, and the highest ID is 3; if IDs begin at 1, map them (--map-ids), "
+        "or they leave a node without edges",
     ]
     out = chunk(tmp_path / "named", ["e.csv:header:dst,7"])
     np.testing.assert_array_equal(edges_of(out), ([1, 3], [0, 0]))
+
+
+def test_a_column_of_any_table_is_a_feature_of_edges_and_gaps_have_names(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\n0,1\n1,2\n")
+    (tmp_path / "w.csv").write_text("what,when,w\nbus,2024-05-01,NA\ncar,2024-05-02 00:00:00,3\n")
+    features = {name: f"{tmp_path}/w.csv:{name}" for name in ("what", "when", "w")}
+    with pytest.raises(ValueError, match=r"w.csv, line 2, column 'w': value is missing.*found 'NA'; fill w=VALUE"):
+        chunk(tmp_path / "out", tmp_path / "e.csv", edge_data={DEFAULT: features})
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_data={DEFAULT: features}, fill={f"{DEFAULT}:w": 0.5})
+    data = {
+        name: rows.compute(scheduler="sync").tolist() for name, rows in read_chunked(out).edge_data[DEFAULT].items()
+    }
+    assert data == {"what": [0, 1], "when": [MICROSECONDS, MICROSECONDS + 86_400_000_000], "w": [0.5, 3.0]}
 
 
 def test_vectors_of_arrays_follow_mapped_edges(tmp_path: Path) -> None:
