@@ -53,15 +53,20 @@ def array_rows(array: Any) -> ReadRows:
 
 def feature_rows(spec: DataSpec, files: Sequence[InputFile]) -> ReadRows:
     """Rows of a feature in npy or parquet files, one file after another."""
-    shape = sum(file.num_rows or 0 for file in files), *spec.row_shape
-    return ReadRows(spec.dtype, shape, partial(_read_files, spec, files), tuple(file.path for file in files))
+
+    def rows_of(file: InputFile) -> ReadRows:
+        shape = file.num_rows or 0, *spec.row_shape
+        return ReadRows(spec.dtype, shape, partial(_read_file, spec, file), (file.path,))
+
+    return joined_rows([rows_of(file) for file in files])
 
 
 def joined_rows(parts: Sequence[Rows]) -> ReadRows:
     """Rows of several sources one after another, in the dtype that holds all of them."""
     dtype = np.result_type(*(part.dtype for part in parts))
     shape = sum(part.shape[0] for part in parts), *parts[0].shape[1:]
-    return ReadRows(dtype, shape, partial(_read_joined, parts, dtype))
+    paths = tuple(path for part in parts for path in getattr(part, "paths", ()))
+    return ReadRows(dtype, shape, partial(_read_joined, parts, dtype), paths)
 
 
 def edge_rows(src: Rows, dst: Rows) -> ReadRows:
@@ -113,16 +118,8 @@ def _read_array(array: Any, start: int, stop: int) -> np.ndarray:
     return np.asarray(array[start:stop])
 
 
-def _read_files(spec: DataSpec, files: Sequence[InputFile], start: int, stop: int) -> np.ndarray:
-    pieces, first = [np.empty((0, *spec.row_shape), spec.dtype)], 0
-    for file in files:
-        assert file.num_rows is not None, "features are not in CSV files"
-        low, high = max(start - first, 0), min(stop - first, file.num_rows)
-        if low < high:
-            block = Block(file.path, file.format, file.delimiter, low, high, first + low, high - low, low)
-            pieces.append(read_rows(block, spec))
-        first += file.num_rows
-    return np.concatenate(pieces)
+def _read_file(spec: DataSpec, file: InputFile, start: int, stop: int) -> np.ndarray:
+    return read_rows(Block(file.path, file.format, file.delimiter, start, stop, start, stop - start, start), spec)
 
 
 def _read_joined(parts: Sequence[Rows], dtype: np.dtype, start: int, stop: int) -> np.ndarray:
