@@ -52,27 +52,6 @@ def parquet_feature(tmp_path: Path, *tables: pa.Table) -> tuple[DataSpec, tuple[
 # ------------------------------------------------------------------------------------------------------------ metadata
 
 
-@pytest.mark.parametrize(
-    ("counts", "key"),
-    [
-        ({"num_nodes_per_type": [2**62, 2**62], "node_type": ["n", "m"]}, "num_nodes_per_type"),
-        ({"num_edges_per_type": [2**62 + 1]}, "num_edges_per_type"),
-    ],
-)
-def test_counts_that_no_id_can_carry_are_refused(counts: dict[str, Any], key: str, tmp_path: Path) -> None:
-    with pytest.raises(MetadataError, match=f"{key}.*impossible count"):
-        read_metadata(csv_graph(tmp_path, **counts))
-
-
-def test_chunks_that_add_up_to_too_much_are_refused(tmp_path: Path) -> None:
-    path = csv_graph(tmp_path) / "metadata.json"
-    content = json.loads(path.read_text())
-    del content["num_nodes_per_type"]
-    path.write_text(json.dumps(content | {"num_nodes_per_chunk": [[2**62, 2**62]]}))
-    with pytest.raises(MetadataError, match="num_nodes_per_chunk: impossible count"):
-        read_metadata(path)
-
-
 def test_a_path_the_system_cannot_hold_is_a_fault_of_the_metadata(tmp_path: Path) -> None:
     edges = {"n:e:n": {"format": {"name": "csv"}, "data": ["x" * 300]}}
     with pytest.raises(MetadataError, match=r"edges\.n:e:n\.data: no such file"):

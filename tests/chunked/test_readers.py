@@ -16,11 +16,10 @@ from pyarrow import parquet
 from strategies import graphs, layouts
 
 from daskgraphpart.chunked import collections
-from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.blocks import Block, InputFile, cut_rows
 from daskgraphpart.chunked.formats import FORMATS, feature_files, read_rows
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.metadata import Files
-from daskgraphpart.chunked.read_csv import count_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
@@ -82,23 +81,6 @@ def test_csv_in_all_its_dress(text: bytes, delimiter: str, tmp_path: Path) -> No
     assert frame.to_numpy().tolist() == [[1, 2], [3, 4]]
 
 
-@given(lines=st.lists(st.sampled_from(["1 2\n", "10 20\n", "\n", "7 7\r\n"]), max_size=9), max_bytes=st.integers(1, 30))
-def test_csv_blocks_hold_every_line_once(lines: list[str], max_bytes: int, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
-    path = tmp_path_factory.mktemp("csv") / "e.csv"
-    path.write_bytes("".join(lines).encode())
-    files = [InputFile(str(path), "csv", " ", None, path.stat().st_size)] * 2
-    blocks = cut_bytes(files, max_bytes)
-    numbered = number_blocks(blocks, [count_rows(block) for block in blocks])
-    edges = [
-        edge
-        for block in numbered
-        for edge in zip(*(end.tolist() for end in FORMATS[block.format].read_edges(block)), strict=True)
-    ]
-    expected = [tuple(map(int, line.split())) for line in lines if line.strip()] * 2
-    assert edges == expected
-    assert [block.first_row for block in numbered] == np.cumsum([0, *(b.num_rows for b in numbered)])[:-1].tolist()
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.lists(st.integers(1, 9), max_size=3)), min_size=1, max_size=4),
     st.integers(1, 15),
@@ -130,12 +112,6 @@ def test_npy_in_fortran_order_is_read(shape: tuple[int, ...], tmp_path: Path) ->
         found = [read_rows(block, spec) for block in cut_rows(files, max_rows)[:50]]
         read = np.concatenate([np.zeros((0, *shape[1:])), *found])
         assert np.array_equal(read, rows[: len(read)])
-
-
-def test_npy_of_the_other_byte_order_is_read(tmp_path: Path) -> None:
-    np.save(tmp_path / "f.npy", np.arange(5, dtype=">f4"))
-    spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)))
-    assert read_rows(cut_rows(files, 9)[0], spec).tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4"])
@@ -302,16 +278,3 @@ def test_garbage_behind_the_headers_is_not_seen_at_opening(form: str, tmp_path: 
     assert graph.node_data["n"]["x"].shape == (10, 2)
     with pytest.raises(InputFileError, match="0-0"):
         frame.compute(scheduler="sync")
-
-
-@pytest.mark.parametrize("max_rows", [1, 2, 3, 5, 100])
-def test_parquet_blocks_may_be_smaller_or_larger_than_row_groups(max_rows: int, tmp_path: Path) -> None:
-    src = np.arange(11)
-    for number in range(2):
-        parquet.write_table(
-            pa.table({"src": src, "dst": src + number}), tmp_path / f"{number}.parquet", row_group_size=4
-        )
-    inputs = [InputFile(str(tmp_path / f"{i}.parquet"), "parquet", " ", 11, 0, (4, 8, 11)) for i in range(2)]
-    found = [FORMATS[block.format].read_edges(block) for block in cut_rows(inputs, max_rows)]
-    assert np.concatenate([part[0] for part in found]).tolist() == [*src, *src]
-    assert np.concatenate([part[1] for part in found]).tolist() == [*src, *(src + 1)]
