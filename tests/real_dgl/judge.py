@@ -114,6 +114,30 @@ def read_graph(directory):
     return graph
 
 
+def build(graph, named=False):
+    """A DGLGraph with data; of one node and one edge type it is homogeneous, with DGL's names unless `named`."""
+
+    def tensor(rows):
+        rows = np.array(rows)
+        return torch.from_numpy(rows.view(np.uint8) if rows.dtype == bool else rows)
+
+    edges = {tuple(e.split(":")): (tensor(src), tensor(dst)) for e, (src, dst) in graph["edges"].items()}
+    is_homogeneous = len(graph["num_nodes"]) == len(edges) == 1 and not named
+    if is_homogeneous:
+        built = dgl.graph(next(iter(edges.values())), num_nodes=next(iter(graph["num_nodes"].values())))
+    else:
+        built = dgl.heterograph(edges, num_nodes_dict=graph["num_nodes"])
+    for kind, frames in (("node_data", built.nodes), ("edge_data", built.edges)):
+        for key, rows in graph[kind].items():
+            of_type, name = key.rsplit("/", 1)
+            if is_homogeneous:
+                of_type = "_N" if kind == "node_data" else ("_N", "_E", "_N")
+            elif kind == "edge_data":
+                of_type = tuple(of_type.split(":"))
+            frames[of_type].data[name] = tensor(rows)
+    return built
+
+
 if __name__ == "__main__":
     with open(sys.argv[1]) as work:
         configs_of = json.load(work)

@@ -98,8 +98,9 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 
 def partition_with_dgl(version: str, prepared: Prepared, out: Path) -> Path:
     """DGL's own partitions, with our owners; the config."""
-    arguments = (prepared.for_judge, prepared.owners, str(NUM_PARTS), out)
-    config = Path(run_in_dgl(version, "partition.py", *arguments, cwd=out.parent)["config"])
+    out.mkdir()
+    arguments = (prepared.for_judge, prepared.owners, str(NUM_PARTS), out, "named")
+    config = Path(run_in_dgl(version, "partition_as_dgl.py", *arguments, cwd=out.parent)["config"])
     assert sizes(config) == sizes(prepared.config)
     return config
 
@@ -159,6 +160,7 @@ def test_dgl_learns_on_our_partitions_what_it_learns_on_its_own(
     assert min(ours, dgls) > np.bincount(prepared.labels).max() / len(prepared.labels) + ABOVE_CHANCE
 
 
+@pytest.mark.long
 def test_servers_serve_our_partitions_without_shared_memory(typed: Prepared, tmp_path: Path) -> None:
     reports = serve(DGL_VERSIONS[-1], typed, tmp_path, {"ours": typed.config}, is_private=False)
     assert not reports["ours"]["is_private"]

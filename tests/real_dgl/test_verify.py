@@ -1,4 +1,4 @@
-"""`verify` on partitions that real DGL made: right when they are whole, and not when they are damaged."""
+"""Our readers, figures and `verify` on what real DGL wrote: right when it is whole, and not when it is damaged."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from graphs import Graph
 from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
 
 from daskgraphpart.engine.resources import Resources
+from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.pipeline import verify
 
@@ -35,19 +38,12 @@ def homogeneous() -> Graph:
 def heterogeneous() -> Graph:
     """Types are not in the order of their names, which is DGL's."""
     rng = np.random.default_rng(4)
-    sizes = {"v": 150, "a": 80}
-    counts = {"v:zips:a": 500, "a:adds:v": 300, "v:cites:v": 400}
-    edges = {
-        etype: tuple(rng.integers(0, sizes[end], count) for end in (etype[0], etype[-1]))
-        for etype, count in counts.items()
-    }
-    schema = GraphSchema(
-        "g",
-        tuple(NodeType(*item) for item in sizes.items()),
-        tuple(EdgeType(*etype.split(":"), count) for etype, count in counts.items()),
-    )
+    sizes, counts = {"v": 150, "a": 80}, {"v:zips:a": 500, "a:adds:v": 300, "v:cites:v": 400}
+    edges = {e: (rng.integers(0, sizes[e[0]], n), rng.integers(0, sizes[e[-1]], n)) for e, n in counts.items()}
+    edge_types = tuple(EdgeType(*etype.split(":"), count) for etype, count in counts.items())
+    schema = GraphSchema("g", tuple(NodeType(*item) for item in sizes.items()), edge_types)
     node_data = {"v": {"x": rng.random((150, 3)).astype(np.float32)}, "a": {"y": np.arange(80)}}
-    return Graph(schema, edges, node_data, {"a:adds:v": {"w": rng.random((300, 2))}})  # type: ignore[arg-type]
+    return Graph(schema, edges, node_data, {"a:adds:v": {"w": rng.random((300, 2))}})
 
 
 CASES = [
@@ -66,25 +62,63 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     graph = make()
     graph.write(root / "in", num_chunks=2)
     for_dgl = save_for_judge(graph, root / "for-dgl")
-    said = run_in_dgl(version, "partition_for_verify.py", for_dgl, root, cwd=root)
+    said = run_in_dgl(version, "write_partitions.py", for_dgl, root, cwd=root)
     assert said == {"dgl": version, "variants": list(VARIANTS)}
     return root
 
 
+def test_tensor_files_of_dgl_are_read(made: Path) -> None:
+    regions = read_tensor_file(made / "tensors.dgl")
+    with np.load(made / "tensors.npz") as expected:
+        assert set(regions) == {key.replace("|", "/") for key in expected.files}
+        for key in expected.files:
+            found = regions[key.replace("|", "/")].read()
+            np.testing.assert_array_equal(found, expected[key])
+            assert found.dtype == (np.uint8 if key == "bool" else expected[key].dtype)
+
+
+@pytest.mark.parametrize("idtype", ["int32", "int64"])
+@pytest.mark.parametrize("name", ["coo", "csr", "csc"])
+def test_graph_files_of_dgl_are_read(name: str, idtype: str, made: Path) -> None:
+    graph = read_graph_file(made / f"{name}-{idtype}.dgl")
+    assert (graph.num_nodes, graph.num_edges, list(graph.formats)) == (4, 4, [name])
+    arrays = {key: region.read().tolist() for key, region in graph.formats[name].items()}
+    expected = {
+        "coo": {"row": [0, 2, 1, 2], "col": [1, 1, 0, 2]},
+        "csr": {"indptr": [0, 1, 2, 4, 4]},
+        "csc": {"indptr": [0, 1, 3, 4, 4]},
+    }
+    assert expected[name].items() <= arrays.items()
+    assert graph.node_arrays["x"].shape == (4, 2)
+    assert graph.edge_arrays["w"].shape == (4,)
+
+
+@pytest.mark.parametrize("variant", ["one", "plain", "csc"])
+def test_figures_of_what_dgl_wrote_are_those_of_its_edges(variant: str, made: Path) -> None:
+    partitioned = open_partitions(made / variant)
+    report, book = partitioned.report(), partitioned.book
+    matrix, volume, halo = np.zeros((book.num_parts, book.num_parts), int), 0, []
+    for number, part in enumerate(partitioned.parts):
+        frame = part.edges().compute()
+        owned = frame[frame.inner]
+        np.add.at(matrix, (book.nid2partid(owned.src.to_numpy()), book.nid2partid(owned.dst.to_numpy())), 1)
+        volume += int((book.nid2partid(np.unique(owned.src)) != number).sum())
+        halo.append(int((part.graph.node_arrays["inner_node"].read() == 0).sum()))
+    assert report.edge_matrix.tolist() == matrix.tolist()
+    assert report.communication_volume == volume
+    assert report.stored_halo_nodes.sum(axis=1).tolist() == halo
+    assert report.num_cut_edges == matrix.sum() - np.trace(matrix)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_partitions_of_dgl_are_whole_with_original_ids(variant: str, made: Path) -> None:
+def test_partitions_of_dgl_are_whole_with_original_ids_and_without(variant: str, made: Path) -> None:
     report = verify(made / "in", made / f"{variant}-saved", resources=RESOURCES)
     assert report.findings == ()
     assert report.num_rows in (120 * 2 + 700, 150 + 80 + 300)
     assert report.notes == ("no checksums: there is no manifest that has them",)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_partitions_of_dgl_are_whole_without(variant: str, made: Path) -> None:
     report = verify(made / "in", made / variant, resources=RESOURCES)
     assert report.findings == ()
-    assert len(report.notes) == 2
-    assert "original IDs were not saved" in report.notes[1]
+    assert len(report.notes) == 2 and "original IDs were not saved" in report.notes[1]
 
 
 def roll_original_edges(d: c.Damaged) -> None:
@@ -104,40 +138,35 @@ def swap_rows(d: c.Damaged) -> None:
     d.tensors(1, "node_feat.dgl", change)
 
 
-FAULTS: dict[str, Callable[[c.Damaged], None]] = {
-    "source": c.coo("row", lambda _, n: n ^ 1),
-    "destination": c.coo("col", lambda _, n: n ^ 1),
-    "original edges": roll_original_edges,
-    "rows": swap_rows,
-    "HALO node": c.node_array("inner_node", lambda part: part.num_inner_nodes, lambda _: 1),
-    "missing edge": c.extra(c.drop_extra),
-    "edge twice": c.extra(c.repeat_extra),
+def flip_last(d: c.Damaged) -> None:
+    def change(arrays: dict[str, np.ndarray]) -> None:
+        key = next(iter(arrays))
+        arrays[key] = c.last_bit(arrays[key])
+
+    d.tensors(1, "edge_feat.dgl", change)
+
+
+# variants in which a fault is found
+FAULTS: dict[str, tuple[Callable[[c.Damaged], None], tuple[str, ...]]] = {
+    "source": (c.coo("row", lambda _, n: n ^ 1), ("plain-saved", "hops-saved")),
+    "destination": (c.coo("col", lambda _, n: n ^ 1), ("plain-saved", "hops-saved")),
+    "original edges": (roll_original_edges, ("plain-saved", "hops-saved")),
+    "rows": (swap_rows, ("plain-saved", "hops-saved")),
+    "HALO node": (
+        c.node_array("inner_node", lambda part: part.num_inner_nodes, lambda _: 1),
+        ("plain-saved", "hops-saved", "plain"),
+    ),
+    "missing edge": (c.extra(c.drop_extra), ("plain-saved", "hops-saved", "plain")),
+    "edge twice": (c.extra(c.repeat_extra), ("plain-saved", "hops-saved")),
+    "other edge": (c.extra(c.redirect_extra), ("plain",)),
+    "flipped bit": (flip_last, ("plain",)),
 }
 
 
-@pytest.mark.parametrize("variant", ["plain", "hops"])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faults_in_partitions_of_dgl_are_found(fault: str, variant: str, made: Path, tmp_path: Path) -> None:
-    shutil.copytree(made / f"{variant}-saved", tmp_path / "out")
-    FAULTS[fault](c.Damaged(tmp_path / "out"))
-    assert not verify(made / "in", tmp_path / "out", resources=RESOURCES).ok
-
-
-WITHOUT_ORIGINALS: dict[str, Callable[[c.Damaged], None]] = {
-    "flipped bit": lambda d: d.tensors(1, "edge_feat.dgl", lambda arrays: flip_last(arrays)),
-    "HALO node": c.node_array("inner_node", lambda part: part.num_inner_nodes, lambda _: 1),
-    "missing edge": c.extra(c.drop_extra),
-    "other edge": c.extra(c.redirect_extra),
-}
-
-
-def flip_last(arrays: dict[str, np.ndarray]) -> None:
-    key = next(iter(arrays))
-    arrays[key] = c.last_bit(arrays[key])
-
-
-@pytest.mark.parametrize("fault", WITHOUT_ORIGINALS)
-def test_faults_are_found_without_original_ids(fault: str, made: Path, tmp_path: Path) -> None:
-    shutil.copytree(made / "plain", tmp_path / "out")
-    WITHOUT_ORIGINALS[fault](c.Damaged(tmp_path / "out"))
-    assert not verify(made / "in", tmp_path / "out", resources=RESOURCES).ok
+def test_faults_in_partitions_of_dgl_are_found(fault: str, made: Path, tmp_path: Path) -> None:
+    plant, variants = FAULTS[fault]
+    for variant in variants:
+        shutil.copytree(made / variant, tmp_path / variant)
+        plant(c.Damaged(tmp_path / variant))
+        assert not verify(made / "in", tmp_path / variant, resources=RESOURCES).ok, variant

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ import pytest
 from graphs import Graph, load_real_graph
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import DGL_VERSIONS, run_in_dgl
 from oracle import partition_in_memory
 from strategies import graphs
 
@@ -136,29 +134,6 @@ def test_figures_of_real_graphs(name: str, num_parts: int, tmp_path: Path) -> No
     sizes = {path.name: path.stat().st_size for path in (tmp_path / "out" / "part1").iterdir()}
     assert {key: int(of[1]) for key, of in report.file_sizes.items()} == sizes
     assert report.nbytes[1] == sum(sizes.values())
-
-
-@pytest.mark.dgl
-@pytest.mark.parametrize(
-    "version", [pytest.param(v, marks=pytest.mark.long) for v in DGL_VERSIONS[:-1]] + [DGL_VERSIONS[-1]]
-)
-def test_figures_of_what_dgl_wrote(version: str, tmp_path: Path) -> None:
-    run_in_dgl(version, "write_partitions.py", tmp_path, cwd=tmp_path)
-    for name in ("homo-1", "homo-3", "hetero-1", "hetero-3"):
-        partitioned = dgp.open_partitions(tmp_path / name)
-        report, book = partitioned.report(), partitioned.book
-        matrix, volume, halo = np.zeros((book.num_parts, book.num_parts), int), 0, []
-        for number, part in enumerate(partitioned.parts):
-            frame = part.edges().compute()
-            owned = frame[frame.inner]
-            np.add.at(matrix, (book.nid2partid(owned.src.to_numpy()), book.nid2partid(owned.dst.to_numpy())), 1)
-            volume += len({nid for nid in owned.src if book.nid2partid(np.array([nid]))[0] != number})
-            halo.append(int((part.graph.node_arrays["inner_node"].read() == 0).sum()))
-        assert report.edge_matrix.tolist() == matrix.tolist()
-        assert report.communication_volume == volume
-        assert report.stored_halo_nodes.sum(axis=1).tolist() == halo
-        assert report.num_cut_edges == matrix.sum() - np.trace(matrix)
-        assert json.loads(json.dumps(report.to_dict()))["num_edges"] == report.num_edges
 
 
 def two_parts(rows: np.ndarray, root: Path, name: str = "label") -> PartitionedGraph:
