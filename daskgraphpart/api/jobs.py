@@ -24,7 +24,7 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
-from daskgraphpart.units import format_size
+from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +112,7 @@ def _begin_or_continue(
             _refuse_damaged(journal, fault)
             raise
         wanted.remove_torn_files(output.path)
-        logger.info("continuing the unfinished run: %d tasks are done", journal.num_finished)
+        logger.info("continuing the unfinished run: %s done", format_number(journal.num_finished, "task"))
         journal.begin_run()
         return wanted, journal
     output.claim(is_unfinished or lock.notes.workspace is not None)
@@ -163,7 +163,9 @@ def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]
         return None, not journal.is_done
     machine = journal.machine
     if machine.get("host") == socket.gethostname() and machine.get("boot") != boot_id():
-        logger.warning("this machine was started anew since the unfinished run, whose files may be incomplete: restart")
+        logger.warning(
+            "this machine was started anew since the unfinished run, whose files may be incomplete: it starts over"
+        )
         journal.close()
         return None, True
     return journal, True
@@ -196,7 +198,7 @@ def _shares(resources: Resources, begun_with: dict[str, Any]) -> tuple[Resources
     plan = replace(resources, **begun_with)
     if plan != resources:
         logger.info(
-            "the work stays cut as it was begun: --memory %s --workers %d --staging %s",
+            "tasks stay as they were planned at first: memory %s, workers %d, staging %s",
             format_size(plan.memory),
             plan.workers,
             plan.staging,
@@ -236,9 +238,9 @@ def _leave(
     else:
         lock.release(keep_notes=True)
         if isinstance(told, KeyboardInterrupt):
-            told.add_note(f"what is done is kept in {work.root}; {CONTINUE_HINT}")
+            told.add_note(f"finished work is kept in {work.root}; run it again to continue")
         elif not isinstance(told, GraphPartError):
-            logger.warning("what is done is kept in %s; %s", work.root, CONTINUE_HINT)
+            logger.warning("finished work is kept in %s; run it again to continue", work.root)
         elif not isinstance(told, ResumeError):
             told.add_hint(CONTINUE_HINT)
     if told is not fault:

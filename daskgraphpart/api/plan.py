@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 VERSION = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan:
     """What a job will read, write and hold, and how nodes will be assigned. Sizes are in bytes."""
 
@@ -85,6 +85,9 @@ class Plan:
         disk = " and ".join(f"{format_size(nbytes)} {what}" for nbytes, what in sizes if nbytes) or "nothing"
         parts = format_number(self.num_parts, "part")
         return f"{parts} by {self.method} ({self.why}); memory: {self._tasks}; disk: about {disk}"
+
+    def __repr__(self) -> str:
+        return f"<Plan of {self.graph_name!r}: {self.summary}>"
 
     def __str__(self) -> str:
         lines = [f"{name:<9}  {value}" for name, value in self._facts()]
@@ -214,7 +217,7 @@ def estimate(
         if nbytes > (free := _free_near(place))
     ]
     if need > limited.memory:
-        warnings.append(f"{method} takes about {format_size(need)} of memory, more than the budget")
+        warnings.append(f"{method} takes about {format_size(need)} of memory, which is more than the budget")
     return Plan(
         graph_name=schema.name,
         num_parts=num_parts,

@@ -16,6 +16,7 @@ import numpy as np
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ TRAINERS = "trainer_id"  # directory of `<ntype>.npy`, int64: the smaller part o
 ROWS_PER_BATCH = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assignment:
     """The part that owns each node.
 
@@ -50,7 +51,7 @@ class Assignment:
         For each node type the file of owners, uint8 (up to 256 parts) or uint16, one per node in the order of the
         original type-wise IDs.
     report : AssignReport or None
-        What it is worth; None for owners that were read from files.
+        Cut and balance of every constraint; None for owners that were read from files.
     trainers : mapping of str to Region
         For each node type the smaller part of each node, int64, if parts are made of those of several trainers.
     """
@@ -60,6 +61,10 @@ class Assignment:
     owners: Mapping[str, Region]
     report: AssignReport | None = None
     trainers: Mapping[str, Region] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        cut = "" if self.report is None else f", {self.report.cut_share:.1%} of edges cut"
+        return f"<Assignment by {self.method}: {format_number(self.num_parts, 'part')}{cut}>"
 
     def check_fits(self, schema: GraphSchema) -> None:
         """Check that there is an owner for every node of every type.

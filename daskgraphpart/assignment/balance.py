@@ -86,7 +86,7 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
         name, number = item, ""
     known = any(name.startswith(n) and len(name) > len(n) if n.endswith(":") else name == n for n in NAMES)
     if not known:
-        raise OptionError("unknown thing to balance", place="--balance", expected=" ".join(NAMES), found=name)
+        raise OptionError("unknown balance constraint", place="--balance", expected=" ".join(NAMES), found=name)
     loose = name.startswith(("edges", "bytes"))
     tolerance = max(imbalance, EDGE_TOLERANCE) if loose else imbalance
     if sign:

@@ -1,4 +1,4 @@
-"""What an assignment is worth: cut, communication volume, the balance of every constraint; pass `measure-cut`."""
+"""Measure an assignment: cut, communication volume, the balance of every constraint; pass `measure-cut`."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class AssignReport:
         if edges.is_kept and edges.ratio > EDGE_WARNING:
             found.append(
                 f"a part has {edges.ratio:.2f} times its share of edges, so that trainers wait for one another; "
-                "balance edges as well (--balance nodes,edges)"
+                "balance edges as well (nodes,edges)"
             )
         return tuple(found)
 

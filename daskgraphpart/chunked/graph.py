@@ -14,7 +14,7 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
 from daskgraphpart.storage.paths import resolve_path, to_key, to_path
 from daskgraphpart.tables import html_table, text_table
-from daskgraphpart.units import format_count, format_size
+from daskgraphpart.units import format_count, format_number, format_size
 
 if TYPE_CHECKING:
     import os
@@ -136,7 +136,7 @@ class ChunkedGraph:
         return html_table(*self._table(), caption=self._title())
 
     def _title(self) -> str:
-        counts = f"{format_count(self.schema.num_nodes)} nodes, {format_count(self.schema.num_edges)} edges"
+        counts = f"{format_number(self.schema.num_nodes, 'node')}, {format_number(self.schema.num_edges, 'edge')}"
         return f"ChunkedGraph {self.schema.name!r}: {counts}, {format_size(self.nbytes)}"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:

@@ -266,7 +266,10 @@ def _graph_name(in_dir: Path) -> str:
     names = sorted(path.name[len("p000-") : -len("_nodes.txt")] for path in in_dir.glob("p000-*_nodes.txt"))
     if len(names) != 1:
         raise OptionError(
-            "which graph?", file=str(in_dir), place="--graph-name", expected="one p000-GRAPH_NAME_nodes.txt",
+            "cannot tell which graph is meant",
+            file=in_dir,
+            place="--graph-name",
+            expected="one p000-GRAPH_NAME_nodes.txt",
             found=", ".join(names) or "none",
-        )  # fmt: skip
+        )
     return names[0]

@@ -38,6 +38,7 @@ from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.storage.paths import is_remote, to_key
 from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.upload import open_for_upload, upload_file
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +67,8 @@ class Outcome:
     report: AssignReport | None = None  # method, and balance of every constraint; None for owners that were given
 
     def __repr__(self) -> str:
-        return f"<Outcome {self.config_path}: {self.book.num_parts} parts, {self.quality.cut_share:.1%} of edges cut>"
+        parts = format_number(self.book.num_parts, "part")
+        return f"<Outcome {self.config_path}: {parts}, {self.quality.cut_share:.1%} of edges cut>"
 
 
 def finish(

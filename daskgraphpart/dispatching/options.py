@@ -45,8 +45,8 @@ class DispatchOptions:
     )
     layout: tuple[str, ...] = option(
         ("dgl",),
-        "What is written: some of dgl (what DGL loads), ranks (raw arrays by rank), parquet (tables); the latter in a "
-        "directory of their name.",
+        "What is written: some of dgl (what DGL loads), ranks (raw arrays by rank), parquet (tables); the latter "
+        "each in a directory of its name.",
         choices=LAYOUTS,
         values="LAYOUT,...",
     )

@@ -60,7 +60,7 @@ def _warn_of_empty_parts(job: Job, sizes: GraphSizes) -> None:
         if empty and node_type.data:
             logger.warning(
                 "%d of %d parts own no node of type %r, which has features: DGL's distributed servers cannot start on "
-                "them (use fewer parts, or assign with --fill-parts)",
+                "them (use fewer parts, or assign with fill parts)",
                 empty,
                 job.num_parts,
                 node_type.name,

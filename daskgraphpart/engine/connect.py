@@ -58,7 +58,7 @@ def cluster_size(cluster: Any) -> tuple[int, int]:
         workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
     limits = [worker["memory_limit"] / worker["nthreads"] for worker in workers if worker["memory_limit"]]
     if not workers:
-        logger.warning("the cluster has no workers yet: --memory and --workers are taken from this machine")
+        logger.warning("the cluster has no workers yet: memory and workers are taken from this machine")
     return sum(worker["nthreads"] for worker in workers), math.floor(min(limits, default=0))
 
 

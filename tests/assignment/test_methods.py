@@ -243,7 +243,7 @@ def test_any_graph_gets_parts_in_range(graph: Graph, method: str, num_parts: int
         ({"num_parts": 30_000}, "more parts than nodes"),
         ({"method": "magic"}, "no such method"),
         ({"method": "ldg"}, "fennel cuts fewer"),
-        ({"balance": "weight"}, "unknown thing to balance"),
+        ({"balance": "weight"}, "unknown balance constraint"),
         ({"balance": "nodes=-1"}, "impossible tolerance"),
         ({"balance": "nodes,nodes"}, "given twice"),
         ({"balance": ""}, "nothing to balance"),

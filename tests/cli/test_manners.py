@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 from commands import call, every_command
 
@@ -101,9 +102,18 @@ def test_the_number_of_parts_is_the_only_choice_one_has_to_make() -> None:
     assert {("assign", "num_parts"), ("partition", "num_parts")} <= required
 
 
-def test_commands_are_completed() -> None:
-    asked = {"_DASKGRAPHPART_COMPLETE": "bash_complete", "COMP_WORDS": "daskgraphpart ver", "COMP_CWORD": "1"}
-    assert run(env={**os.environ, **asked}).stdout.split() == ["plain,verify"]
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("ver", ["verify"]),
+        ("partition g p --method m", ["metis", "multilevel"]),
+        ("dispatch g p --graph-formats coo,cs", ["coo,csr", "coo,csc"]),
+    ],
+)
+def test_commands_and_choices_are_completed(words: str, completed: list[str]) -> None:
+    asked = {"COMP_WORDS": f"daskgraphpart {words}", "COMP_CWORD": str(len(words.split()))}
+    done = run(env={**os.environ, **asked, "_DASKGRAPHPART_COMPLETE": "bash_complete"})
+    assert done.stdout.split() == [f"plain,{word}" for word in completed]
 
 
 # mistakes
@@ -243,6 +253,20 @@ def test_in_a_terminal_there_are_bars(graph: Path) -> None:
     assert b"bucket-edges" in shown
 
 
+def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any, caplog: Any) -> None:
+    np.save("w.npy", np.arange(2000))
+    line = ("partition", graph, "out", "--num-parts", "2", "--balance", "nodes,edges,file:w.npy")
+    assert call(*line) == 0
+    (plan,) = caplog.messages
+    assert plan.startswith("plan: 2 parts by auto (the best of metis and kaminpar, refined); memory: ")
+    shown = {row[:12].strip(): row[12:] for row in capsys.readouterr().out.splitlines()}
+    assert list(shown) == ["method", "parts", "edge cut", "HALO nodes", "balance", "time", "config", "to verify"]
+    assert all(f"{name} 1." in shown["balance"] for name in ("nodes", "edges", "w"))
+    for balance in ("types:_N/train_maskk", "file:nope.npy"):
+        assert call("partition", graph, "refused", "--num-parts", "2", "--balance", balance) == 2
+        assert not Path("refused").exists()
+
+
 # the process
 
 
@@ -271,8 +295,8 @@ def test_an_interruption_is_answered_and_the_same_command_continues(cluster: str
     assert [event["event"] for event in shown] == ["log", "error"]
     assert shown[0]["text"] == "stopping; the same command continues"
     assert shown[1]["exit_code"] == 130
-    assert shown[1]["text"].startswith("interrupted; what is done is kept in ")
-    assert shown[1]["text"].endswith("run the same command again to continue, or add --restart to start over")
+    assert shown[1]["text"].startswith("interrupted; finished work is kept in ")
+    assert shown[1]["text"].endswith("run it again to continue")
     assert call(*arguments, "--quiet") == 0
     assert call("verify", "large", "out", "--quiet") == 0
 

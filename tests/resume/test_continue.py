@@ -152,7 +152,7 @@ def test_an_interruption_leaves_the_workspace_and_a_mistake_in_the_input_leaves_
     root: Path, calls: Calls
 ) -> None:
     calls.fault = KeyboardInterrupt()
-    assert "run the same command again to continue" in "".join(fail(BY_NAME["random"], root, calls).__notes__)
+    assert "run it again to continue" in "".join(fail(BY_NAME["random"], root, calls).__notes__)
     assert (root / "out" / WORKSPACE).is_dir()
     calls.fault = dgp.GraphPartError("an edge leads nowhere")
     fail(BY_NAME["random"], root, calls, number=1)
@@ -323,7 +323,7 @@ def test_other_resources_continue_as_the_work_was_cut(how: Any, root: Path, call
     case.run(other)
     fail(case, root, calls)
     replace(case, cluster=how[0], staging=how[2], workers=how[1], memory=2 * MEMORY).run(root)
-    assert "the work stays cut as it was begun: --memory 67.1 MB --workers 2 --staging in-place" in caplog.text
+    assert "tasks stay as they were planned at first: memory 67.1 MB, workers 2, staging in-place" in caplog.text
     assert hashes(root / "out") == hashes(other / "out")
 
 

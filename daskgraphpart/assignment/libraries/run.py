@@ -14,6 +14,7 @@ import json
 import mmap
 import os
 import select
+import signal
 import sys
 from array import array
 from pathlib import Path
@@ -24,6 +25,7 @@ METIS_OK = 1
 
 def main() -> None:
     """Read the call, run the library, write the parts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a library does not see Ctrl-C
     end_with_parent()
     call = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     parts = run_metis(call) if call["library"] == "metis" else run_kaminpar(call)
