@@ -47,45 +47,34 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "AssignOptions": "assignment.options",
-    "Assignment": "assignment.assignment",
-    "ChunkedGraph": "chunked.graph",
-    "DispatchOptions": "dispatching.options",
-    "EdgeType": "schema",
-    "GraphPartError": "errors",
-    "GraphSchema": "schema",
-    "IdConverter": "id_converter",
-    "NodeType": "schema",
-    "PartitionedGraph": "partitioned.graph",
-    "Resources": "engine.resources",
-    "assign": "api.pipeline",
-    "chunk_edge_lists": "api.edge_lists",
-    "chunk_graph": "api.chunk_graph",
-    "compare": "api.compare",
-    "convert": "api.convert",
-    "detect_resources": "engine.resources",
-    "dispatch": "api.pipeline",
-    "from_collections": "chunked.from_collections",
-    "load_partition": "partitioned.load",
-    "load_partition_book": "partitioned.load",
-    "load_partition_feats": "partitioned.load",
-    "open_partitions": "partitioned.graph",
-    "open_staged": "partitioned.staged",
-    "partition": "api.pipeline",
-    "partition_graph": "api.partition_graph",
-    "plan": "api.plan",
-    "read_chunked": "chunked.graph",
-    "read_id_map": "api.edge_lists",
-    "read_parmetis": "api.parmetis",
-    "verify": "verification.pipeline",
-    "verify_checksums": "verification.pipeline",
-    "with_owners": "dispatching.bucket_edges",
-    "write_chunked": "chunked.write_graph",
-    "write_parmetis": "api.parmetis",
+_NAMES = {
+    "api.chunk_graph": "chunk_graph",
+    "api.compare": "compare",
+    "api.convert": "convert",
+    "api.edge_lists": "chunk_edge_lists read_id_map",
+    "api.parmetis": "read_parmetis write_parmetis",
+    "api.partition_graph": "partition_graph",
+    "api.pipeline": "assign dispatch partition",
+    "api.plan": "plan",
+    "assignment.assignment": "Assignment",
+    "assignment.options": "AssignOptions",
+    "chunked.from_collections": "from_collections",
+    "chunked.graph": "ChunkedGraph read_chunked",
+    "chunked.write_graph": "write_chunked",
+    "dispatching.bucket_edges": "with_owners",
+    "dispatching.options": "DispatchOptions",
+    "engine.resources": "Resources detect_resources",
+    "errors": "GraphPartError",
+    "id_converter": "IdConverter",
+    "partitioned.graph": "PartitionedGraph open_partitions",
+    "partitioned.load": "load_partition load_partition_book load_partition_feats",
+    "partitioned.staged": "open_staged",
+    "schema": "EdgeType GraphSchema NodeType",
+    "verification.pipeline": "verify verify_checksums",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [*_HOMES]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -212,9 +212,16 @@ class PartitionedGraph:
         InputFileNotFoundError
             If there is no file of rows, or the map of IDs is no longer there.
         """
-        how: Any = {"id_map": self._find_id_map(kind, out, id_map)}
-        how |= {"resources": resources, "overwrite": overwrite, "progress": progress}
-        return self._reorder(kind, rows, out, to_original=True, **how)
+        from daskgraphpart.partitioned.row_files import find_id_map
+
+        is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
+        if id_map is not None and not is_table:
+            what = "only a parquet file has a column for the original IDs"
+            raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
+        if is_table and (id_map is not None or kind in self.ntypes):
+            path = find_id_map(id_map, str(kind), self.path, self.name, confined=self._is_confined)
+        how: Any = {"resources": resources, "overwrite": overwrite, "progress": progress}
+        return self._reorder(kind, rows, out, to_original=True, id_map=path, **how)
 
     def from_original(
         self,
@@ -295,19 +302,6 @@ class PartitionedGraph:
 
         view = self.nodes[kind] if kind in self.ntypes else self.edges[kind]  # type: ignore[index]
         return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
-
-    def _find_id_map(self, kind: Any, out: AnyPath | None, given: AnyPath | None) -> Path | None:
-        """Map of IDs for a file of parquet."""
-        from daskgraphpart.partitioned.row_files import find_id_map, stated_id_map
-
-        if out is None or Path(str(out)).suffix != ".parquet":
-            if given is not None:
-                what = "only a parquet file has a column for the original IDs"
-                raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
-            return None
-        if given is None and kind in self.ntypes:
-            given = stated_id_map(self.path, self.name, self._is_confined)
-        return None if given is None else find_id_map(Path(str(given)), str(kind))
 
     def _original_ids(self) -> Maps:
         return tuple(tuple(view.original_ids for view in of.values()) for of in (self.nodes, self.edges))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.partitioned.stored_rows import Reordered
-    from daskgraphpart.storage.paths import Location
+    from daskgraphpart.storage.paths import AnyPath, Location
 
 SUFFIXES = (".npy", ".zarr", ".pt", ".parquet")
 VALUE = "value"
@@ -186,27 +186,29 @@ def _ids(id_map: Path | None, num_rows: int, step: int) -> Iterator[Any]:
         yield pa.array(np.arange(start, min(start + step, num_rows)))
 
 
-def stated_id_map(config_path: Location, graph_name: str, confined: bool) -> Path | None:
-    """Directory of the map of IDs of the graph that was partitioned, as the manifest says; None if there was none."""
-    path = find_manifest(config_path.parent, graph_name)
-    stated = None if path is None else read_manifest(path).content.get("id_map")
-    if path is None or not isinstance(stated, str):
-        return None
-    directory = Path(os.path.normpath(os.path.join(str(config_path.parent), stated)))
-    if confined and leads_outside(directory, config_path.parent):
-        what, hint = "the map of IDs lies outside the partitions, which are confined", "say where it is with --id-map"
-        raise LayoutError(what, file=str(path), place="id_map", found=stated, hint=hint)
-    return directory
+def find_id_map(
+    given: AnyPath | None, ntype: str, config_path: Location, graph_name: str, *, confined: bool
+) -> Path | None:
+    """Find the map of a node type: in a graph, in its directory ``id_map``, or itself; by default as the manifest says.
 
-
-def find_id_map(given: Path, kind: str) -> Path:
-    """Find the map of a node type: given itself, or the directory ``id_map`` or of the chunked graph it lies in."""
-    name = f"{kind}.parquet"
-    for path in (given, given / name, given / ID_MAP / name):
+    Returns None if neither is known.
+    """
+    if given is None:
+        manifest = find_manifest(config_path.parent, graph_name)
+        given = None if manifest is None else read_manifest(manifest).content.get("id_map")
+        if not isinstance(given, str):
+            return None
+        given = os.path.normpath(os.path.join(str(config_path.parent), given))
+        if confined and leads_outside(given, config_path.parent):
+            what = "the map of IDs lies outside the partitions, which are confined"
+            hint = "say where it is with --id-map"
+            raise LayoutError(what, file=str(manifest), place="id_map", found=given, hint=hint)
+    name = f"{ntype}.parquet"
+    for path in (Path(str(given), *below) for below in ((), (name,), (ID_MAP, name))):
         if path.is_file():
             return path
     raise InputFileNotFoundError(
-        f"no map of the IDs of {kind!r}",
+        f"no map of the IDs of {ntype!r}",
         file=str(given),
         expected=f"the graph that `chunk --map-ids` wrote, with id_map/{name}",
         hint="say where it is with --id-map, or give an output that ends in .npy, .zarr or .pt, which have no IDs",
