@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.reporting.edges import pieces
@@ -112,18 +113,15 @@ def gather_columns(
     labels, masks, notes = [], {}, []
     for column in columns:
         by_part = {part: next(counted) for part in column.regions}
-        values = sorted({value for counts in by_part.values() for value in counts or ()})
-        if None in by_part.values() or len(values) > MAX_CLASSES:
+        found = {part: counts for part, counts in by_part.items() if counts is not None}
+        table = pd.DataFrame.from_dict(found, orient="index").sort_index(axis=1)
+        if len(found) < len(by_part) or table.shape[1] > MAX_CLASSES:
             notes.append(f"{column.key} has more than {MAX_CLASSES:,} classes and is left out")
             continue
-        table = np.zeros((num_parts, len(values)), np.int64)
-        for part, counts in by_part.items():
-            table[part] = [(counts or {}).get(value, 0) for value in values]
-        numbers = np.array(values, np.int64)
+        numbers, counts = table.columns.to_numpy(np.int64), table.reindex(range(num_parts)).fillna(0).to_numpy(np.int64)
         if column.is_mask:
-            masks[column.key] = table[:, numbers != 0].sum(axis=1)
+            masks[column.key] = counts[:, numbers != 0].sum(axis=1)
         else:
-            classes = tuple(numbers[numbers >= 0].tolist())
-            unlabelled = table[:, numbers < 0].sum(axis=1)
-            labels.append(Labels(column.key, classes, table[:, numbers >= 0], unlabelled))
+            classes, unlabelled = tuple(numbers[numbers >= 0].tolist()), counts[:, numbers < 0].sum(axis=1)
+            labels.append(Labels(column.key, classes, counts[:, numbers >= 0], unlabelled))
     return tuple(labels), masks, tuple(notes)
