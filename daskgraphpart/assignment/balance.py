@@ -50,6 +50,17 @@ class Constraint:
     tolerance: float  # how much heavier than the average a part may be; 0.03 is 3 %
     total: int  # sum of the weights, and the largest
     largest: int
+    heaviest: str  # the node of the largest weight, for messages
+
+    def warn_of_node(self, num_parts: int) -> str:
+        """Say what is impossible because one node weighs more than a part may; nothing if none does."""
+        average = max(self.total / num_parts, 1e-9)
+        if self.largest <= max(math.floor((1 + self.tolerance) * average), -(-self.total // num_parts)):
+            return ""
+        return (
+            f"{self.name}: {self.heaviest} alone has {self.largest / average:.2f} times the share of a part; "
+            f"at most {1 + self.tolerance:.2f} was wanted, which no assignment reaches"
+        )
 
     def limit(self, num_parts: int) -> int:
         """Most that a part may weigh.

@@ -5,7 +5,7 @@ The figures are measured peaks of whole processes; METIS' of a graph with one hu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.adjacency.build import adjacency_nbytes, max_arcs_of_block
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
+EFFORT_MEANS = {
+    "fast": "single nodes moved",
+    "default": "refined; --effort high cuts a little less in several times the time",
+    "high": "several seeds, refined while it gains",
+}
+HIGH_SEEDS = 2
 LARGE_ARCS = 1 << 25
 """Beyond, KaMinPar alone is called, and its parts are refined without a V-cycle."""
 COARSE_ARCS, COARSE_BYTES_PER_ARC = 1 << 20, 100
@@ -50,12 +56,13 @@ class Choice:
     why: str
 
 
-def needs(num_nodes: int, num_arcs: int, num_constraints: int) -> dict[str, int]:
-    """Bytes that each method takes for a graph; ``"graph"`` is the graph in memory with a V-cycle."""
+def needs(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions) -> dict[str, int]:
+    """Bytes that each method takes for a graph; ``"graph"`` is the graph in memory, with V-cycles if there are any."""
+    cycles = options.runs_cycles or num_arcs <= LARGE_ARCS
     weights = 8 * num_constraints * num_nodes
     held = num_arcs * GRAPH_PER_ARC + num_nodes * GRAPH_PER_NODE + 2 * weights
     return {
-        "graph": held + num_arcs * (CYCLE_PER_ARC if num_arcs <= LARGE_ARCS else 0),
+        "graph": held + num_arcs * CYCLE_PER_ARC * cycles,
         "metis": held + num_arcs * METIS_PER_ARC + num_nodes * METIS_PER_NODE + weights,
         "kaminpar": held + num_arcs * KAMINPAR_PER_ARC + num_nodes * KAMINPAR_PER_NODE,
         "kaminpar, compressed": held + num_arcs * COMPRESSED_PER_ARC + num_nodes * KAMINPAR_PER_NODE,
@@ -74,7 +81,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
 
     Raises an `OptionError` if the library of a method that was asked for is not installed.
     """
-    need = needs(num_nodes, num_arcs, num_constraints)
+    need = needs(num_nodes, num_arcs, num_constraints, options)
     method, why = options.method, "asked for"
     threads = options.threads or (1 if num_arcs <= LARGE_ARCS else resources.workers)
     compress = need["kaminpar"] > resources.memory
@@ -92,9 +99,11 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
             if has_library(call.library) and max(needed[call], need["graph"]) <= resources.memory
         )
         if calls:
-            names = " and ".join(call.library for call in calls)
-            why = f"{'the best of ' if len(calls) > 1 else ''}{names}, refined"
-            return Choice("auto", calls, max(need["graph"], *(needed[c] for c in calls)), why + _varies(calls[-1]))
+            most = max(need["graph"], *(needed[call] for call in calls))
+            calls = _by_effort(calls, num_constraints, options.effort)
+            names = " and ".join(dict.fromkeys(call.library for call in calls))
+            why = f"{names}, {EFFORT_MEANS[options.effort]}{_varies(calls[-1])}"
+            return Choice("auto", calls, most, why)
         why = f"kaminpar would need {format_size(need['kaminpar, compressed'])} of {format_size(resources.memory)}"
     elif method == "fennel":
         return Choice(method, (), need["fennel"], why)
@@ -103,7 +112,15 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
     )
     if not calls:
         need_library("kaminpar")
-    return Choice("multilevel", calls, need["multilevel"], why)
+    return Choice("multilevel", _by_effort(calls, num_constraints, options.effort), need["multilevel"], why)
+
+
+def _by_effort(calls: tuple[Call, ...], num_constraints: int, effort: str) -> tuple[Call, ...]:
+    """Leave one call if there has to be little effort, METIS' if there are several constraints; repeat for much."""
+    if effort == "fast":
+        return calls[:1] if num_constraints > 1 else calls[-1:]
+    seeds = HIGH_SEEDS if effort == "high" else 1
+    return tuple(replace(call, seed=(call.seed + i) % 2**31) for i in range(seeds) for call in calls)
 
 
 def _varies(call: Call) -> str:

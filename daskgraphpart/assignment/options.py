@@ -37,6 +37,12 @@ class AssignOptions:
         values="ITEM,...",
     )
     imbalance: float = option(0.03, "How much larger than the average a part may be.")
+    effort: str = option(
+        "default",
+        "How much time a small cut may take: fast is one library and moves of single nodes, default METIS and KaMinPar "
+        "combined by a V-cycle, high several seeds of both and V-cycles while they gain.",
+        choices=("fast", "default", "high"),
+    )
     seed: int = option(0, "Seed of the partitioner.", minimum=0)
     refine: bool = option(False, "Improve the result, or the owners that are given, by V-cycles.")
     threads: int | None = option(
@@ -86,6 +92,11 @@ class AssignOptions:
     def needs_adjacency(self) -> bool:
         """Whether owners cannot be had without reading the edges."""
         return self.method in METHODS[:-1] or self.refine or self.balance is not None
+
+    @property
+    def runs_cycles(self) -> bool:
+        """Whether V-cycles follow while they gain."""
+        return self.refine or self.effort == "high"
 
     @property
     def wanted_balance(self) -> str | Sequence[str]:

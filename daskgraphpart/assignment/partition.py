@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.choose import BLOCK_NBYTES, coarse_arcs, needs
+from daskgraphpart.assignment.choose import BLOCK_NBYTES, LARGE_ARCS, coarse_arcs, needs
 from daskgraphpart.assignment.multilevel.graph import Graph
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
@@ -102,16 +102,17 @@ def _partition(
         if taken == "given":
             rebalance(graph, given, limits, each)
         return given, taken
-    need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns))
+    need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), options)
     fits = need["graph"] <= config.memory and not (choice and choice.method == "multilevel")
     solver = Solver(
         limits,
         calls=choice.calls if choice is not None else (),
         refines=choice is not None and choice.method in ("auto", "multilevel"),
-        cycles=REFINE_CYCLES if options.refine else 0,
+        cycles=REFINE_CYCLES if options.runs_cycles else 0,
         most_arcs=graph.num_arcs if fits else coarse_arcs(config.memory),
+        cycle_arcs=0 if options.effort == "fast" else LARGE_ARCS,
         seed=options.seed,
-        memory=config.memory,
+        is_side_by_side=sum(need[library] for library in ("metis", "kaminpar")) <= config.memory,
         directory=directory,
         each=each,
     )

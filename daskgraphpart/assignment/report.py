@@ -30,6 +30,7 @@ class Balance:
     # the most the ratio may be: 1 and the tolerance, or what one node or rounding makes of it; None if the constraint
     # was only measured
     allowed: float | None
+    impossible: str = ""  # why the tolerance cannot be kept, if one node weighs too much for it
 
     @property
     def is_kept(self) -> bool:
@@ -76,13 +77,14 @@ class AssignReport:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know."""
-        found = [
+        found = [b.impossible for b in self.balances if b.impossible]
+        found += [
             f"{b.name}: a part has {b.ratio:.2f} times its share; at most {b.allowed:.2f} was wanted and not reached"
             for b in self.balances
-            if b.allowed is not None and not b.is_kept
+            if not b.is_kept and not b.impossible
         ]
         edges = self.balance_of("edges")
-        if edges.is_kept and edges.ratio > EDGE_WARNING:
+        if edges.is_kept and not edges.impossible and edges.ratio > EDGE_WARNING:
             found.append(
                 f"a part has {edges.ratio:.2f} times its share of edges, so that trainers wait for one another; "
                 "balance edges as well (nodes,edges)"
@@ -100,7 +102,8 @@ def measure(problem: Problem, parts: Region, num_wanted: int, runner: Runner) ->
     for i, constraint in enumerate(weights.constraints):
         average = max(constraint.total / num_parts, 1e-9)
         allowed = constraint.limit(num_parts) / average if i < num_wanted else None
-        balances.append(Balance(constraint.name, float(loads[:, i].max()) / average, allowed))
+        impossible = constraint.warn_of_node(num_parts) if i < num_wanted else ""
+        balances.append(Balance(constraint.name, float(loads[:, i].max()) / average, allowed, impossible))
     return sum(cut for cut, _, _ in found) // 2, sum(volume for _, volume, _ in found), tuple(balances)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.choose import LARGE_ARCS, needs
 from daskgraphpart.assignment.libraries.call import run_library
 from daskgraphpart.assignment.libraries.export import export_graph
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
@@ -39,8 +38,9 @@ class Solver:
     refines: bool  # whether what a library gives is improved even if it is balanced
     cycles: int  # V-cycles at the end, while they gain
     most_arcs: int  # of a graph that is partitioned as it is; one of more is coarsened
+    cycle_arcs: int  # most arcs of a graph that goes through V-cycles; of one of more, single nodes are moved
     seed: int
-    memory: int  # bytes that may be used
+    is_side_by_side: bool  # whether there is memory for calls of both libraries at one time
     directory: Path  # for temporary files
     each: Map  # what makes calls, side by side
 
@@ -77,7 +77,7 @@ class Solver:
         starts = self._drop_hopeless(graph, starts)
         parts, taken = starts[0]
         if self.refines or self._value(graph, parts)[0] > 0:
-            if graph.num_arcs <= LARGE_ARCS:
+            if graph.num_arcs <= self.cycle_arcs:
                 better = v_cycle(graph, [start for start, _ in starts], self.limits, self.seed, self.each)
             else:
                 better = parts.copy()
@@ -90,9 +90,7 @@ class Solver:
         """Return the parts that each call gives, and the call; of several calls some may fail."""
         wide = any(call.library == "metis" for call in self.calls)
         exported = export_graph(graph, self.limits, self.directory, for_metis=wide)
-        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns))
-        fit = sum(need[call.library] for call in self.calls) <= self.memory
-        with ThreadPoolExecutor(len(self.calls) if fit else 1) as pool:
+        with ThreadPoolExecutor(1 + self.is_side_by_side) as pool:
             futures = [pool.submit(run_library, call, exported, self.directory) for call in self.calls]
         failed = [future.exception() for future in futures]
         if all(failed):
@@ -118,7 +116,7 @@ class Solver:
             gain, parts, value = value[1] - after[1], further, after
             if gain < LEAST_GAIN * value[1]:
                 break
-        for factor in TIGHTER if graph.num_arcs <= LARGE_ARCS else ():
+        for factor in TIGHTER if graph.num_arcs <= self.cycle_arcs else ():
             if value[0] == 0:
                 break
             tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,12 +85,13 @@ def weigh_nodes(
     constraints = []
     for i, column in enumerate(columns):
         mine = [result for unit, result in zip(units, found, strict=True) if unit.column == i]
-        total, largest = sum(t for t, _, _ in mine), max((most for _, most, _ in mine), default=0)
-        if (least := min((least for _, _, least in mine), default=0)) < 0:
+        total, least = sum(result[0] for result in mine), min((result[1] for result in mine), default=0)
+        _, _, largest, node = max(mine, key=lambda result: result[2], default=(0, 0, 0, 0))
+        if least < 0:
             raise AssignmentError(
                 "negative node weight", place=f"weights {column.name}", expected="0 or more", found=least
             )
-        constraints.append(Constraint(column.name, column.tolerance, total, largest))
+        constraints.append(Constraint(column.name, column.tolerance, total, largest, _name_of(graph.schema, node)))
     return NodeWeights(tuple(constraints), targets)
 
 
@@ -101,6 +103,11 @@ def check_constraints(schema: GraphSchema, wanted: Sequence[BalanceConstraint]) 
             _file_columns(where, item.tolerance, schema.num_nodes)
         elif where:
             feature_of(schema, where, f"--balance {item.name}")
+
+
+def _name_of(schema: GraphSchema, node: int) -> str:
+    ntype_id = bisect_right(schema.homo_starts[1:-1], node)
+    return f"node {node - schema.homo_starts[ntype_id]} of type {schema.ntypes[ntype_id]!r}" if schema.ntypes else ""
 
 
 def _columns(graph: ChunkedGraph, item: BalanceConstraint, runner: Runner) -> list[Column]:
@@ -203,8 +210,8 @@ def _units(graph: ChunkedGraph, columns: Sequence[Column]) -> Iterator[tuple[Wei
                     yield WeighUnit(i, ntype_id, start, min(start + ROWS_PER_UNIT, last)), None
 
 
-def weigh(values: np.ndarray | None, unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int]:
-    """Write the weights of one unit; return their sum, the largest and the smallest."""
+def weigh(values: np.ndarray | None, unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int, int]:
+    """Write the weights of one unit; return their sum, the smallest, the largest and its node."""
     column = config.columns[unit.column]
     weights = np.zeros(unit.stop - unit.start, np.int64)
     if values is not None:
@@ -219,4 +226,5 @@ def weigh(values: np.ndarray | None, unit: WeighUnit, config: WeighConfig) -> tu
             assert config.in_degrees is not None, "edges are balanced by in-degrees"
             weights += per_edge * config.in_degrees.read(unit.start, unit.stop)
     config.targets[unit.column].write(weights, unit.start)
-    return int(weights.sum()), int(weights.max(initial=0)), int(weights.min(initial=0))
+    heaviest = int(weights.argmax()) if weights.size else 0
+    return int(weights.sum()), int(weights.min(initial=0)), int(weights.max(initial=0)), unit.start + heaviest

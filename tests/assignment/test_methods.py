@@ -124,6 +124,29 @@ def test_better_methods_cut_less(communities: Path) -> None:
     assert cuts["metis"] < cuts["fennel"] < cuts["random"]
 
 
+def test_more_effort_cuts_less_and_every_effort_keeps_the_limits(communities: Path) -> None:
+    reports = []
+    for effort in ("fast", "default", "high"):
+        report = dgp.assign(communities, 8, method=dgp.AssignOptions(effort=effort)).report
+        assert report is not None
+        assert all(balance.is_kept for balance in report.balances)
+        reports.append(report)
+    assert reports[0].cut_share > reports[1].cut_share >= reports[2].cut_share
+    assert "metis, " in reports[0].why
+    assert "--effort high" in reports[1].why
+
+
+def test_one_warning_names_the_node_that_makes_a_balance_impossible(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    schema = GraphSchema("g", (NodeType("a", 50), NodeType("b", 400)), (EdgeType("a", "to", "b", 2000),))
+    ends = (rng.integers(0, 50, 2000), np.where(rng.random(2000) < 0.7, 123, rng.integers(0, 400, 2000)))
+    directory = Graph(schema, {"a:to:b": ends}).write(tmp_path, edge_format="numpy", num_chunks=1)
+    report = dgp.assign(directory, 4).report
+    assert report is not None
+    (warning,) = report.warnings
+    assert "edges: node 123 of type 'b' alone has 2.8" in warning
+
+
 def test_refinement_improves_owners_of_any_origin(communities: Path, tmp_path: Path) -> None:
     given_owners = dgp.assign(communities, 4, method="random", out_dir=tmp_path / "random")
     refined = dgp.assign(communities, 4, method=dgp.AssignOptions(str(tmp_path / "random"), refine=True))
@@ -255,6 +278,7 @@ def test_any_graph_gets_parts_in_range(graph: Graph, method: str, num_parts: int
         ({"seed": -1}, "seed: too small; expected 0 or more"),
         ({"passes": 0}, "too small; expected 1 or more"),
         ({"objtype": "speed"}, "unknown objtype"),
+        ({"effort": "heroic"}, "unknown effort"),
         ({"objtype": "vol", "recursive": True}, "k-way only"),
         ({"num_trainers_per_machine": 0}, "too small; expected 1 or more"),
         ({"balance": "file:{}/short.npy"}, "do not fit the graph"),

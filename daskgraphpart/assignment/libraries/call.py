@@ -66,7 +66,8 @@ def run_library(call: Call, exported: Exported, directory: Path) -> np.ndarray:
 
     Raises an `EnvironmentFaultError` if it crashes, runs out of memory, or returns something that is no partition.
     """
-    call_path, result = directory / f"{call.library}.json", directory / f"{call.library}.int32"
+    name = f"{call.library}-{call.seed}"
+    call_path, result = directory / f"{name}.json", directory / f"{name}.int32"
     with attach_path_to_error(call_path):
         content = {**asdict(exported), **asdict(call), "result": str(result)}
         call_path.write_text(json.dumps(content), encoding="utf-8")
