@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EFFORT_MEANS = {
     "fast": "single nodes moved",
-    "default": "refined; --effort high cuts a little less in several times the time",
+    "default": "refined",
     "high": "several seeds, refined while it gains",
 }
 HIGH_SEEDS = 2

@@ -66,17 +66,21 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
 
     loads = graph.loads(parts, limits.num_parts)
     left = float(overload(limits.over(loads), limits.shares))
-    for _ in range(MAX_REBALANCES):
+    for number in range(MAX_REBALANCES):
         if left <= NOTHING:
             break
         # nodes of each part, and all nodes, of the blocks that are still to come
         remaining, rest = np.bincount(parts, minlength=limits.num_parts), graph.num_nodes
-        for blocks in graph.rounds():
+        for blocks in graph.rounds() if number == 0 else ([block] for block in graph.blocks):
             over, calls = limits.over(loads), []
+            if overload(over, limits.shares) <= NOTHING:
+                break
             for block in blocks:
                 counts = np.bincount(parts[block.start : block.stop], minlength=limits.num_parts)
                 excess, room = (counts / np.maximum(remaining, 1))[:, None], (block.stop - block.start) / rest
-                calls.append((block, np.where(over > 0, over * excess, over * room)))
+                # what the first round leaves is little: the first blocks that can take all of it do
+                share = over if number else np.where(over > 0, over * excess, over * room)
+                calls.append((block, share))
             moved = list(each(move, calls))
             remaining -= np.bincount(parts[blocks[0].start : blocks[-1].stop], minlength=limits.num_parts)
             rest -= blocks[-1].stop - blocks[0].start
