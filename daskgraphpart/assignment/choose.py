@@ -25,7 +25,7 @@ EFFORT_MEANS = {
     "default": "refined",
     "high": "several seeds, refined while it gains",
 }
-HIGH_SEEDS = 2
+HIGH_SEEDS = 4
 LARGE_ARCS = 1 << 25
 """Beyond, KaMinPar alone is called, and its parts are refined without a V-cycle."""
 COARSE_ARCS, COARSE_BYTES_PER_ARC = 1 << 20, 100

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.choose import BLOCK_NBYTES, LARGE_ARCS, coarse_arcs, needs
+from daskgraphpart.assignment.choose import BLOCK_NBYTES, coarse_arcs, needs
 from daskgraphpart.assignment.multilevel.graph import Graph
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
@@ -110,7 +110,7 @@ def _partition(
         refines=choice is not None and choice.method in ("auto", "multilevel"),
         cycles=REFINE_CYCLES if options.runs_cycles else 0,
         most_arcs=graph.num_arcs if fits else coarse_arcs(config.memory),
-        cycle_arcs=0 if options.effort == "fast" else LARGE_ARCS,
+        moves_nodes=options.effort == "fast",
         seed=options.seed,
         is_side_by_side=sum(need[library] for library in ("metis", "kaminpar")) <= config.memory,
         directory=directory,

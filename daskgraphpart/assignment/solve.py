@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.assignment.choose import LARGE_ARCS
 from daskgraphpart.assignment.libraries.call import run_library
 from daskgraphpart.assignment.libraries.export import export_graph
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.refine import Limits
 
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits: what attempts at balance aim at where the limits are not reached
-RIVAL = 1.2  # times the cut of the other library: what cuts more, and is balanced no better, is dropped
 LEAST_GAIN = 0.001  # of the cut, for a further V-cycle
 
 
@@ -38,7 +38,7 @@ class Solver:
     refines: bool  # whether what a library gives is improved even if it is balanced
     cycles: int  # V-cycles at the end, while they gain
     most_arcs: int  # of a graph that is partitioned as it is; one of more is coarsened
-    cycle_arcs: int  # most arcs of a graph that goes through V-cycles; of one of more, single nodes are moved
+    moves_nodes: bool  # whether single nodes are moved where a V-cycle is not needed for balance
     seed: int
     is_side_by_side: bool  # whether there is memory for calls of both libraries at one time
     directory: Path  # for temporary files
@@ -74,10 +74,9 @@ class Solver:
     def _partition_held(self, graph: Graph, given: np.ndarray | None) -> tuple[np.ndarray, str]:
         """Partition a graph in memory."""
         starts = [(given, "given")] if given is not None else self._call_libraries(graph)
-        starts = self._drop_hopeless(graph, starts)
         parts, taken = starts[0]
         if self.refines or self._value(graph, parts)[0] > 0:
-            if graph.num_arcs <= self.cycle_arcs:
+            if graph.num_arcs <= LARGE_ARCS and not self.moves_nodes:
                 better = v_cycle(graph, [start for start, _ in starts], self.limits, self.seed, self.each)
             else:
                 better = parts.copy()
@@ -97,15 +96,6 @@ class Solver:
             raise next(filter(None, failed))
         return [(f.result(), str(call)) for f, call, e in zip(futures, self.calls, failed, strict=True) if e is None]
 
-    def _drop_hopeless(self, graph: Graph, starts: list[tuple[np.ndarray, str]]) -> list[tuple[np.ndarray, str]]:
-        """Leave out parts that others surpass so far that refinement will not make up for it."""
-        if len(starts) == 1:
-            return starts
-        values = [self._value(graph, parts) for parts, _ in starts]
-        overload, cut = min(values)
-        return [start for start, (over, its_cut) in zip(starts, values, strict=True)
-                if over < overload or its_cut <= RIVAL * cut]  # fmt: skip
-
     def _finish(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
         """Run further V-cycles: as many as were asked for while they gain, and within tighter limits if need be."""
         value = self._value(graph, parts)
@@ -116,7 +106,7 @@ class Solver:
             gain, parts, value = value[1] - after[1], further, after
             if gain < LEAST_GAIN * value[1]:
                 break
-        for factor in TIGHTER if graph.num_arcs <= self.cycle_arcs else ():
+        for factor in TIGHTER if graph.num_arcs <= LARGE_ARCS else ():
             if value[0] == 0:
                 break
             tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))
