@@ -37,12 +37,6 @@ class AssignOptions:
         values="ITEM,...",
     )
     imbalance: float = option(0.03, "How much larger than the average a part may be.")
-    effort: str = option(
-        "default",
-        "How much time a small cut may take: fast is one library and moves of single nodes, default METIS and KaMinPar "
-        "combined by a V-cycle, high several seeds of both and V-cycles while they gain.",
-        choices=("fast", "default", "high"),
-    )
     seed: int = option(0, "Seed of the partitioner.", minimum=0)
     refine: bool = option(False, "Improve the result, or the owners that are given, by V-cycles.")
     threads: int | None = option(
@@ -62,6 +56,12 @@ class AssignOptions:
         "Smaller parts that every part is made of, as in DGL; their number becomes the feature trainer_id of nodes "
         "and edges.",
         minimum=1,
+    )
+    effort: str = option(
+        "default",
+        "How much time a small cut may take: fast is one library and moves of single nodes, default METIS and KaMinPar "
+        "combined by a V-cycle, high several seeds of both and V-cycles while they gain.",
+        choices=("fast", "default", "high"),
     )
 
     def __post_init__(self) -> None:

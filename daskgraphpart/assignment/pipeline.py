@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
-HIGH_HINT = "; --effort high would cut 1 to 3 % less in five times the time"
+HIGH_HINT = "; --effort high would cut some 3 % less in four times the time"
 
 logger = logging.getLogger(__name__)
 
