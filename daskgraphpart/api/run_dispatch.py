@@ -99,12 +99,14 @@ def run_dispatch(
 
 def _layouts(options: DispatchOptions) -> tuple[Layout, ...]:
     """Layouts that options ask for, that of DGL first."""
+    graphs = tuple(name for name in ("dgl", "graphbolt") if name in options.layout)
     made: dict[str, Layout] = {
-        "dgl": DglLayout(options.graph_formats, options.config_name, options.reshuffle),
+        "dgl": DglLayout(options.graph_formats, options.config_name, options.reshuffle, graphs),
         "ranks": RanksLayout(),
         "parquet": ParquetLayout(),
     }
-    return tuple(layout for name, layout in made.items() if name in options.layout)
+    wanted = {"dgl" if name in graphs else name for name in options.layout}
+    return tuple(layout for name, layout in made.items() if name in wanted)
 
 
 def _announced(

@@ -65,13 +65,7 @@ DGL_OPTIONS = (
     unused_option("--ssh-port", script=STEP_2, why="--cluster says where tasks run"),
     unused_option("--python-path", script=STEP_2, why="workers run the Python they were started with"),
     unused_option("--process-group-timeout", script=STEP_2, why="no task waits for another"),
-    unused_option(
-        "--use-graphbolt",
-        script=STEP_2,
-        why="graph.dgl is written, which DGL's dgl_partition_to_graphbolt converts",
-        level=logging.WARNING,
-        is_flag=True,
-    ),
+    dgl_option("--use-graphbolt", script=STEP_2, meaning="--layout graphbolt", is_flag=True),
 )
 
 
@@ -154,6 +148,8 @@ def dispatch(**values: Any) -> None:
     assign_dir = one_of(values["assign_dir"], values["dgl_partitions_dir"], name="ASSIGN_DIR")
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
     config_name = "metadata.json" if values["dgl_out_dir"] else None
+    if values["use_graphbolt"]:
+        values["layout"] = "graphbolt"
     how = {"num_parts": values["num_parts"], "options": made_of(DispatchOptions, values, config_name=config_name)}
     with run_of(values) as run:
         dispatch_to = _machines_of(values, run["resources"], assign_dir, out_dir)

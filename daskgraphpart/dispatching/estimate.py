@@ -69,14 +69,17 @@ def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions,
     features = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
     original = 8 * (schema.num_nodes + schema.num_edges)
     split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {key.partition("/")[0] for key in mask_keys(schema)})
-    by_type = (features + original + split + 16 * schema.num_edges) * len(set(options.layout) - {"dgl"})
-    if "dgl" not in options.layout:
+    by_type = (features + original + split + 16 * schema.num_edges) * len({"ranks", "parquet"} & set(options.layout))
+    if not {"dgl", "graphbolt"} & set(options.layout):
         return by_type
-    typed = 4 if schema.is_heterogeneous else 0
+    typed, graph = (4 if schema.is_heterogeneous else 0), 0
     nodes, edges = schema.num_nodes + expected.num_halo, schema.num_edges + expected.num_extra
-    graph = (9 + typed) * (nodes + edges)  # ID, inner or not, type
-    for name in options.graph_formats:
-        graph += 16 * edges + (0 if name == "coo" else 8 * (nodes + num_parts))
+    if "dgl" in options.layout:
+        graph += (9 + typed) * (nodes + edges)  # ID, inner or not, type
+        for name in options.graph_formats:
+            graph += 16 * edges + (0 if name == "coo" else 8 * (nodes + num_parts))
+    if "graphbolt" in options.layout:
+        graph += 12 * nodes + (20 + typed // 4) * edges  # integers of 32 bits but for IDs, types of 8
     kept = 0 if options.reshuffle else original
     return graph + features + original + split + kept + by_type
 
@@ -92,6 +95,10 @@ def workspace_files(
     fits_maps = (owner + item) * schema.num_nodes <= choose_sizes(resources).map_bytes
     compressed = len(set(options.graph_formats) - {"coo"})
     rows = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
+    encoded = (rows + 8 * schema.num_nodes + 24 * schema.num_edges) if "parquet" in options.layout else 0
+    if "graphbolt" in options.layout:
+        compressed = len({*options.graph_formats, "csc"} - {"coo"})
+        encoded += 16 * (schema.num_nodes + expected.num_halo) + 28 * (schema.num_edges + expected.num_extra)
     return {
         "owners": owner * schema.num_nodes,
         "node-maps": item * schema.num_nodes,
@@ -101,7 +108,7 @@ def workspace_files(
         "ends": 0 if fits_maps else (24 + 2 * item) * schema.num_edges,
         "extra": 24 * expected.num_extra,
         "local": 24 * compressed * (schema.num_edges + expected.num_extra),
-        "encoded": (rows + 8 * schema.num_nodes + 24 * schema.num_edges) if "parquet" in options.layout else 0,
+        "encoded": encoded,
         "staged": rows if resources.staging == "zarr" else 0,
     }
 

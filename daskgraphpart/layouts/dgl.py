@@ -16,11 +16,13 @@ from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
 from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout
+from daskgraphpart.layouts.graphbolt import graphbolt_layout
 from daskgraphpart.layouts.manifest import SUFFIX, stated_data, write_manifest
 from daskgraphpart.layouts.written_files import (
     EDGE_FEAT,
     EDGE_MAP,
     GRAPH,
+    GRAPHBOLT,
     NODE_FEAT,
     NODE_MAP,
     ORIG_EIDS,
@@ -52,11 +54,16 @@ _ARRAY_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class DglLayout:
-    """Formats of the local graphs, file name of the config (None for ``<graph>.json``), whether IDs are new."""
+    """Formats of `graph.dgl`, file name of the config (None for ``<graph>.json``), whether IDs are new, and graphs.
+
+    These are ``"dgl"`` and ``"graphbolt"``, whose file takes the place of `graph.dgl` or lies beside it; DGL from 2.5
+    on refuses both together.
+    """
 
     graph_formats: tuple[str, ...] = ("coo",)
     config_name: str | None = None
     reshuffle: bool = True
+    graphs: tuple[str, ...] = ("dgl",)
 
     def check_fits(self, schema: GraphSchema) -> None:
         """Refuse nothing: what DGL cannot load is no schema."""
@@ -66,7 +73,8 @@ class DglLayout:
         schema, nodes, edges = sizes.schema, sizes.num_nodes[part].tolist(), sizes.num_edges[part].tolist()
         marked = {key: int(counts[part]) for key, counts in sizes.num_marked.items()}
         files = {
-            GRAPH: self._graph(sizes, part),
+            **({GRAPH: self._graph(sizes, part)} if "dgl" in self.graphs else {}),
+            **({GRAPHBOLT: graphbolt_layout(sizes, part)} if "graphbolt" in self.graphs else {}),
             NODE_FEAT: tensor_file_layout(_features(schema.node_types, nodes), "node_data/"),
             EDGE_FEAT: tensor_file_layout(_features(schema.edge_types, edges), "edge_data/"),
             ORIG_NIDS: tensor_file_layout(_ids(zip(schema.ntypes, nodes, strict=True)), "orig_nids/"),
@@ -100,7 +108,12 @@ class DglLayout:
             halo_hops=graph.num_hops,
             book=graph.book,
             parts=tuple(
-                PartPaths(*(f"part{part}/{name}" for name in (NODE_FEAT, EDGE_FEAT, GRAPH)))
+                PartPaths(
+                    f"part{part}/{NODE_FEAT}",
+                    f"part{part}/{EDGE_FEAT}",
+                    f"part{part}/{GRAPH}" if "dgl" in self.graphs else "",
+                    f"part{part}/{GRAPHBOLT}" if "graphbolt" in self.graphs else "",
+                )
                 for part in range(graph.book.num_parts)
             ),
             id_maps=None if graph.reshuffle else (f"{directory}/{NODE_MAP}", f"{directory}/{EDGE_MAP}"),

@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
 
 
-class PartPaths(msgspec.Struct, frozen=True):
-    """Files of one part; relative to the config, or absolute."""
+class PartPaths(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Files of one part; relative to the config, or absolute. Of the graphs, one may be missing: an empty name."""
 
     node_feats: str
     edge_feats: str
-    part_graph: str
+    part_graph: str = ""
+    part_graph_graphbolt: str = ""
 
 
 class _Keys(msgspec.Struct, kw_only=True):
@@ -107,8 +108,9 @@ def config_bytes(config: PartitionConfig) -> bytes:
         ntypes={name: i for i, name in enumerate(book.ntypes)},
         etypes={name: i for i, name in enumerate(book.etypes)},
     )
-    parts = {f"part-{number}": msgspec.structs.asdict(part) for number, part in enumerate(config.parts)}
-    return (json.dumps({**msgspec.structs.asdict(keys), **parts}) + "\n").encode()
+    parts = {f"part-{number}": msgspec.to_builtins(part) for number, part in enumerate(config.parts)}
+    dtypes = {"node_map_dtype": "int64", "edge_map_dtype": "int64"} if config.parts[0].part_graph_graphbolt else {}
+    return (json.dumps({**msgspec.structs.asdict(keys), **parts, **dtypes}) + "\n").encode()
 
 
 def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
@@ -251,8 +253,12 @@ class _ConfigReader:
 
     def part_paths(self, key: str) -> PartPaths:
         """Files of a part, which must be there: DGL's documentation writes node_feats.dgl, its code node_feat.dgl."""
-        found = {}
-        for field, name in msgspec.structs.asdict(self.take(PartPaths, self.content.get(key), key)).items():
+        found, paths = {}, self.take(PartPaths, self.content.get(key), key)
+        if not paths.part_graph:
+            what, place = "a part without a graph of DGL", f"{key}.part_graph"
+            hint = "this needs the layout dgl, and there is graphbolt: add --layout dgl,graphbolt"
+            raise self.fault(what, place, hint=hint if paths.part_graph_graphbolt else None)
+        for field, name in msgspec.to_builtins(paths).items():
             names = (name, name.replace("_feat.dgl", "_feats.dgl"), name.replace("_feats.dgl", "_feat.dgl"))
             there = [path for path in names if is_file(self.path.parent / path)]
             if not there:

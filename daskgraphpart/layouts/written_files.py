@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 GRAPH = "graph.dgl"
+GRAPHBOLT = "fused_csc_sampling_graph.pt"
 NODE_FEAT = "node_feat.dgl"
 EDGE_FEAT = "edge_feat.dgl"
 ORIG_NIDS = "orig_nids.dgl"
@@ -22,7 +23,7 @@ PARQUET = "parquet"
 OWN_LAYOUTS = (RANKS, PARQUET)
 """Layouts that have a directory of their own name in the output, and a JSON file in it."""
 
-_PART_FILES = "|".join(map(re.escape, (GRAPH, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)))
+_PART_FILES = "|".join(map(re.escape, (GRAPH, GRAPHBOLT, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)))
 OWN_DIRECTORY = re.compile("|".join([r"part\d+", *OWN_LAYOUTS]))
 """Name of a directory of a part, or of a layout, in the output."""
 OWN_FILE = re.compile(

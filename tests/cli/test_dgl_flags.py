@@ -126,9 +126,11 @@ def test_a_whole_pipeline_of_dgls_scripts(graph: Path, tmp_path: Path, caplog: p
         "--in-dir", graph, "--metadata-filename", "metadata.json", "--partitions-dir", owners, "--out-dir", out,
         "--ip-config", ips, "--master-port", "12345", "--log-level", "INFO", "--python-path", "/usr/bin/python3",
         "--ssh-port", "22", "--process-group-timeout", "1800", "--save-orig-nids", "--save-orig-eids",
-        "--use-graphbolt", "--graph-formats", "coo,csc",
+        "--graph-formats", "coo,csc",
     ]  # fmt: skip
-    assert call("dispatch", *flags) == 0
+    assert call("dispatch", *flags, "--use-graphbolt") == 0
+    assert (out / "part3" / "fused_csc_sampling_graph.pt").exists()
+    assert call("dispatch", *flags, "--overwrite") == 0
     told = {
         record.message.partition(" is accepted")[0]: record.levelname
         for record in caplog.records
@@ -136,7 +138,7 @@ def test_a_whole_pipeline_of_dgls_scripts(graph: Path, tmp_path: Path, caplog: p
     }
     assert told == {
         "--master-port": "INFO", "--python-path": "INFO", "--ssh-port": "INFO", "--process-group-timeout": "INFO",
-        "--save-orig-nids": "INFO", "--save-orig-eids": "INFO", "--use-graphbolt": "WARNING",
+        "--save-orig-nids": "INFO", "--save-orig-eids": "INFO",
     }  # fmt: skip
     caplog.clear()
     where = ("--orig-dataset-dir", graph, "--part-graph-dir", out, "--partitions-dir", owners)

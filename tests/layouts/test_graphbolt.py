@@ -1,0 +1,56 @@
+"""`--layout graphbolt`, judged by dgl.graphbolt of DGL 2.1."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from commands import call
+from graphs import file_hashes, load_real_graph
+from judges import run_in_dgl
+
+import daskgraphpart as dgp
+from daskgraphpart.errors import LayoutError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASES: dict[str, tuple[str, ...]] = {
+    "cora-1": (),
+    "oewn-4": (),
+    "cora-13": ("--num-hops", "2", "--out-edges"),
+    "oewn-3": ("--graph-formats", "csc", "--staging", "zarr"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_files_are_those_that_dgl_makes(case: str, tmp_path: Path) -> None:
+    name, num_parts = case.split("-")
+    source, out = load_real_graph(name).write(tmp_path / "in"), tmp_path / "out"
+    common = ("--num-parts", num_parts, "--method", "random", "--quiet", *CASES[case])
+    assert call("partition", source, out, *common, "--layout", "dgl,graphbolt", "--memory", "100MB") == 0
+    config = next(path for path in out.glob("*.json") if "manifest" not in path.name)
+    found = run_in_dgl("2.1.0", "graphbolt.py", config, cwd=tmp_path)
+    assert found["parts"] == found["sampled"] == int(num_parts)
+    assert call("verify", source, out, "--quiet") == 0
+    for path in out.glob("part*/*.pt"):
+        with zipfile.ZipFile(path) as archive:
+            assert archive.testzip() is None  # checksums
+
+
+def test_without_graphs_of_dgl_the_rest_is_the_same(tmp_path: Path) -> None:
+    source, out = load_real_graph("cora").write(tmp_path / "in"), tmp_path / "out"
+    common = ("--num-parts", "2", "--method", "random", "--quiet", "--overwrite")
+    assert call("partition", source, tmp_path / "both", *common, "--layout", "dgl,graphbolt") == 0
+    assert call("partition", source, out, *common, "--layout", "dgl,ranks") == 0
+    assert call("partition", source, out, *common, "--layout", "graphbolt") == 0
+    found, both = file_hashes(out), file_hashes(tmp_path / "both")
+    assert {*both} - {*found} == {"part0/graph.dgl", "part1/graph.dgl"}
+    assert {name for name in found if found[name] != both.get(name)} == {"cora.json", "cora.manifest.json"}
+    part: Any = json.loads((out / "cora.json").read_text())["part-1"]
+    assert part.keys() == {"node_feats", "edge_feats", "part_graph_graphbolt"}
+    with pytest.raises(LayoutError, match="without a graph of DGL") as fault:
+        dgp.open_partitions(out)
+    assert "--layout dgl,graphbolt" in str(fault.value.hint)
