@@ -143,7 +143,7 @@ def _describe(
     held = _kind_of(value_type)
     is_vector = plain is not value_type
     if is_id and (held == UNKNOWN or is_vector or pa.types.is_temporal(kind) or pa.types.is_boolean(value_type)):
-        expected, hint = "integers or strings, one for each row", "choose the columns by --columns"
+        expected, hint = "integers or strings, one for each row", "choose columns by FILE:SRC,DST or FILE:COLUMN"
         shape = f" of shape (rows, {', '.join(map(str, row_shape))})" if row_shape else ""
         what, found = f"column {name!r} cannot be IDs", f"{value_type if row_shape else kind}{shape}"
         raise InputFileError(what, file=path, expected=expected, found=found, hint=hint)

@@ -114,7 +114,7 @@ def find_columns(
                 f"no column {name!r}",
                 file=path,
                 expected=f"one of {', '.join(names)}" if names else f"a number below {num_columns}: there are no names",
-                hint="check --columns, --edge-columns, --header and --delimiter",
+                hint=f"check {'--columns' if num_ids == 2 else 'FILE:COLUMN'}, --header and --delimiter",
             )
         found.append((names[position] if names else str(position), position))
     return found

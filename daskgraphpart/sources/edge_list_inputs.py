@@ -135,7 +135,12 @@ def _add_feature(
     opened = [read_form(file, directory)[:2] for file in files]
     files, forms = tuple(file for file, _ in opened), {form for _, form in opened}
     if forms <= {"npy", "parquet"} and not files[0].columns:
-        return file_rows(name, [file.path for file in files], place)
+        try:
+            return file_rows(name, [file.path for file in files], place)
+        except InputFileError as error:
+            if forms == {"parquet"}:
+                error.add_hint("FILE:COLUMN takes a column of a table, FILE:ID:COLUMN by the IDs in another")
+            raise
     *before, column = files[0].columns or ("*",)
     if place == "--edge-data" or not files[0].columns or forms & {"npy", "npz"}:
         requests.append(_Request(of_type, (), files, (), {name: column}))
@@ -178,7 +183,7 @@ def _open(
         if guess:
             said.setdefault(guess, []).append(file.path)
     for guess, paths in said.items():
-        others = f" and {len(paths) - 1:,} more files" if paths[1:] else ""
+        others = f" and {len(paths) - 1:,} more" if paths[1:] else ""
         notes.append(f"{paths[0]}{others}: {guess}")
     first = len(request.ends)
     wide = len(tables[0].columns) - first - len(request.features) + 1  # columns of "*"

@@ -88,9 +88,9 @@ class EdgeListJob(IdTables):
         ((count, least),) = run(self.connection, query) if found else ((0, None),)
         if count and self.inputs.options.unknown_nodes == "error":
             raise InputFileError(
-                f"{count:,} IDs of {ntype!r} nodes are in edges but not in the list of nodes",
+                f"IDs of {ntype!r} nodes are in edges but not in the list of nodes",
                 file=self.inputs.lists(ntype)[0].tables[0].path,
-                found=f"no {shown(least) if isinstance(least, str) else least}",
+                found=f"{count:,}, such as {shown(least) if isinstance(least, str) else least}",
                 hint="--unknown-nodes add adds these nodes, --unknown-nodes drop leaves their edges out",
             )
         if count and self.inputs.options.unknown_nodes == "drop":
@@ -112,8 +112,8 @@ class EdgeListJob(IdTables):
             ((listed,),) = run(self.connection, f"SELECT count(DISTINCT id) FROM ({self._listed(ntype)})")
         alone = listed - (int(np.count_nonzero(has_edge)) - added)
         fate = "these nodes were added" if is_added else "their edges were dropped"
-        text = f"{unknown:,} IDs of edges are not in the list of nodes" + (f" ({fate})" if unknown else "")
-        self.progress.note(f"{ntype!r} nodes: {text}; {alone:,} of the {listed:,} listed have no edge")
+        text = f"IDs of edges that are not in the list: {unknown:,}" + (f" ({fate})" if unknown else "")
+        self.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
 
     def _count_ids(self, given: Mapping[str, int]) -> dict[str, int]:
         """Return numbers of nodes whose IDs are not mapped: as given, rows of a feature, or the largest ID and one."""

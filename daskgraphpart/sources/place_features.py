@@ -124,7 +124,7 @@ class FeaturePlacer:
         for name in features if missing else ():
             fill = self.reader.fill(group.of_type, name)
             if fill is None:
-                what = f"{missing:,} of the {num_nodes:,} {group.of_type!r} nodes have no row"
+                what = f"{group.of_type!r} nodes without a row: {missing:,} of {num_nodes:,}"
                 hint = f"--fill {name}=VALUE gives them one; --unknown-nodes drop leaves out nodes that are not listed"
                 raise InputFileError(what, file=group.tables[0].path, place=f"feature {name!r}", hint=hint)
             fills[name] = fill

@@ -266,15 +266,15 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
          "is listed twice; "
          "expected every ID once, since features follow the list, found 1"),
         ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "two.csv, feature "
-         "'f': 2 of the 4 '_N' nodes have no row; --fill f=VALUE gives them one; --unknown-nodes drop leaves out nodes "
+         "'f': '_N' nodes without a row: 2 of 4; --fill f=VALUE gives them one; --unknown-nodes drop leaves out nodes "
          "that are not listed"),
-        ({"nodes": {"_N": "two.csv"}, "unknown_nodes": "error"}, "two.csv: 2 IDs of '_N' nodes are in edges but not in "
-         "the list of nodes; found no 2; --unknown-nodes add"),
+        ({"nodes": {"_N": "two.csv"}, "unknown_nodes": "error"}, "two.csv: IDs of '_N' nodes are in edges but not in "
+         "the list of nodes; found 2, such as 2; --unknown-nodes add"),
         ({"masks": {"_N": {"train": "nine.csv"}}}, "nine.csv: mask 'train' lists an unknown '_N' node; found 9"),
         ({"masks": {"_N": {"train": "nine.csv"}}, **MAPPED}, "mask 'train' lists an unknown '_N' node; found 9"),
         ({"node_data": {"_N": {"f": "table.csv:x"}}}, "table.csv: no column 'x'; expected one of id, f"),
         ({"node_data": {"_N": {"f": "table.csv:a:b:c"}}}, "words after a file that mean nothing; expected FILE:COLUMN"),
-        ({"node_data": {"_N": {"f": "table.csv:f"}}}, "table.csv, feature 'f': 3 of the 4 '_N' nodes have no row"),
+        ({"node_data": {"_N": {"f": "table.csv:f"}}}, "table.csv, feature 'f': '_N' nodes without a row: 3 of 4"),
         ({"nodes": {"_N": ["table.csv:id", "table.csv:f"]}}, "two columns of '_N' nodes; expected id, found f"),
         ({"fill": {"x": 0}, "edge_columns": (1,)}, "--fill: unknown feature; expected one of _N:_E:_N:1, found x"),
         ({"unknown_nodes": "keep"}, "--unknown-nodes: unknown way with unknown nodes; expected add or drop or error"),

@@ -100,8 +100,8 @@ def test_rows_of_a_table_go_to_the_nodes_whose_ids_they_have(shop: Path, monkeyp
     edge_data = read_chunked(out).edge_data[BUYS]
     assert edge_data["year"].compute(scheduler="sync").tolist() == [2023, 2023, 2024]
     text = "\n".join(notes.lines)
-    assert "'customer' nodes: 1 IDs of edges are not in the list of nodes (these nodes were added); " in text
-    assert "2 of the 4 listed have no edge" in text
+    assert "'customer' nodes: IDs of edges that are not in the list: 1 (these nodes were added); " in text
+    assert "listed nodes without an edge: 2 of 4" in text
     assert "column 'segment': 3 categories" in text
     assert "column 'since': times" in text
 
@@ -270,7 +270,11 @@ def test_frames_of_nodes_join_dense_ids_and_arrays_are_in_their_order(tmp_path: 
             "edges of type 'customer:buys:item', row 1, column 'src': ID is missing",
         ),
         ({BUYS: (["a"], ["b", "c"])}, {}, "not as many sources as destinations"),
-        ({BUYS: (["a"], ["b"])}, {"customer": pd.DataFrame({"id": ["x"], "age": [1]})}, "1 of the 2 'customer' nodes"),
+        (
+            {BUYS: (["a"], ["b"])},
+            {"customer": pd.DataFrame({"id": ["x"], "age": [1]})},
+            "'customer' nodes without a row: 1 of 2",
+        ),
         (
             {BUYS: (["a"], ["b"])},
             {"customer": pd.DataFrame({"id": ["a", 1]})},
