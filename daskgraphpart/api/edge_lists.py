@@ -181,8 +181,9 @@ def write_tables(
 ) -> Path:
     """Write a chunked graph of tables, given by what `open_inputs` takes."""
     from daskgraphpart.sources.database import MIN_MEMORY, open_database
-    from daskgraphpart.sources.edge_list_inputs import open_inputs
-    from daskgraphpart.sources.edge_lists import EdgeListJob
+    from daskgraphpart.sources.edge_list_inputs import kinds_of_ids, open_inputs
+    from daskgraphpart.sources.edge_lists import read_graph
+    from daskgraphpart.sources.job import Job
 
     check_name(name, "graph name", OptionError, place="--name")
     resources = (resources or detect_resources()).limited(max(MIN_MEMORY, TASK_MEMORY))
@@ -196,7 +197,8 @@ def write_tables(
         for note in inputs.notes:
             listener.note(note)
         with claimed_directory(out, inputs.paths, overwrite):
-            graph = EdgeListJob(inputs, connection, scratch, resources.memory, listener).run(name, out)
+            kinds = kinds_of_ids(inputs)
+            graph = read_graph(Job(inputs, kinds, connection, scratch, out, resources.memory, listener), name)
             # rows are in files of this machine by now, and the database is not needed any more
             connection.close()
             with open_runner(replace(resources, cluster="threads"), listener) as runner:

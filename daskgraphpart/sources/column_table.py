@@ -166,24 +166,30 @@ def _kind_of(arrow_type: Any) -> str:
     return BYTES if "binary" in str(arrow_type) and not arrow_type.num_fields else UNKNOWN
 
 
-def open_parquet_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> ColumnTable:
-    """Open a parquet file of edges or of nodes."""
-    header = read_parquet_header(file.content)
-    names = list(header.schema.names)
-    columns, types = [], {}
-    for number, (name, position) in enumerate(
-        find_columns(file.path, wanted, names, len(names), num_ids, file.constants)
-    ):
+def _choose(
+    file: TableFile, found: Sequence[tuple[str, Any, tuple[int, ...]]], wanted: Sequence[str], num_ids: int
+) -> tuple[tuple[Column, ...], Any]:
+    """Describe the columns wanted of those that there are (name, Arrow type, shape of a row), and their schema."""
+    names, columns, types = [name for name, _, _ in found], [], {}
+    places = find_columns(file.path, wanted, names, len(names), num_ids, file.constants)
+    for number, (name, position) in enumerate(places):
         if position < 0:
             columns.append(constant_column(name, file.constants[name]))
             continue
         if names.count(name) > 1:
             raise InputFileError(f"several columns are named {name!r}", file=file.path, hint="rename them")
-        kind = header.schema.field(position).type
-        column, types[f"r{number}"] = _describe(file.path, name, position, kind, is_id=number < num_ids)
+        _, kind, row_shape = found[position]
+        is_id = number < num_ids
+        column, types[f"r{number}"] = _describe(file.path, name, position, kind, is_id=is_id, row_shape=row_shape)
         columns.append(column)
-    schema = pa.schema(list((types or {"none": pa.null()}).items()))
-    return ColumnTable(file.path, file.content, tuple(columns), schema, header.num_rows)
+    return tuple(columns), pa.schema(list((types or {"none": pa.null()}).items()))
+
+
+def open_parquet_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> ColumnTable:
+    """Open a parquet file of edges or of nodes."""
+    header = read_parquet_header(file.content)
+    columns, schema = _choose(file, [(field.name, field.type, ()) for field in header.schema], wanted, num_ids)
+    return ColumnTable(file.path, file.content, columns, schema, header.num_rows)
 
 
 # ------------------------------------------------------------------------------------------------------------- arrays
@@ -212,53 +218,44 @@ def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids:
     the columns of the first, (edges, 2 or more), or its rows, (2, edges); those of a sparse matrix that scipy has saved
     are its rows and columns.
     """
-    path, num_nodes = file.path, ()
-    arrays = _map_arrays(file, form, directory)
-    if "format" in arrays and "shape" in arrays:
-        num_nodes = tuple(arrays["shape"].tolist())
+    path = file.path
+    arrays, num_nodes = _map_arrays(file, form, directory), tuple[int, ...]()
+    if {"format", "shape", "data"} <= arrays.keys() and arrays["format"].shape == () and arrays["shape"].shape == (2,):
+        num_nodes = tuple(map(int, arrays["shape"]))
         arrays = _sparse_matrix(path, arrays)
     _check_arrays(path, arrays)
     has_pair = num_ids == 2 and any(set(pair) <= arrays.keys() for pair in PAIRS)
     if num_ids and not has_pair and not all(name and name in arrays for name in wanted[:num_ids]):
         arrays = _split_first(path, arrays, wanted, num_ids)
-    columns, types, chosen = [], {}, []
-    names = list(arrays)
-    for number, (name, position) in enumerate(find_columns(path, wanted, names, len(names), num_ids, file.constants)):
-        if position < 0:
-            columns.append(constant_column(name, file.constants[name]))
-            continue
-        array, is_id = arrays[name], number < num_ids
-        kind = pa.from_numpy_dtype(array.dtype.newbyteorder("="))
-        kind = kind if array.ndim == 1 else pa.list_(kind)
-        column, types[f"r{number}"] = _describe(path, name, position, kind, is_id=is_id, row_shape=array.shape[1:])
-        columns.append(column)
-        chosen.append(array)
-        if len(array) != len(chosen[0]):
-            expected, found = f"{len(chosen[0]):,}", f"{len(array):,}"
-            raise InputFileError(f"array {name!r} has another length", file=path, expected=expected, found=found)
-    return ColumnTable(
-        path, file.content, tuple(columns), pa.schema(list(types.items())), len(chosen[0]), tuple(chosen), num_nodes
-    )
+    kinds = {name: pa.from_numpy_dtype(array.dtype.newbyteorder("=")) for name, array in arrays.items()}
+    found = [(n, kinds[n] if a.ndim == 1 else pa.list_(kinds[n]), a.shape[1:]) for n, a in arrays.items()]
+    columns, schema = _choose(file, found, wanted, num_ids)
+    chosen = {column.name: arrays[column.name] for column in columns if column.position >= 0}
+    num_rows = len(next(iter(chosen.values()), ()))
+    for name, array in chosen.items():
+        if len(array) != num_rows:
+            what, expected = f"array {name!r} has another length", f"{num_rows:,}"
+            raise InputFileError(what, file=path, expected=expected, found=f"{len(array):,}")
+    used = tuple(arrays[column.name] for column in columns if column.position >= 0)
+    return ColumnTable(path, file.content, columns, schema, num_rows, used, num_nodes)
 
 
 def _sparse_matrix(path: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Return rows, columns and elements of a matrix as `scipy.sparse.save_npz` writes it."""
     form = arrays["format"].item()
-    form = form.decode() if isinstance(form, bytes) else str(form)
-    if form == "coo" and {"row", "col", "data"} <= arrays.keys():
+    form = form.decode(errors="replace") if isinstance(form, bytes) else str(form)
+    if form == "coo" and {"row", "col"} <= arrays.keys():
         return {name: arrays[name] for name in ("row", "col", "data")}
-    if form not in ("csr", "csc") or not {"indices", "indptr", "data"} <= arrays.keys():
-        hint = "save it as scipy.sparse.csr_matrix(matrix)"
-        raise InputFileError(
-            "not a sparse matrix that is read", file=path, expected="csr, csc or coo", found=form, hint=hint
-        )
-    starts, indices = arrays["indptr"], arrays["indices"]
-    if not len(starts) or starts[0] != 0 or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
+    starts, indices = arrays.get("indptr", np.empty(0)), arrays.get("indices", np.empty(0))
+    if form not in ("csr", "csc"):
+        what, hint = "not a sparse matrix that is read", "save it as scipy.sparse.csr_matrix(matrix)"
+        raise InputFileError(what, file=path, expected="csr, csc or coo", found=form, hint=hint)
+    is_whole = starts.ndim == 1 and starts.dtype.kind in "iu" and len(starts) and starts[0] == 0
+    if not is_whole or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
         raise InputFileError("indptr of a sparse matrix does not fit", file=path, expected=f"0 to {len(indices):,}")
     expanded = _Expanded(starts, (len(indices),))
-    names = ("row", "col") if form == "csr" else ("col", "row")
-    found = dict(zip(names, (expanded, indices), strict=True))
-    return {"row": found["row"], "col": found["col"], "data": arrays["data"]}
+    row, col = (expanded, indices) if form == "csr" else (indices, expanded)
+    return {"row": row, "col": col, "data": arrays["data"]}
 
 
 def _split_first(

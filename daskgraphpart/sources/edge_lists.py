@@ -7,7 +7,6 @@ depends on memory or threads: tables keep the order of files and rows, and every
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,18 +16,15 @@ from daskgraphpart.chunked.rows import edge_rows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, shown
-from daskgraphpart.sources.database import read, run
-from daskgraphpart.sources.edge_list_inputs import kinds_of_ids
-from daskgraphpart.sources.id_map import write_id_map
-from daskgraphpart.sources.id_tables import IdTables
+from daskgraphpart.sources.database import run
 from daskgraphpart.sources.place_features import FeaturePlacer
-from daskgraphpart.sources.read_table import TableReader
+from daskgraphpart.sources.read_table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from daskgraphpart.chunked.rows import Rows
+    from daskgraphpart.sources.job import Job
     from daskgraphpart.sources.tables import TableGroup
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
@@ -36,128 +32,127 @@ DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 ROWS_AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EdgeListJob(IdTables):
-    """A job that makes rows of a chunked graph of tables."""
+def read_graph(job: Job, name: str) -> GraphRows:
+    """Read, check and map everything; also write the maps of IDs. Rows then lie in temporary files."""
+    inputs, kinds = job.inputs, job.kinds
+    sizes = [os.path.getsize(table.content) for group in inputs.groups for table in group.tables]
+    job.progress.begin("read-edges", len(sizes), sum(sizes))
+    for group in inputs.groups:
+        read_table(job, group)
+    given = {group.name: job.count_rows(group.name) for group in inputs.groups}
+    job.progress.end()
+    steps = len(kinds) + len(inputs.etypes)
+    job.progress.begin("map-ids" if inputs.options.map_ids else "stage-edges", steps, steps)
+    unknown = {ntype: _settle_unknown(job, ntype) for ntype in kinds if inputs.lists(ntype)}
+    num_nodes = _rank_ids(job) if inputs.options.map_ids else _count_ids(job, given)
+    placer = FeaturePlacer(job, num_nodes, given)
+    data: dict[str, dict[str, Rows]] = {of_type: {} for of_type in (*num_nodes, *inputs.etypes)}
+    for group in inputs.groups:
+        data[group.of_type] |= placer.table(group)
+    for of_type, features in inputs.rows.items():
+        data[of_type] |= placer.rows(of_type, features)
+    edges = {}
+    for group in inputs.groups[: len(inputs.etypes)]:
+        edges[group.of_type] = edge_rows(job.new_ids(group, 0), job.new_ids(group, 1))
+        job.progress.advance(1)
+    job.progress.end()
+    for ntype, count in unknown.items():
+        _tell_unknown(job, ntype, count, num_nodes[ntype])
+    return GraphRows(name, num_nodes, edges, data)
 
-    def run(self, name: str, out: Path) -> GraphRows:
-        """Read, check and map everything; also write the maps of IDs. Rows then lie in temporary files."""
-        inputs, kinds = self.inputs, kinds_of_ids(self.inputs)
-        sizes = [os.path.getsize(table.content) for group in inputs.groups for table in group.tables]
-        self.progress.begin("read-edges", len(sizes), sum(sizes))
-        reader = TableReader(inputs, kinds, self.connection, self.progress)
-        for group in inputs.groups:
-            reader.read(group)
-        given = {group.name: self.count_rows(group.name) for group in inputs.groups}
-        self.progress.end()
-        steps = len(kinds) + len(inputs.etypes)
-        self.progress.begin("map-ids" if inputs.options.map_ids else "stage-edges", steps, steps)
-        unknown = {ntype: self._settle_unknown(ntype) for ntype in kinds if inputs.lists(ntype)}
-        num_nodes = self._rank_ids(kinds, out) if inputs.options.map_ids else self._count_ids(given)
-        placer = FeaturePlacer(self, reader, num_nodes, given, out)
-        data: dict[str, dict[str, Rows]] = {of_type: {} for of_type in (*num_nodes, *inputs.etypes)}
-        for group in inputs.groups:
-            data[group.of_type] |= placer.table(group)
-        for of_type, features in inputs.rows.items():
-            data[of_type] |= placer.rows(of_type, features)
-        edges = {}
-        for group in inputs.groups[: len(inputs.etypes)]:
-            edges[group.of_type] = edge_rows(self.new_ids(group, 0), self.new_ids(group, 1))
-            self.progress.advance(1)
-        self.progress.end()
-        for ntype, count in unknown.items():
-            self._tell_unknown(ntype, count, num_nodes[ntype])
-        return GraphRows(name, num_nodes, edges, data)
 
-    def _columns(self, ntype: str) -> list[tuple[TableGroup, int]]:
-        """Columns of edges, by table and number, that hold IDs of a node type."""
-        groups = self.inputs.groups[: len(self.inputs.etypes)]
-        return [(group, i) for group in groups for i, end in enumerate(group.ends) if end == ntype]
+def _columns(job: Job, ntype: str) -> list[tuple[TableGroup, int]]:
+    """Columns of edges, by table and number, that hold IDs of a node type."""
+    groups = job.inputs.groups[: len(job.inputs.etypes)]
+    return [(group, i) for group in groups for i, end in enumerate(group.ends) if end == ntype]
 
-    def _listed(self, ntype: str) -> str:
-        return " UNION ALL ".join(f"SELECT c0 AS id FROM {group.name}" for group in self.inputs.lists(ntype))
 
-    def _settle_unknown(self, ntype: str) -> int:
-        """Count IDs of edges that no list of nodes has; refuse them, or drop their edges, if that is asked for."""
-        is_unknown = f"NOT EXISTS (SELECT 1 FROM ({self._listed(ntype)}) n WHERE n.id = {{0}}.c{{1}})"
-        found = [
-            f"SELECT c{i} AS id FROM {group.name} WHERE {is_unknown.format(group.name, i)}"
-            for group, i in self._columns(ntype)
-        ]
-        query = f"SELECT count(DISTINCT id), min(id) FROM ({' UNION ALL '.join(found)})"
-        ((count, least),) = run(self.connection, query) if found else ((0, None),)
-        if count and self.inputs.options.unknown_nodes == "error":
+def _listed(job: Job, ntype: str) -> str:
+    return " UNION ALL ".join(f"SELECT c0 AS id FROM {group.name}" for group in job.inputs.lists(ntype))
+
+
+def _settle_unknown(job: Job, ntype: str) -> int:
+    """Count IDs of edges that no list of nodes has; refuse them, or drop their edges, if that is asked for."""
+    is_unknown = f"NOT EXISTS (SELECT 1 FROM ({_listed(job, ntype)}) n WHERE n.id = {{0}}.c{{1}})"
+    found = [
+        f"SELECT c{i} AS id FROM {group.name} WHERE {is_unknown.format(group.name, i)}"
+        for group, i in _columns(job, ntype)
+    ]
+    query = f"SELECT count(DISTINCT id), min(id) FROM ({' UNION ALL '.join(found)})"
+    ((count, least),) = run(job.connection, query) if found else ((0, None),)
+    if count and job.inputs.options.unknown_nodes == "error":
+        raise InputFileError(
+            f"IDs of {ntype!r} nodes are in edges but not in the list of nodes",
+            file=job.inputs.lists(ntype)[0].tables[0].path,
+            found=f"{count:,}, such as {shown(least) if isinstance(least, str) else least}",
+            hint="--unknown-nodes add adds these nodes, --unknown-nodes drop leaves their edges out",
+        )
+    if count and job.inputs.options.unknown_nodes == "drop":
+        for group, i in _columns(job, ntype):
+            run(job.connection, f"DELETE FROM {group.name} WHERE {is_unknown.format(group.name, i)}")
+    return int(count)
+
+
+def _tell_unknown(job: Job, ntype: str, unknown: int, num_nodes: int) -> None:
+    """Say how many IDs of edges are not in the list of nodes, and how many of the list have no edge."""
+    has_edge = np.zeros(num_nodes, bool)
+    for group, i in _columns(job, ntype):
+        ids = job.new_ids(group, i)
+        for start in range(0, ids.num_rows, ROWS_AT_ONCE):
+            has_edge[ids.read(start, min(start + ROWS_AT_ONCE, ids.num_rows))] = True
+    is_added = job.inputs.options.unknown_nodes == "add"
+    added = unknown if is_added else 0
+    listed = num_nodes - added
+    if not job.inputs.options.map_ids:
+        ((listed,),) = run(job.connection, f"SELECT count(DISTINCT id) FROM ({_listed(job, ntype)})")
+    alone = listed - (int(np.count_nonzero(has_edge)) - added)
+    fate = "these nodes were added" if is_added else "their edges were dropped"
+    text = f"IDs of edges that are not in the list: {unknown:,}" + (f" ({fate})" if unknown else "")
+    job.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
+
+
+def _count_ids(job: Job, given: Mapping[str, int]) -> dict[str, int]:
+    """Return numbers of nodes whose IDs are not mapped: as given, rows of a feature, or the largest ID and one."""
+    counts, inputs = {}, job.inputs
+    for ntype, known in inputs.num_nodes.items():
+        columns = _columns(job, ntype) + [(group, 0) for group in inputs.lists(ntype)]
+        found = [(*run(job.connection, f"SELECT max(c{i}), min(c{i}) FROM {g.name}")[0], g) for g, i in columns]
+        found = [limits for limits in found if limits[0] is not None]
+        most, _, group = max(found, key=lambda limits: int(limits[0]), default=(-1, 0, inputs.groups[0]))
+        if known is None and not inputs.lists(ntype):
+            rows = [rows.shape[0] for rows in inputs.rows.get(ntype, {}).values()]
+            rows += [given[group.name] for group in inputs.groups if (group.of_type, group.ends) == (ntype, ())]
+            known = rows[0] if rows else None
+        num_edges = sum(given[group.name] for group, _ in columns)
+        if known is None and most >= max(DENSE_BELOW, IDS_PER_EDGE * num_edges):
             raise InputFileError(
-                f"IDs of {ntype!r} nodes are in edges but not in the list of nodes",
-                file=self.inputs.lists(ntype)[0].tables[0].path,
-                found=f"{count:,}, such as {shown(least) if isinstance(least, str) else least}",
-                hint="--unknown-nodes add adds these nodes, --unknown-nodes drop leaves their edges out",
+                f"IDs of {ntype!r} nodes are sparse",
+                file=group.tables[0].path,
+                place=f"or another file of {group.of_type}" if len(group.tables) > 1 else None,
+                expected="IDs from 0 with few gaps",
+                found=f"{most:,} as the largest ID of {num_edges:,} edges",
+                hint=f"use --map-ids, or say --num-nodes {ntype}={most + 1} if there are so many nodes",
             )
-        if count and self.inputs.options.unknown_nodes == "drop":
-            for group, i in self._columns(ntype):
-                run(self.connection, f"DELETE FROM {group.name} WHERE {is_unknown.format(group.name, i)}")
-        return int(count)
+        begins_at_1 = min((least for _, least, _ in found), default=0) == 1
+        hint = "if IDs begin at 1, map them (--map-ids), or they leave a node without edges"
+        if known is not None and most >= known:
+            what, expected = f"ID of a {ntype!r} node out of range", f"IDs from 0 and below {known:,}"
+            hint = hint if begins_at_1 else "check --num-nodes, or the rows of --node-data"
+            raise InputFileError(what, file=group.tables[0].path, expected=expected, found=f"{most:,}", hint=hint)
+        if begins_at_1:
+            text = f"{group.tables[0].path}: no {ntype!r} node has ID 0, and the highest ID is {most:,}"
+            job.progress.note(f"{text}; {hint}")
+        counts[ntype] = most + 1 if known is None else known
+        job.progress.advance(1)
+    return counts
 
-    def _tell_unknown(self, ntype: str, unknown: int, num_nodes: int) -> None:
-        """Say how many IDs of edges are not in the list of nodes, and how many of the list have no edge."""
-        has_edge = np.zeros(num_nodes, bool)
-        for group, i in self._columns(ntype):
-            ids = self.new_ids(group, i)
-            for start in range(0, ids.num_rows, ROWS_AT_ONCE):
-                has_edge[ids.read(start, min(start + ROWS_AT_ONCE, ids.num_rows))] = True
-        is_added = self.inputs.options.unknown_nodes == "add"
-        added = unknown if is_added else 0
-        listed = num_nodes - added
-        if not self.inputs.options.map_ids:
-            ((listed,),) = run(self.connection, f"SELECT count(DISTINCT id) FROM ({self._listed(ntype)})")
-        alone = listed - (int(np.count_nonzero(has_edge)) - added)
-        fate = "these nodes were added" if is_added else "their edges were dropped"
-        text = f"IDs of edges that are not in the list: {unknown:,}" + (f" ({fate})" if unknown else "")
-        self.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
 
-    def _count_ids(self, given: Mapping[str, int]) -> dict[str, int]:
-        """Return numbers of nodes whose IDs are not mapped: as given, rows of a feature, or the largest ID and one."""
-        counts, inputs = {}, self.inputs
-        for ntype, known in inputs.num_nodes.items():
-            columns = self._columns(ntype) + [(group, 0) for group in inputs.lists(ntype)]
-            found = [(*run(self.connection, f"SELECT max(c{i}), min(c{i}) FROM {g.name}")[0], g) for g, i in columns]
-            found = [limits for limits in found if limits[0] is not None]
-            most, _, group = max(found, key=lambda limits: int(limits[0]), default=(-1, 0, inputs.groups[0]))
-            if known is None and not inputs.lists(ntype):
-                rows = [rows.shape[0] for rows in inputs.rows.get(ntype, {}).values()]
-                rows += [given[group.name] for group in inputs.groups if (group.of_type, group.ends) == (ntype, ())]
-                known = rows[0] if rows else None
-            num_edges = sum(given[group.name] for group, _ in columns)
-            if known is None and most >= max(DENSE_BELOW, IDS_PER_EDGE * num_edges):
-                raise InputFileError(
-                    f"IDs of {ntype!r} nodes are sparse",
-                    file=group.tables[0].path,
-                    place=f"or another file of {group.of_type}" if len(group.tables) > 1 else None,
-                    expected="IDs from 0 with few gaps",
-                    found=f"{most:,} as the largest ID of {num_edges:,} edges",
-                    hint=f"use --map-ids, or say --num-nodes {ntype}={most + 1} if there are so many nodes",
-                )
-            begins_at_1 = min((least for _, least, _ in found), default=0) == 1
-            hint = "if IDs begin at 1, map them (--map-ids), or they leave a node without edges"
-            if known is not None and most >= known:
-                what, expected = f"ID of a {ntype!r} node out of range", f"IDs from 0 and below {known:,}"
-                hint = hint if begins_at_1 else "check --num-nodes, or the rows of --node-data"
-                raise InputFileError(what, file=group.tables[0].path, expected=expected, found=f"{most:,}", hint=hint)
-            if begins_at_1:
-                text = f"{group.tables[0].path}: no {ntype!r} node has ID 0, and the highest ID is {most:,}"
-                self.progress.note(f"{text}; {hint}")
-            counts[ntype] = most + 1 if known is None else known
-            self.progress.advance(1)
-        return counts
-
-    def _rank_ids(self, kinds: Mapping[str, tuple[str, str]], out: Path) -> dict[str, int]:
-        """Make a table of the IDs of each node type, whose row numbers are the new IDs, and write the maps of IDs."""
-        (out / ID_MAP).mkdir()
-        for ntype, (kind, _) in kinds.items():
-            sources = [f"SELECT c{i} AS id FROM {group.name}" for group, i in self._columns(ntype)]
-            sources += [self._listed(ntype)] if self.inputs.lists(ntype) else []
-            self.rank(self.ids(ntype), " UNION ALL ".join(sources))
-            ids = (batch.column(0) for batch in read(self.connection, f"SELECT id FROM {self.ids(ntype)}"))
-            write_id_map(out / ID_MAP / f"{ntype}.parquet", ids, is_text=kind == STRINGS)
-            self.progress.advance(1)
-        return {ntype: self.count_rows(self.ids(ntype)) for ntype in kinds}
+def _rank_ids(job: Job) -> dict[str, int]:
+    """Make a table of the IDs of each node type, whose row numbers are the new IDs, and write the maps of IDs."""
+    for ntype, (kind, _) in job.kinds.items():
+        sources = [f"SELECT c{i} AS id FROM {group.name}" for group, i in _columns(job, ntype)]
+        sources += [_listed(job, ntype)] if job.inputs.lists(ntype) else []
+        kept = job.out / ID_MAP / f"{ntype}.parquet"
+        job.rank(job.ids(ntype), " UNION ALL ".join(sources), kept, is_text=kind == STRINGS)
+        job.progress.advance(1)
+    return {ntype: job.count_rows(job.ids(ntype)) for ntype in job.kinds}

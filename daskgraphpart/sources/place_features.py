@@ -13,18 +13,16 @@ from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import ReadRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, TIMES, shown
-from daskgraphpart.sources.database import quote, read, run, stage_rows
+from daskgraphpart.sources.database import quote, run, stage_rows
 from daskgraphpart.sources.edge_list_inputs import check_row_count
-from daskgraphpart.sources.id_map import write_id_map
+from daskgraphpart.sources.read_table import stage_feature
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.sources.id_tables import IdTables
-    from daskgraphpart.sources.read_table import TableReader
+    from daskgraphpart.sources.job import Job
     from daskgraphpart.sources.tables import TableGroup
     from daskgraphpart.storage.region import Region
 
@@ -33,11 +31,9 @@ if TYPE_CHECKING:
 class FeaturePlacer:
     """What features are placed with; `given` are the rows of tables as they were read, before any were dropped."""
 
-    job: IdTables
-    reader: TableReader
+    job: Job
     num_nodes: Mapping[str, int]
     given: Mapping[str, int]
-    out: Path
 
     def table(self, group: TableGroup) -> dict[str, Rows]:
         """Place the features of a table: in its order, or in that of the nodes whose IDs it has."""
@@ -82,16 +78,13 @@ class FeaturePlacer:
         if kind == TIMES:
             job.progress.note(f"{where}: times, kept as microseconds since 1970")
         if kind != STRINGS:
-            return self.reader.stage(group, name, path)
-        table, fill = f"{group.name}_{number}", self.reader.fill(group.of_type, name)
+            return stage_feature(job, group, name, path)
+        table, fill = f"{group.name}_{number}", job.fill(group.of_type, name)
         values = f"SELECT c{number} AS id FROM {group.name}"
-        job.rank(table, values if fill is None else f"{values} UNION ALL SELECT {quote(fill)}")
-        kept = self.out / CATEGORIES / group.of_type / f"{name}.parquet"
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        ids = (batch.column(0) for batch in read(job.connection, f"SELECT id FROM {table}"))
-        write_id_map(kept, ids, is_text=True)
+        kept = job.out / CATEGORIES / group.of_type / f"{name}.parquet"
+        job.rank(table, values if fill is None else f"{values} UNION ALL SELECT {quote(fill)}", kept, is_text=True)
         job.progress.note(
-            f"{where}: {job.count_rows(table):,} categories, as codes; {kept.relative_to(self.out)} has them"
+            f"{where}: {job.count_rows(table):,} categories, as codes; {kept.relative_to(job.out)} has them"
         )
         query = f"SELECT i.rowid FROM {group.name} t JOIN {table} i ON t.c{number} = i.id ORDER BY t.rowid"
         return stage_rows(job.connection, query, path, np.dtype(np.int64))
@@ -122,7 +115,7 @@ class FeaturePlacer:
         fills: dict[str, Any] = {group.mask: 0} if group.mask else {}
         missing = 0 if group.mask else num_nodes - self.job.count_rows(group.name)
         for name in features if missing else ():
-            fill = self.reader.fill(group.of_type, name)
+            fill = job.fill(group.of_type, name)
             if fill is None:
                 what = f"{group.of_type!r} nodes without a row: {missing:,} of {num_nodes:,}"
                 hint = f"--fill {name}=VALUE gives them one; --unknown-nodes drop leaves out nodes that are not listed"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,144 +14,131 @@ from daskgraphpart.sources.database import run, stage_rows, translated_errors
 from daskgraphpart.sources.text_table import TextTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import duckdb
-
-    from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.sources.edge_list_inputs import Inputs
+    from daskgraphpart.sources.job import Job
     from daskgraphpart.sources.tables import Table, TableGroup
     from daskgraphpart.storage.region import Region
 
 MAX_ID = 2**63 - 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TableReader:
-    """What tables are read with: the input, kinds of IDs by node type, a database, a listener."""
+def read_table(job: Job, group: TableGroup) -> None:
+    """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
 
-    inputs: Inputs
-    kinds: Mapping[str, tuple[str, str]]
-    connection: duckdb.DuckDBPyConnection
-    progress: ProgressListener
-
-    def read(self, group: TableGroup) -> None:
-        """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
-
-        Features that are strings or vectors are c2 alone.
-        """
-        types = [f"c{i} {'VARCHAR' if self.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
-        types += [self._type(group, i) for i in _feature_columns(group)]
-        run(self.connection, f"CREATE TABLE {group.name} ({', '.join(types)})")
-        starts = [0]
-        for table in group.tables:
-            with translated_errors(table.path):
-                table.insert(self.connection, f"INSERT INTO {group.name} SELECT {self._values(group, table)} FROM {{}}")
-            ((count,),) = run(self.connection, f"SELECT count(*) FROM {group.name}")
-            starts.append(count)
-            self.progress.advance(os.path.getsize(table.content or table.path))
-        self._check(group, starts)
-
-    def fill(self, of_type: str, feature: str) -> str | None:
-        """Return what takes the place of missing values of a feature; None if nothing does."""
-        fill = self.inputs.options.fill
-        return fill.get(f"{of_type}:{feature}", fill.get(feature, fill.get("")))
-
-    def stage(self, group: TableGroup, feature: str, path: str) -> Region:
-        """Write a feature that is no category into a file, in the dtype that holds it in all files.
-
-        Numbers in text are integers if all are, else floats; those of a vector are float32.
-        """
-        columns, fill = group.features[feature], self.fill(group.of_type, feature)
-        first, name = columns[0], group.name
-        column = group.column(first)
-        if group.kind(first) == VECTORS:
-            shape = column.row_shape or (self._width(group, first),)
-            assert column.dtype is not None
-            return stage_rows(self.connection, f"SELECT c{first} FROM {name}", path, column.dtype, shape)
-        counted = f"SELECT count(*) > 0 AND count(*) = count(n{first}) FROM {name}"
-        ((is_whole,),) = run(self.connection, counted)
-        text = np.dtype(np.float32 if columns[1:] else np.int64 if is_whole else np.float64)
-        tables = [t for t in group.tables if t.num_rows != 0] or group.tables
-        dtype = np.result_type(*(table.columns[first].dtype or text for table in tables))
-        if dtype.kind in "iub" and fill is not None and not is_integer(fill) and not is_whole:
-            dtype = np.dtype(np.float64)
-        letter = "c" if dtype.kind == "f" else "n"
-        query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {name}"
-        return stage_rows(self.connection, query, path, dtype, (len(columns),) if columns[1:] else ())
-
-    def _type(self, group: TableGroup, number: int) -> str:
-        """Return the columns in which a feature is kept."""
-        column = group.column(number)
-        if group.kind(number) == VECTORS:
-            assert column.dtype is not None
-            element = "BIGINT" if column.dtype.kind != "f" else "DOUBLE" if column.dtype.itemsize == 8 else "FLOAT"
-            return f"c{number} {element}[]"
-        return f"c{number} VARCHAR" if group.kind(number) == STRINGS else f"c{number} DOUBLE, n{number} BIGINT"
-
-    def _values(self, group: TableGroup, table: Table) -> str:
-        """Return expressions for all columns of a file; what cannot be is NULL."""
-        id_type = self.inputs.options.id_type if self.inputs.options.map_ids else "integer"
-        values = [id_value(i, table.columns[i], self.kinds[end][0], id_type) for i, end in enumerate(group.ends)]
-        for feature, numbers in group.features.items():
-            for i in numbers:
-                values += feature_values(i, table.columns[i], group.kind(i), self.fill(group.of_type, feature))
-        return ", ".join(values) or "NULL"
-
-    def _width(self, group: TableGroup, number: int) -> int:
-        """Length of the vectors of a column, which is that of the first."""
-        found = run(self.connection, f"SELECT len(c{number}) FROM {group.name} LIMIT 1")
-        return int(found[0][0] or 0) if found else 0
-
-    def _check(self, group: TableGroup, starts: list[int]) -> None:
-        """Refuse the first row with a value that is missing or cannot be."""
-        bad = {i: f"c{i} IS NULL" for i in [*range(len(group.ends)), *_feature_columns(group)]}
-        for i in _feature_columns(group):
-            if group.kind(i) == VECTORS:
-                bad[i] += f" OR len(c{i}) <> {self._width(group, i)} OR list_count(c{i}) <> len(c{i})"
-        limits = [] if self.inputs.options.map_ids else [self.inputs.num_nodes[end] for end in group.ends]
-        for i, limit in enumerate(limits):
-            bad[i] += f" OR c{i} NOT BETWEEN 0 AND {MAX_ID if limit is None else limit - 1}"
-        ((row,),) = run(self.connection, f"SELECT min(rowid) FROM {group.name} WHERE {' OR '.join(bad.values())}")
-        if row is None:
-            return
-        (are_bad,) = run(self.connection, f"SELECT {', '.join(bad.values())} FROM {group.name} WHERE rowid = {row}")
-        number = list(bad)[are_bad.index(True)]
-        index = bisect_right(starts, row) - 1
-        table = group.tables[index]
+    Features that are strings or vectors are c2 alone.
+    """
+    types = [f"c{i} {'VARCHAR' if job.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
+    types += [_type(group, i) for i in _feature_columns(group)]
+    run(job.connection, f"CREATE TABLE {group.name} ({', '.join(types)})")
+    starts = [0]
+    for table in group.tables:
         with translated_errors(table.path):
-            place, text = table.locate(self.connection, row - starts[index], number)
-        found = "nothing" if text is None else shown(text)
-        if number < len(group.ends):
-            ((value,),) = run(self.connection, f"SELECT c{number} FROM {group.name} WHERE rowid = {row}")
-            what, expected, hint = self._explain_id(group.ends[number], value, table)
-            what, hint = ("ID is missing", None) if text is None else (what, hint)
-        else:
-            kind = group.kind(number)
-            feature = next(name for name, numbers in group.features.items() if number in numbers)
-            what = "not a timestamp" if kind == TIMES else "not a number"
-            expected, hint = f"{kind}, as in {group.column(number).example}" if kind else "a value", None
-            if kind == VECTORS:
-                what, expected = "not a vector like the first one", f"{self._width(group, number)} numbers"
-            if text is None or text in MISSING:
-                what, hint = "value is missing", f"--fill {feature}=VALUE puts a value there"
-        raise InputFileError(what, file=table.path, place=place, expected=expected, found=found, hint=hint)
+            table.insert(job.connection, f"INSERT INTO {group.name} SELECT {_values(job, group, table)} FROM {{}}")
+        ((count,),) = run(job.connection, f"SELECT count(*) FROM {group.name}")
+        starts.append(count)
+        job.progress.advance(os.path.getsize(table.content or table.path))
+    _check(job, group, starts)
 
-    def _explain_id(self, ntype: str, value: Any, table: Table) -> tuple[str, str, str | None]:
-        """Tell what is wrong with an ID (None if it is none of its kind), what was expected, and what to do."""
-        kind, known = self.kinds[ntype]
-        what, limit = f"IDs of {ntype!r} nodes are not all {kind}", self.inputs.num_nodes[ntype]
-        if self.inputs.options.map_ids:
-            return what, known, "--id-type string makes all of them strings"
-        hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
-        if value is not None:
-            if value == limit:
-                hint += "; if IDs begin at 1, --map-ids numbers them from 0"
-            expected = "an integer of 63 bits from 0" if limit is None else f"an ID from 0 and below {limit:,}"
-            return f"ID of a {ntype!r} node out of range", expected, hint
-        if isinstance(table, TextTable) and not table.skipped:
-            hint += "; or --header if the first line names the columns"
-        return what, known, hint
+
+def stage_feature(job: Job, group: TableGroup, feature: str, path: str) -> Region:
+    """Write a feature that is no category into a file, in the dtype that holds it in all files.
+
+    Numbers in text are integers if all are, else floats; those of a vector are float32.
+    """
+    columns, fill = group.features[feature], job.fill(group.of_type, feature)
+    first, name = columns[0], group.name
+    column = group.column(first)
+    if group.kind(first) == VECTORS:
+        shape = column.row_shape or (_width(job, group, first),)
+        assert column.dtype is not None
+        return stage_rows(job.connection, f"SELECT c{first} FROM {name}", path, column.dtype, shape)
+    counted = f"SELECT count(*) > 0 AND count(*) = count(n{first}) FROM {name}"
+    ((is_whole,),) = run(job.connection, counted)
+    text = np.dtype(np.float32 if columns[1:] else np.int64 if is_whole else np.float64)
+    tables = [t for t in group.tables if t.num_rows != 0] or group.tables
+    dtype = np.result_type(*(table.columns[first].dtype or text for table in tables))
+    if dtype.kind in "iub" and fill is not None and not is_integer(fill) and not is_whole:
+        dtype = np.dtype(np.float64)
+    letter = "c" if dtype.kind == "f" else "n"
+    query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {name}"
+    return stage_rows(job.connection, query, path, dtype, (len(columns),) if columns[1:] else ())
+
+
+def _type(group: TableGroup, number: int) -> str:
+    """Return the columns in which a feature is kept."""
+    column = group.column(number)
+    if group.kind(number) == VECTORS:
+        assert column.dtype is not None
+        element = "BIGINT" if column.dtype.kind != "f" else "DOUBLE" if column.dtype.itemsize == 8 else "FLOAT"
+        return f"c{number} {element}[]"
+    return f"c{number} VARCHAR" if group.kind(number) == STRINGS else f"c{number} DOUBLE, n{number} BIGINT"
+
+
+def _values(job: Job, group: TableGroup, table: Table) -> str:
+    """Return expressions for all columns of a file; what cannot be is NULL."""
+    id_type = job.inputs.options.id_type if job.inputs.options.map_ids else "integer"
+    values = [id_value(i, table.columns[i], job.kinds[end][0], id_type) for i, end in enumerate(group.ends)]
+    for feature, numbers in group.features.items():
+        for i in numbers:
+            values += feature_values(i, table.columns[i], group.kind(i), job.fill(group.of_type, feature))
+    return ", ".join(values) or "NULL"
+
+
+def _width(job: Job, group: TableGroup, number: int) -> int:
+    """Length of the vectors of a column, which is that of the first."""
+    found = run(job.connection, f"SELECT len(c{number}) FROM {group.name} LIMIT 1")
+    return int(found[0][0] or 0) if found else 0
+
+
+def _check(job: Job, group: TableGroup, starts: list[int]) -> None:
+    """Refuse the first row with a value that is missing or cannot be."""
+    bad = {i: f"c{i} IS NULL" for i in [*range(len(group.ends)), *_feature_columns(group)]}
+    for i in _feature_columns(group):
+        if group.kind(i) == VECTORS:
+            bad[i] += f" OR len(c{i}) <> {_width(job, group, i)} OR list_count(c{i}) <> len(c{i})"
+    limits = [] if job.inputs.options.map_ids else [job.inputs.num_nodes[end] for end in group.ends]
+    for i, limit in enumerate(limits):
+        bad[i] += f" OR c{i} NOT BETWEEN 0 AND {MAX_ID if limit is None else limit - 1}"
+    ((row,),) = run(job.connection, f"SELECT min(rowid) FROM {group.name} WHERE {' OR '.join(bad.values())}")
+    if row is None:
+        return
+    (are_bad,) = run(job.connection, f"SELECT {', '.join(bad.values())} FROM {group.name} WHERE rowid = {row}")
+    number = list(bad)[are_bad.index(True)]
+    index = bisect_right(starts, row) - 1
+    table = group.tables[index]
+    with translated_errors(table.path):
+        place, text = table.locate(job.connection, row - starts[index], number)
+    found = "nothing" if text is None else shown(text)
+    if number < len(group.ends):
+        ((value,),) = run(job.connection, f"SELECT c{number} FROM {group.name} WHERE rowid = {row}")
+        what, expected, hint = _explain_id(job, group.ends[number], value, table)
+        what, hint = ("ID is missing", None) if text is None else (what, hint)
+    else:
+        kind = group.kind(number)
+        feature = next(name for name, numbers in group.features.items() if number in numbers)
+        what = "not a timestamp" if kind == TIMES else "not a number"
+        expected, hint = f"{kind}, as in {group.column(number).example}" if kind else "a value", None
+        if kind == VECTORS:
+            what, expected = "not a vector like the first one", f"{_width(job, group, number)} numbers"
+        if text is None or text in MISSING:
+            what, hint = "value is missing", f"--fill {feature}=VALUE puts a value there"
+    raise InputFileError(what, file=table.path, place=place, expected=expected, found=found, hint=hint)
+
+
+def _explain_id(job: Job, ntype: str, value: Any, table: Table) -> tuple[str, str, str | None]:
+    """Tell what is wrong with an ID (None if it is none of its kind), what was expected, and what to do."""
+    kind, known = job.kinds[ntype]
+    what, limit = f"IDs of {ntype!r} nodes are not all {kind}", job.inputs.num_nodes[ntype]
+    if job.inputs.options.map_ids:
+        return what, known, "--id-type string makes all of them strings"
+    hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
+    if value is not None:
+        if value == limit:
+            hint += "; if IDs begin at 1, --map-ids numbers them from 0"
+        expected = "an integer of 63 bits from 0" if limit is None else f"an ID from 0 and below {limit:,}"
+        return f"ID of a {ntype!r} node out of range", expected, hint
+    if isinstance(table, TextTable) and not table.skipped:
+        hint += "; or --header if the first line names the columns"
+    return what, known, hint
 
 
 def _feature_columns(group: TableGroup) -> list[int]:

@@ -1,4 +1,4 @@
-"""The database of a job: tables as they were read, the tables of IDs in their order, new IDs in files."""
+"""The noun `Job`: what tables are read with, the tables of IDs in their order, new IDs in files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import duckdb
 import numpy as np
 
-from daskgraphpart.sources.database import run, stage_rows
+from daskgraphpart.sources.database import read, run, stage_rows
+from daskgraphpart.sources.id_map import write_id_map
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from daskgraphpart.engine.progress import ProgressListener
@@ -20,12 +22,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IdTables:
-    """What a job works with: input, a database, a directory for temporary files, bytes of memory, a listener."""
+class Job:
+    """Input, kinds of IDs by node type, a database, directories for temporary files and output, memory, a listener.
+
+    `memory` is bytes.
+    """
 
     inputs: Inputs
+    kinds: Mapping[str, tuple[str, str]]
     connection: duckdb.DuckDBPyConnection
     directory: Path
+    out: Path
     memory: int
     progress: ProgressListener
     staged: dict[tuple[str, int], Region] = field(default_factory=dict)
@@ -46,8 +53,13 @@ class IdTables:
         """Name of the table of the IDs of a node type, if they are mapped."""
         return f"ids_{list(self.inputs.num_nodes).index(ntype)}"
 
-    def rank(self, name: str, every: str) -> None:
-        """Make a table of the different IDs in their order, so that the row of each is its new ID."""
+    def fill(self, of_type: str, feature: str) -> str | None:
+        """Return what takes the place of missing values of a feature; None if nothing does."""
+        fill = self.inputs.options.fill
+        return fill.get(f"{of_type}:{feature}", fill.get(feature, fill.get("")))
+
+    def rank(self, name: str, every: str, kept: Path, *, is_text: bool) -> None:
+        """Make a table of the different IDs in their order, so that the row of each is its new ID; keep them."""
         distinct = f"SELECT DISTINCT id FROM ({every})"
         try:
             run(self.connection, f"CREATE TABLE {name} AS SELECT id FROM ({distinct}) ORDER BY id")
@@ -59,6 +71,9 @@ class IdTables:
                 f"CREATE TABLE {name} AS SELECT id FROM ({previous}) WHERE previous IS DISTINCT FROM id",
             )
             run(self.connection, "DROP TABLE sorted")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        ids = (batch.column(0) for batch in read(self.connection, f"SELECT id FROM {name}"))
+        write_id_map(kept, ids, is_text=is_text)
 
     def count_rows(self, name: str) -> int:
         """Count the rows of a table."""
