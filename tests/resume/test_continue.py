@@ -249,17 +249,6 @@ def test_an_input_that_changed_is_refused_by_name(
         case.run(root)
 
 
-def test_times_in_the_future_do_no_harm(root: Path, inputs: Path, calls: Calls) -> None:
-    later = time.time() + 10 * 365 * 86400
-    for path in (copy_of_inputs(inputs, root) / "homogeneous").rglob("*"):
-        os.utime(path, (later, later))
-    fail(BY_NAME["random"], root, calls)
-    for path in (root / "out").rglob("*"):
-        os.utime(path, (later, later))
-    BY_NAME["random"].run(root)
-    assert hashes(root / "out") == hashes(run("homogeneous", root, "other"))
-
-
 def damage_journal(workspace: Path) -> None:
     content = bytearray((workspace / "journal").read_bytes())
     content[len(content) // 2] ^= 1

@@ -11,21 +11,13 @@ import pytest
 from bad_input.judge import write_graph
 from commands import call
 
-from daskgraphpart.errors import OptionError, OutputLockedError
+from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock, LockNotes, is_unfinished
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 JOB = ("--num-parts", "2", "--quiet", "--method", "random", "--memory", "64MB")
-
-
-def test_a_second_holder_is_told_of_the_first(tmp_path: Path) -> None:
-    lock = DirectoryLock(tmp_path)
-    with pytest.raises(OutputLockedError, match=f"pid {os.getpid()} "):
-        DirectoryLock(tmp_path)
-    lock.release()
-    assert not (tmp_path / LOCK_NAME).exists()
 
 
 def test_notes_are_there_for_whoever_comes_after(tmp_path: Path) -> None:
