@@ -35,8 +35,8 @@ _ARCHIVES_AND_WRAPPERS = (
 
 
 def is_remote(path: AnyPath | None) -> TypeIs[UPath]:
-    """Whether a path is of a file in a store."""
-    return not isinstance(path, str | os.PathLike | None)
+    """Whether a path is of a file in a store; told without importing `UPath`."""
+    return hasattr(path, "storage_options") and not isinstance(path, os.PathLike)
 
 
 def is_url(path: AnyPath | None) -> bool:
