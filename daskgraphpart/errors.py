@@ -7,7 +7,7 @@ environment (disk full, a worker lost) that a rerun can survive.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,6 +16,8 @@ LONGEST_VALUE = 600
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 _SWITCHES = ("fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart")
 _KEYWORDS = {"dispatch": "dispatch_to", "no-header": "header=False"}
+_FIELDS = ("what", "file", "place", "expected", "found", "hint")
+ErrorT = TypeVar("ErrorT", bound="GraphPartError")
 
 
 class GraphPartError(Exception):
@@ -73,10 +75,13 @@ class GraphPartError(Exception):
         self.hint = f"{self.hint}; {hint}" if self.hint else hint
         self.args = (self._message(_keywords(self.place), _keywords(self.hint)),)
 
+    def restated(self, kind: type[ErrorT], **changes: Any) -> ErrorT:
+        """Return an error of a kind that says the same, but for what is given."""
+        return kind(**{name: getattr(self, name) for name in _FIELDS} | changes)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # keyword-only arguments do not survive the default pickling of exceptions
-        keywords = {name: getattr(self, name) for name in ("file", "place", "expected", "found", "hint")}
-        return _rebuild, (type(self), self.what, keywords)
+        return _rebuild, (type(self), {name: getattr(self, name) for name in _FIELDS})
 
 
 def _keywords(text: str | None) -> str | None:
@@ -95,8 +100,8 @@ def _shortened(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE // 2]} ... {text[-LONGEST_VALUE // 2 :]}"
 
 
-def _rebuild(kind: type[GraphPartError], what: str, keywords: dict[str, Any]) -> GraphPartError:
-    return kind(what, **keywords)
+def _rebuild(kind: type[GraphPartError], fields: dict[str, Any]) -> GraphPartError:
+    return kind(**fields)
 
 
 class MetadataError(GraphPartError, ValueError):

@@ -254,6 +254,6 @@ def _explain(fault: BaseException, workspace: Path, out: Path) -> BaseException:
     if workspace in within and (isinstance(fault, FileNotFoundError) or isinstance(fault.__cause__, FileNotFoundError)):
         return ResumeError("a file of the unfinished run is gone", file=file, hint=RESTART_HINT)
     if isinstance(fault, InputFileError) and (workspace in within or out in within):
-        details = {name: getattr(fault, name) for name in ("file", "place", "expected", "found")}
-        return EnvironmentFaultError(f"a file of the unfinished run is damaged: {fault.what}", **details)
+        what = f"a file of the unfinished run is damaged: {fault.what}"
+        return fault.restated(EnvironmentFaultError, what=what, hint=None)
     return fault

@@ -31,8 +31,7 @@ def read_batches(path: str, form: str, num_nodes: int) -> Iterator[np.ndarray]:
     except InputFileNotFoundError:
         raise
     except InputFileError as fault:
-        details = {name: getattr(fault, name) for name in ("place", "expected", "found", "hint")}
-        raise AssignmentError(fault.what, file=path, **details) from fault
+        raise fault.restated(AssignmentError, file=path) from fault
 
 
 def _read_txt(path: str, _: int) -> Iterator[np.ndarray]:

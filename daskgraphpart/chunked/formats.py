@@ -51,8 +51,7 @@ def feature_files(name: str, files: Files) -> tuple[DataSpec, tuple[InputFile, .
     try:
         spec = DataSpec(name, first_dtype, first_shape)
     except MetadataError as error:
-        details = {key: getattr(error, key) for key in ("expected", "found", "hint")}
-        raise InputFileError(error.what, file=first.path, **details) from None
+        raise error.restated(InputFileError, file=first.path) from None
     return spec, tuple(file for file, *_ in found)
 
 

@@ -109,14 +109,12 @@ class _Reader:
         try:
             yield
         except MetadataError as fault:
-            self.add_fault(fault.what, place, expected=fault.expected, found=fault.found, hint=fault.hint)
+            self.faults.append(fault.restated(MetadataError, place=place))
 
     def raise_faults(self) -> None:
         """Raise all faults as one error."""
         if len(self.faults) == 1:
-            fault = self.faults[0]
-            details = {name: getattr(fault, name) for name in ("place", "expected", "found", "hint")}
-            raise MetadataError(fault.what, file=self.file, **details)
+            raise self.faults[0].restated(MetadataError, file=self.file)
         if self.faults:
             listed = "".join(f"\n  {fault}" for fault in self.faults[:MAX_FAULTS_SHOWN])
             left = len(self.faults) - MAX_FAULTS_SHOWN

@@ -110,8 +110,7 @@ def _spec_of(type_name: str, feature: str, rows: Any, count: int) -> DataSpec:
     try:
         return DataSpec(feature, rows.dtype.newbyteorder("="), tuple(rows.shape[1:]))
     except MetadataError as error:
-        what, hint = f"{type_name}: {error.what}", error.hint
-        raise OptionError(what, expected=error.expected, found=error.found, hint=hint) from None
+        raise error.restated(OptionError, what=f"{type_name}: {error.what}") from None
 
 
 def _read_array(array: Any, start: int, stop: int) -> np.ndarray:

@@ -210,8 +210,7 @@ def attach_host_to_error(host: str) -> Iterator[None]:
     except GraphPartError as fault:
         if not host:
             raise
-        fields = {name: getattr(fault, name) for name in ("place", "expected", "found", "hint")}
-        raise type(fault)(fault.what, file=f"{host}:{fault.file or ''}", **fields) from fault
+        raise fault.restated(type(fault), file=f"{host}:{fault.file or ''}") from fault
     except OSError as fault:
         if host and fault.filename is not None:
             fault.filename = f"{host}:{os.fsdecode(fault.filename)}"
