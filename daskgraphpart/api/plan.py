@@ -182,12 +182,13 @@ def plan(
 def estimate(
     graph: ChunkedGraph,
     num_parts: int,
-    owners: AssignOptions | Assignment,
+    owners: AssignOptions | Assignment | Path,
     options: DispatchOptions | None,
     resources: Resources,
     out: Path,
 ) -> Plan:
     """Evaluate the formulas of assignment and, if there are options of it, of dispatch; output goes to a directory."""
+    owners = AssignOptions(str(owners)) if isinstance(owners, Path) else owners
     schema, smallest = graph.schema, smallest_memory(graph.schema, owners, options)
     limited, workspace = resources.limited(smallest), Path(resources.workspace or out)
     method, why, need, assigning, known = owners.method, "given", 0, 0, None
@@ -238,11 +239,12 @@ def estimate(
     )
 
 
-def announce(found: Plan, listener: ProgressListener) -> None:
+def announce(found: Plan, listener: ProgressListener) -> Plan:
     """Show the plan of a run in one line, and its warnings."""
     listener.note(f"plan: {found.summary}")
     for warning in found.warnings:
         logger.warning("%s", warning)
+    return found
 
 
 def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOptions | None) -> int:

@@ -79,7 +79,9 @@ def run_dispatch(
                 target.check_parts(parts)
             chosen["dispatch"] = list(target.hosts)
         identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
-        plan = None if parts is None else _announced(graph, owners, parts, options, run, out)
+        plan = None
+        if parts is not None:
+            plan = announce(estimate(graph, parts, owners, options, run.resources, out), listener)
         try:
             output = _output_directory(out, destination, names, run, plan)
             with open_job(output, graph, identity, run) as (work, runner):
@@ -107,22 +109,6 @@ def _layouts(options: DispatchOptions) -> tuple[Layout, ...]:
     }
     wanted = {"dgl" if name in graphs else name for name in options.layout}
     return tuple(layout for name, layout in made.items() if name in wanted)
-
-
-def _announced(
-    graph: ChunkedGraph,
-    owners: Assignment | Path | AssignOptions,
-    num_parts: int,
-    options: DispatchOptions,
-    run: RunOptions,
-    out: Path,
-) -> Plan:
-    """Plan a run, and show the plan."""
-    given = AssignOptions(str(owners)) if isinstance(owners, Path) else owners
-    plan = estimate(graph, num_parts, given, options, run.resources, out)
-    with open_progress(run.progress) as listener:
-        announce(plan, listener)
-    return plan
 
 
 def _known_parts(owners: Assignment | Path | AssignOptions, num_parts: int | None) -> int | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     DISPATCH_OPTIONS,
@@ -21,11 +20,13 @@ from daskgraphpart.cli.options import (
     RESOURCE_OPTIONS,
     STAGING_OPTION,
     Command,
+    dgl_option,
     graph_of,
     made_of,
     one_of,
     resources_of,
     run_of,
+    unused_option,
     with_options,
 )
 from daskgraphpart.cli.summary import show_assignment, show_outcome, write_report

@@ -7,15 +7,16 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     FORM_OPTION,
     RESOURCE_OPTIONS,
     Command,
+    dgl_option,
     graph_of,
     one_of,
     run_of,
+    unused_option,
     with_options,
 )
 

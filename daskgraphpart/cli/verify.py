@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from daskgraphpart.cli.dgl_flags import dgl_option, unused_option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     RESOURCE_OPTIONS,
     Command,
+    dgl_option,
     graph_of,
     run_of,
+    unused_option,
     with_options,
 )
 from daskgraphpart.units import format_seconds
