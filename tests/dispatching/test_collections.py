@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -24,23 +23,20 @@ if TYPE_CHECKING:
 RESOURCES = dgp.Resources(1 << 28, "sync")
 WRITES, CITES = "author:writes:paper", "paper:cites:paper"
 NUM_NODES = {"author": 50, "paper": 80}
-SCHEMA = dgp.GraphSchema(
-    "g",
-    (dgp.NodeType("author", 50), dgp.NodeType("paper", 80)),
-    (dgp.EdgeType("author", "writes", "paper", 400), dgp.EdgeType("paper", "cites", "paper", 300)),
-)
 
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
     """Two edge types, features of nodes and edges, masks."""
     rng = np.random.default_rng(1)
+    node_types = tuple(dgp.NodeType(*item) for item in NUM_NODES.items())
+    edge_types = dgp.EdgeType("author", "writes", "paper", 400), dgp.EdgeType("paper", "cites", "paper", 300)
     edges = {
-        WRITES: (rng.integers(50, size=400), rng.integers(80, size=400)),
-        CITES: (rng.integers(80, size=300), rng.integers(80, size=300)),
+        t.name: (rng.integers(NUM_NODES[t.src], size=t.num_edges), rng.integers(80, size=t.num_edges))
+        for t in edge_types
     }
     nodes = {"paper": {"x": rng.random((80, 3), np.float32), "train_mask": rng.random(80) < 0.3}}
-    return Graph(SCHEMA, edges, nodes, {CITES: {"w": rng.integers(9, size=300)}})
+    return Graph(dgp.GraphSchema("g", node_types, edge_types), edges, nodes, {CITES: {"w": rng.integers(9, size=300)}})
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +75,6 @@ def test_frames_of_any_partitioning_give_the_bytes_of_files(
     dgp.partition(directory, tmp_path / "files", 3, **how)
     dgp.partition(mine, tmp_path / "frames", 3, **how)
     assert file_hashes(tmp_path / "frames") == file_hashes(tmp_path / "files")
-
-
-def test_partition_graph_takes_collections(graph: Graph, tmp_path: Path) -> None:
-    mine = collections_of(graph, "int64", 2, 30)
-    dgp.partition_graph(mine, "g", 2, tmp_path / "out", part_method="random", resources=RESOURCES)
-    assert (tmp_path / "out" / "g.json").is_file()
 
 
 def test_partitions_are_verified_against_collections(graph: Graph, tmp_path: Path) -> None:
@@ -194,12 +184,3 @@ def test_keys_of_tasks_are_readable_and_differ_only_by_the_run(directory: Path, 
     assert keys[0] == keys[1]
     assert {("bucket-edges", WRITES, 2), ("read-edges", CITES, 0), ("place-rows", "paper/x", 0)} <= set(keys[0])
     assert {key[0] for key in keys[0]} >= {"scan-edges", "count-owners", "build-graph"}
-
-
-def test_the_picture_of_a_joined_frame_needs_no_data(directory: Path, tmp_path: Path) -> None:
-    assignment = dgp.assign(directory, 2, method="random", resources=RESOURCES)
-    with dask.config.set(scheduler="sync"):
-        frame = dgp.with_owners(dgp.read_chunked(directory), assignment)[WRITES]
-        names = {str(key[0]) for key in frame.__dask_graph__()}
-        assert len(frame.__dask_graph__()) >= 3
-        assert any("read-edges" in name or "join_owners" in name for name in names)

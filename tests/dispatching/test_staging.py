@@ -96,17 +96,6 @@ def test_partitions_that_are_replaced_stay_whole_until_the_new_ones_are(
     assert dgp.verify(graph, out).ok
 
 
-def test_a_part_that_is_a_link_is_refused_and_what_it_leads_to_stays(graph: Path, tmp_path: Path) -> None:
-    out, resources = tmp_path / "out", dgp.Resources(64 << 20, "sync")
-    dgp.partition(graph, out, 2, method="random", resources=resources)
-    (out / "part1").rename(tmp_path / "elsewhere")
-    (out / "part1").symlink_to(tmp_path / "elsewhere")
-    before = local_contents(tmp_path / "elsewhere")
-    with pytest.raises(dgp.errors.OutputExistsError, match=r"part1: something .* in the way; links"):
-        dgp.partition(graph, out, 2, method="random", resources=resources, overwrite=True)
-    assert local_contents(tmp_path / "elsewhere") == before
-
-
 def test_a_feature_that_is_replaced_while_it_is_read_is_refused(
     graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
