@@ -183,7 +183,7 @@ class PartitionedGraph:
         ----------
         kind : str or tuple of str
             Node type or edge type.
-        rows : array, tensor, dask array or path
+        rows : array, tensor, frame, dask array, dask frame or path
             One row per node or edge, by new type-wise ID; a path is that of an npy file, a zarr array, a tensor
             (``*.pt``) or a parquet file with one column of numbers or of lists.
         out : path, optional

@@ -56,7 +56,9 @@ def open_rows(rows: Any, num_rows: int, what: str) -> Any:
         found = _open_file(source)
     elif is_tensor(rows):
         found = rows.detach().cpu().numpy()
-    elif not hasattr(rows, "dtype"):
+    elif hasattr(rows, "to_dask_array"):
+        found = rows.to_dask_array(lengths=True)
+    elif not hasattr(rows, "dtype") or hasattr(rows, "to_numpy"):  # rows of pandas are taken by position, too
         found = np.asarray(rows)
     if not found.shape or found.shape[0] != num_rows:
         is_unknown = found.shape and np.isnan(found.shape[0])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,7 +112,16 @@ def test_a_part_is_opened_alone(small: tuple[Graph, PartitionedGraph], monkeypat
 
 @pytest.mark.parametrize(
     ("form", "suffix"),
-    [("npy", ".zarr"), ("zarr", ".npy"), ("dask", ".npy"), ("tensor", ".zarr"), ("pt", ".parquet"), ("parquet", ".pt")],
+    [
+        ("npy", ".zarr"),
+        ("zarr", ".npy"),
+        ("dask", ".npy"),
+        ("tensor", ".zarr"),
+        ("pt", ".parquet"),
+        ("parquet", ".pt"),
+        ("frame", ".npy"),
+        ("dask frame", ".npy"),
+    ],
 )
 def test_rows_are_reordered_from_any_form_into_files(
     form: str, suffix: str, small: tuple[Graph, PartitionedGraph], tmp_path: Path
@@ -133,6 +143,10 @@ def test_rows_are_reordered_from_any_form_into_files(
             columns = {"id": np.arange(len(rows))} | {f"c{i}": rows[:, i] for i in range(rows.shape[1])}
             pd.DataFrame(columns).to_parquet(tmp_path / "in.parquet", row_group_size=20)
             return tmp_path / "in.parquet"
+        if form == "frame":
+            return pd.DataFrame(rows, index=np.arange(len(rows))[::-1])
+        if form == "dask frame":
+            return dd.from_pandas(pd.DataFrame(rows), npartitions=3)
         if form == "dask":
             return da.from_array(rows, chunks=(7, 2))
         return torch.from_numpy(rows) if form == "tensor" else rows
