@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.quality import Quality
     from daskgraphpart.storage.paths import Location
-    from daskgraphpart.storage.staged_array import StagedArray
+    from daskgraphpart.storage.zarr_arrays import StagedArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ from daskgraphpart.layouts.file_layout import create_file
 from daskgraphpart.layouts.layout import GraphSizes
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.region import Region
-from daskgraphpart.storage.staged_array import StagedArray
+from daskgraphpart.storage.zarr_arrays import StagedArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -32,7 +32,7 @@ DIRECTORIES = {
     "owners": "owner of every node of a type",
     "node-maps": "new ID of every node of a type",
     "edge-owners": "owner of every edge of a type",
-    "staged": "rows of one feature in owner order; see `storage.staged_array`",
+    "staged": "rows of one feature in owner order; see `storage.zarr_arrays`",
     "encoded": "arrays of files in which values have no fixed place, each under the path of its file",
     **EDGE_DIRECTORIES,
 }

@@ -11,7 +11,7 @@ from remote_stores import local_contents, make_graph
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import InputFileNotFoundError
-from daskgraphpart.storage.staged_array import StagedArray
+from daskgraphpart.storage.zarr_arrays import StagedArray
 
 if TYPE_CHECKING:
     from pathlib import Path
