@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.sources.database import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import numpy as np
 
 INTEGERS, FLOATS, STRINGS, BYTES, TIMES, VECTORS, UNKNOWN = (
     "integers", "floats", "strings", "bytes", "timestamps", "vectors", ""
@@ -166,6 +166,15 @@ def is_integer(fill: str) -> bool:
         return float(fill).is_integer() and "." not in fill and "e" not in fill.lower()
     except ValueError:
         raise OptionError("numbers are filled with numbers", place="--fill", found=fill) from None
+
+
+def filled_dtype(dtype: np.dtype, fill: str) -> np.dtype:
+    """Return a dtype that also holds what missing values are filled with, and that DGL can load."""
+    is_whole = is_integer(fill)
+    if dtype.kind == "f" or (dtype.kind == "b" and fill in ("0", "1")):
+        return dtype
+    found = np.result_type(dtype, np.min_scalar_type(int(fill)) if is_whole else np.float64)
+    return np.result_type(found, np.int8) if found.kind == "u" and found.itemsize > 1 else found
 
 
 def _id_of_text(text: str, wanted: str, id_type: str) -> str:

@@ -51,8 +51,13 @@ class Inputs:
         return [path for path in paths if os.path.isfile(path)]
 
     def lists(self, ntype: str) -> list[TableGroup]:
-        """Tables of the nodes of a type; rows without IDs follow the first."""
+        """Tables of the nodes of a type."""
         return [group for group in self.groups if group.ends == (ntype,) and not group.mask]
+
+    def ordered(self, of_type: str) -> TableGroup | None:
+        """Return the table whose order rows without IDs follow: of edges, or a list of nodes; None if there is none."""
+        found = (group for group in self.groups if group.of_type == of_type)
+        return next((group for group in found if len(group.ends) == 2 or group.is_list), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +70,7 @@ class _Request:
     ids: tuple[str, ...]
     features: dict[str, str]
     mask: str = ""
+    is_list: bool = False
 
 
 def open_inputs(
@@ -95,7 +101,7 @@ def open_inputs(
     for ntype, given in sorted(nodes.items()):
         paths, column = given if isinstance(given, tuple) else (given, "")
         files = find_files(paths, "--nodes", options, (column,) if column else ())
-        requests.append(_Request(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}))
+        requests.append(_Request(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}, is_list=True))
     rows: dict[str, dict[str, ReadRows]] = {}
     for place, data, _ in features:
         for of_type, name, paths in [(t, name, paths) for t in sorted(data) for name, paths in data[t].items()]:
@@ -119,9 +125,10 @@ def open_inputs(
         }
     inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes))
     _check_names(inputs)
-    known_rows = counts | {group.of_type: group.num_rows for group in reversed(groups) if group.ends and not group.mask}
     for of_type, name, found in [(t, name, found) for t in rows for name, found in rows[t].items()]:
-        check_row_count(inputs, of_type, name, found.paths, found.shape[0], known_rows[of_type])
+        ordered = inputs.ordered(of_type)
+        expected = counts[of_type] if ordered is None else ordered.num_rows
+        check_row_count(inputs, of_type, name, found.paths, found.shape[0], expected)
     return inputs
 
 
@@ -192,7 +199,9 @@ def _open(
         count = wide if column == "*" else 1
         features[name] = tuple(range(first, first + count))
         first += count
-    return TableGroup(f"t{number}", request.of_type, request.ends, tuple(tables), features, request.mask)
+    return TableGroup(
+        f"t{number}", request.of_type, request.ends, tuple(tables), features, request.mask, request.is_list
+    )
 
 
 def _guess(table: Table, ids: Sequence[str]) -> str:
@@ -236,7 +245,7 @@ def check_row_count(
     if expected in (None, found):
         return
     hint = f"say --num-nodes {of_type}={found} if some nodes have no edges"
-    if of_type in inputs.etypes or inputs.lists(of_type):
+    if inputs.ordered(of_type) is not None:
         hint = "one row for each edge, or for each node of the list given to --nodes, in their order"
     elif inputs.options.map_ids:
         hint = "rows are taken in the order of the sorted IDs; --nodes gives another order, and more nodes"

@@ -119,7 +119,7 @@ def _count_ids(job: Job, given: Mapping[str, int]) -> dict[str, int]:
         found = [(*run(job.connection, f"SELECT max(c{i}), min(c{i}) FROM {g.name}")[0], g) for g, i in columns]
         found = [limits for limits in found if limits[0] is not None]
         most, _, group = max(found, key=lambda limits: int(limits[0]), default=(-1, 0, inputs.groups[0]))
-        if known is None and not inputs.lists(ntype):
+        if known is None and inputs.ordered(ntype) is None:
             rows = [rows.shape[0] for rows in inputs.rows.get(ntype, {}).values()]
             rows += [given[group.name] for group in inputs.groups if (group.of_type, group.ends) == (ntype, ())]
             known = rows[0] if rows else None

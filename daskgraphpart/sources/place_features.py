@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import ReadRows
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import STRINGS, TIMES, shown
+from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run, stage_rows
 from daskgraphpart.sources.edge_list_inputs import check_row_count
 from daskgraphpart.sources.read_table import stage_feature
@@ -51,19 +51,18 @@ class FeaturePlacer:
     def rows(self, of_type: str, features: Mapping[str, Rows], path: str = "") -> dict[str, Rows]:
         """Place rows that are in the order of edges, of a list of nodes, or of node IDs."""
         inputs = self.job.inputs
-        groups = inputs.lists(of_type) or [group for group in inputs.groups if group.of_type == of_type and group.ends]
-        is_ordered = bool(groups) and not groups[0].mask
-        expected = self.given[groups[0].name] if is_ordered else self.num_nodes[of_type]
+        group = inputs.ordered(of_type)
+        expected = self.num_nodes[of_type] if group is None else self.given[group.name]
         for name, rows in features.items():
             check_row_count(inputs, of_type, name, getattr(rows, "paths", (path,)), rows.shape[0], expected)
-        if not is_ordered:
+        if group is None:
             return dict(features)
-        if len(groups[0].ends) == 1:
-            return self._scattered(groups[0], features)
-        kept = self.job.count_rows(groups[0].name)
+        if len(group.ends) == 1:
+            return self._scattered(group, features)
+        kept = self.job.count_rows(group.name)
         if kept == expected:
             return dict(features)
-        query, where = f"SELECT rowid FROM {groups[0].name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
+        query, where = f"SELECT rowid FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
         numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))
         return {
             name: ReadRows(rows.dtype, (kept, *rows.shape[1:]), partial(_read_kept, rows, numbers))
@@ -126,10 +125,8 @@ class FeaturePlacer:
                 ((fills[name],),) = run(job.connection, f"SELECT rowid FROM {table} WHERE id = {quote(fill)}")
         ids = job.new_ids(group, 0)
         return {
-            name: scatter_rows(
-                rows, ids, num_nodes, fills.get(name, 0), f"{ids.path}-{group.of_type}-{i}", job.memory // 16
-            )
-            for i, (name, rows) in enumerate(features.items())
+            name: scatter_rows(rows, ids, num_nodes, fills.get(name, 0), f"{ids.path}-{name}", job.memory // 16)
+            for name, rows in features.items()
         }
 
     def _check_list(self, group: TableGroup, num_nodes: int) -> None:
@@ -163,9 +160,7 @@ def scatter_rows(rows: Rows, new_ids: Region, num_rows: int, fill: Any, path: st
 
     Some four times `max_bytes` are held.
     """
-    dtype = rows.dtype
-    if dtype.kind in "iub" and not float(fill).is_integer():
-        dtype = np.dtype(np.float64)
+    dtype = filled_dtype(rows.dtype, str(fill))
     placed = create_npy(f"{path}.npy", dtype, (num_rows, *rows.shape[1:]))
     step = max(1, max_bytes // (8 + placed.row_nbytes))
     blocks = [(start, min(start + step, rows.shape[0])) for start in range(0, rows.shape[0], step)]

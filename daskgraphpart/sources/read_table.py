@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import MISSING, STRINGS, TIMES, VECTORS, feature_values, id_value, is_integer, shown
+from daskgraphpart.sources.columns import (
+    MISSING,
+    STRINGS,
+    TIMES,
+    VECTORS,
+    feature_values,
+    filled_dtype,
+    id_value,
+    is_integer,
+    shown,
+)
 from daskgraphpart.sources.database import run, stage_rows, translated_errors
 from daskgraphpart.sources.text_table import TextTable
 
@@ -56,8 +66,8 @@ def stage_feature(job: Job, group: TableGroup, feature: str, path: str) -> Regio
     text = np.dtype(np.float32 if columns[1:] else np.int64 if is_whole else np.float64)
     tables = [t for t in group.tables if t.num_rows != 0] or group.tables
     dtype = np.result_type(*(table.columns[first].dtype or text for table in tables))
-    if dtype.kind in "iub" and fill is not None and not is_integer(fill) and not is_whole:
-        dtype = np.dtype(np.float64)
+    if fill is not None and (is_integer(fill) or not is_whole):
+        dtype = filled_dtype(dtype, fill)
     letter = "c" if dtype.kind == "f" else "n"
     query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {name}"
     return stage_rows(job.connection, query, path, dtype, (len(columns),) if columns[1:] else ())

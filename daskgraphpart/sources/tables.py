@@ -35,6 +35,7 @@ class TableGroup:
     tables: tuple[Table, ...]
     features: dict[str, tuple[int, ...]] = field(default_factory=dict)
     mask: str = ""
+    is_list: bool = False  # given to --nodes, so that rows without IDs follow it
 
     @property
     def num_rows(self) -> int | None:

@@ -140,6 +140,37 @@ def test_ids_that_are_not_mapped_join_rows_too(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("nodes", [None, "n.csv:id"])
+def test_rows_without_ids_follow_the_list_of_nodes_and_no_other_table(
+    nodes: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.csv").write_text("src,dst\nb,a\n")
+    (tmp_path / "n.csv").write_text("id,x\nb,1\na,0\n")
+    np.save("f.npy", np.arange(2))
+    data = {"_N": {"x": "n.csv:x", "f": "f.npy"}}
+    out = chunk(tmp_path / "out", "e.csv", map_ids=True, nodes={"_N": nodes} if nodes else None, node_data=data)
+    assert node_data(out) == {"x": [0, 1], "f": [1, 0] if nodes else [0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("fill", "expected"),
+    [("-1", np.int16), ("7", np.uint8), ("0.5", np.float64), ("nan", np.float64), ("300", np.int32)],
+)
+def test_a_dtype_holds_what_fills_it(fill: str, expected: Any, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0,1\n")
+    (tmp_path / "n.csv").write_text("1\n")
+    np.save(tmp_path / "f.npy", np.array([200], np.uint8))
+    parquet.write_table(pa.table({"id": [0, 1], "g": pa.array([None, 200], pa.uint8())}), tmp_path / "g.parquet")
+    data = {"f": tmp_path / "f.npy", "g": f"{tmp_path}/g.parquet:g"}
+    out = chunk(
+        tmp_path / "out", tmp_path / "e.csv", nodes={"_N": tmp_path / "n.csv"}, node_data={"_N": data}, fill=fill
+    )
+    for rows in read_chunked(out).node_data["_N"].values():
+        wanted = np.array([float(fill), 200]).astype(expected)
+        np.testing.assert_array_equal(rows.compute(scheduler="sync"), wanted, strict=True)
+
+
 def test_a_graph_of_ogb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Edges, features and splits in csv.gz without headers, as ogbn-arxiv comes."""
     monkeypatch.chdir(tmp_path)
