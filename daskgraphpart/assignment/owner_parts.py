@@ -1,7 +1,7 @@
-"""Parts of homogeneous nodes: written into files by node type, read back, and given to parts that have none.
+"""Owners of nodes in a file for each type: written from parts of all nodes, read back, drawn at random, filled up.
 
-Passes `write-owners`, `write-trainers`, `read-owners` and `fill-parts`. DGL's servers cannot start on a part that lacks
-a type with features.
+Passes `write-owners`, `write-trainers`, `read-owners`, `assign-random` and `fill-parts`. DGL's servers cannot start on
+a part that lacks a type with features.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 from daskgraphpart.storage.region import create_files, npy_region
 
 if TYPE_CHECKING:
@@ -76,6 +77,29 @@ def write_span(unit: Span, config: SpanConfig) -> None:
 def read_span(unit: Span, config: SpanConfig) -> None:
     """Write one unit of the parts."""
     config.parts.write(config.files[unit.ntype].read(unit.start, unit.stop), unit.first + unit.start)
+
+
+def assign_random(owners: Mapping[str, Region], num_parts: int, seed: int, fill: bool, runner: Runner) -> None:
+    """Give every node a part at random, as DGL's `random_partition.py` does.
+
+    The part of a node is a function of the seed, the name of its type and its ID, so it does not depend on how the work
+    is cut. Parts are even up to chance: their sizes differ by about the square root of their size.
+    """
+    runner.run(span_pass("assign-random", draw_span, owners, (owners, num_parts, seed, fill)))
+
+
+def draw_span(unit: Span, config: tuple[Mapping[str, Region], int, int, bool]) -> None:
+    """Draw the owners of one unit and write them."""
+    files, num_parts, seed, fill = config
+    region = files[unit.ntype]
+    owners = np.empty(unit.stop - unit.start, region.dtype)
+    uniform_ints(stream_key(seed, f"owner of {unit.ntype}"), unit.start, num_parts, owners)
+    if fill and region.num_rows >= num_parts:
+        parts = np.arange(num_parts)
+        chosen = parts * region.num_rows // num_parts
+        here = (chosen >= unit.start) & (chosen < unit.stop)
+        owners[chosen[here] - unit.start] = parts[here]
+    region.write(owners, unit.start)
 
 
 def fill_parts(parts: Region, schema: GraphSchema, num_parts: int, runner: Runner) -> Region:

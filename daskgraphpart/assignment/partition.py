@@ -1,7 +1,8 @@
 """Pass `partition-graph`: the part of every node, by one task with as many threads as the job has workers.
 
-The task works on arrays of all nodes at random, which machines cannot share; what it reads from disk are blocks of the
-adjacency. It changes none of its inputs, so that it can be repeated.
+A graph that fits into memory goes to libraries; one that does not is coarsened until it does. The task works on arrays
+of all nodes at random, which machines cannot share; what it reads from disk are blocks of the adjacency. It changes
+none of its inputs, so that it can be repeated.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import os
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.choose import BLOCK_NBYTES, coarse_arcs, needs
-from daskgraphpart.assignment.multilevel.graph import Graph
-from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance
+from daskgraphpart.assignment.choose import BLOCK_NBYTES, LARGE_ARCS, coarse_arcs, needs
+from daskgraphpart.assignment.libraries.call import run_library
+from daskgraphpart.assignment.libraries.export import export_graph
+from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
+from daskgraphpart.assignment.multilevel.cycle import LEAST_SHRINKAGE, largest_clusters, v_cycle
+from daskgraphpart.assignment.multilevel.graph import Graph, hold
+from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
-from daskgraphpart.assignment.solve import Solver
 from daskgraphpart.engine.malloc import give_memory_back
 from daskgraphpart.storage.region import save_npy
 
@@ -32,7 +36,9 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.weigh_nodes import NodeWeights
     from daskgraphpart.storage.region import Region
 
-REFINE_CYCLES = 4  # V-cycles at most, where an assignment is refined
+MAX_CYCLES = 4  # further V-cycles, where an assignment is refined
+LEAST_GAIN = 0.001  # of the cut, for a further V-cycle
+TIGHTER = (0.995, 0.99, 0.98)  # times the limits: what attempts at balance aim at where the limits are not reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,45 +84,126 @@ def partition_graph(_: None, config: PartitionConfig) -> str:
     limits = Limits(problem.num_parts, np.array(most, np.int64))
     scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=problem.directory))
     with ThreadPoolExecutor(threads) as pool:
-        parts, taken = _partition(graph, limits, config, scratch, pool.map if threads > 1 else map)
+        parts, taken = Solver(config, limits, scratch, pool.map if threads > 1 else map).partition(graph)
     shutil.rmtree(scratch, ignore_errors=True)
     save_npy(config.parts.path, parts)
     return taken
 
 
-def _partition(
-    graph: Graph, limits: Limits, config: PartitionConfig, directory: Path, each: Map
-) -> tuple[np.ndarray, str]:
-    options, choice = config.options, config.choice
-    given = None if config.start is None else config.start.read()
-    is_fennel = choice is not None and choice.method == "fennel"
-    taken = "given"
-    if given is None and (choice is None or is_fennel):
-        passes = options.passes or FENNEL_PASSES
-        num_isolated = config.problem.adjacency.num_isolated
-        given = stream(graph, limits, passes, num_isolated) if is_fennel else np.full(graph.num_nodes, -1, np.int32)
-        taken = f"fennel ({passes} pass{'es' * (passes > 1)})"
-        assign_rest(graph, given, limits)
-        rebalance(graph, given, limits, each)
-    if given is not None and not options.refine:
-        if taken == "given":
-            rebalance(graph, given, limits, each)
-        return given, taken
-    need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), options)
-    fits = need["graph"] <= config.memory and not (choice and choice.method == "multilevel")
-    solver = Solver(
-        limits,
-        calls=choice.calls if choice is not None else (),
-        refines=choice is not None and choice.method in ("auto", "multilevel"),
-        cycles=REFINE_CYCLES if options.runs_cycles else 0,
-        most_arcs=graph.num_arcs if fits else coarse_arcs(config.memory),
-        moves_nodes=options.effort == "fast",
-        seed=options.seed,
-        is_side_by_side=sum(need[library] for library in ("metis", "kaminpar")) <= config.memory,
-        directory=directory,
-        each=each,
-    )
-    parts, found = solver.partition(graph, given)
-    if given is not None:
-        return min(given, parts, key=lambda these: limits.value(graph, these, each)), taken
-    return parts, f"multilevel, coarsest graph by {found}" if choice and choice.method == "multilevel" else found
+@dataclass(frozen=True, slots=True, eq=False)
+class Solver:
+    """What stays the same while a graph is partitioned."""
+
+    config: PartitionConfig
+    limits: Limits
+    directory: Path  # for temporary files
+    each: Map  # what makes calls, side by side
+
+    def partition(self, graph: Graph) -> tuple[np.ndarray, str]:
+        """Return the part of each node, int32 (nodes,), and what it comes from; given parts are improved."""
+        config, options, method = self.config, self.config.options, self._method
+        given, taken = None if config.start is None else config.start.read(), "given"
+        if given is None and method in ("none", "fennel"):
+            passes, num_isolated = options.passes or FENNEL_PASSES, config.problem.adjacency.num_isolated
+            taken = f"fennel ({passes} pass{'es' * (passes > 1)})"
+            given = np.full(graph.num_nodes, -1, np.int32)
+            if method == "fennel":
+                given = stream(graph, self.limits, passes, num_isolated)
+            assign_rest(graph, given, self.limits)
+        if given is not None and not options.refine:
+            rebalance(graph, given, self.limits, self.each)
+            return given, taken
+        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), options)
+        fits = need["graph"] <= config.memory and method != "multilevel"
+        parts, found = self._multilevel(graph, given, graph.num_arcs if fits else coarse_arcs(config.memory))
+        if given is not None:
+            return min(given, parts, key=lambda these: self._value(graph, these)), taken
+        return parts, f"multilevel, coarsest graph by {found}" if method == "multilevel" else found
+
+    def _multilevel(
+        self, graph: Graph, given: np.ndarray | None, most_arcs: int, depth: int = 0
+    ) -> tuple[np.ndarray, str]:
+        """Partition a graph in memory if it has no more arcs than that, and coarsen it on disk if it has."""
+        if graph.num_arcs <= most_arcs:
+            held, kept = hold(graph, self.each)
+            parts = np.full(graph.num_nodes, -1, np.int32)
+            parts[kept], taken = self._partition_held(held, None if given is None else given[kept])
+            assign_rest(graph, parts, self.limits)
+            rebalance(graph, parts, self.limits, self.each)
+            return parts, taken
+        seed = self.config.options.seed
+        clusters, count = cluster(graph, largest_clusters(graph, self.limits), given, seed + depth, self.each)
+        if count > LEAST_SHRINKAGE * graph.num_nodes:
+            parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES)
+            taken = "fennel"
+        else:
+            directory = self.directory / f"level-{depth + 1}"
+            directory.mkdir()
+            coarse_given = None
+            if given is not None:
+                coarse_given = np.empty(count, np.int32)
+                coarse_given[clusters] = given
+            coarse = contract(graph, clusters, count, self.each, directory)
+            coarse_parts, taken = self._multilevel(coarse, coarse_given, most_arcs, depth + 1)
+            parts = coarse_parts[clusters]
+            shutil.rmtree(directory)
+        refine(graph, parts, self.limits, self.each)
+        return parts, taken
+
+    def _partition_held(self, graph: Graph, given: np.ndarray | None) -> tuple[np.ndarray, str]:
+        """Partition a graph in memory."""
+        options = self.config.options
+        starts = [(given, "given")] if given is not None else self._call_libraries(graph)
+        parts, taken = min(starts, key=lambda start: self._value(graph, start[0]))
+        if self._method in ("auto", "multilevel") or self._value(graph, parts)[0] > 0:
+            if graph.num_arcs <= LARGE_ARCS and options.effort != "fast":
+                better = v_cycle(graph, [start for start, _ in starts], self.limits, options.seed, self.each)
+            else:
+                better = parts.copy()
+                refine(graph, better, self.limits, self.each)
+            parts = min(parts, better, key=lambda each: self._value(graph, each))
+            taken = max(starts, key=lambda start: np.count_nonzero(start[0] == parts))[1]
+        return self._finish(graph, parts), taken
+
+    def _call_libraries(self, graph: Graph) -> list[tuple[np.ndarray, str]]:
+        """Return the parts that each call gives, and the call; of several calls some may fail."""
+        assert self.config.choice is not None, "without a choice there are parts"
+        calls, options = self.config.choice.calls, self.config.options
+        wide = any(call.library == "metis" for call in calls)
+        exported = export_graph(graph, self.limits, self.directory, for_metis=wide)
+        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), options)
+        two_fit = need["metis"] + need["kaminpar"] <= self.config.memory
+        with ThreadPoolExecutor(2 if two_fit else 1) as pool:
+            futures = [pool.submit(run_library, call, exported, self.directory) for call in calls]
+        failed = [future.exception() for future in futures]
+        if all(failed):
+            raise next(filter(None, failed))
+        return [(f.result(), str(call)) for f, call, e in zip(futures, calls, failed, strict=True) if e is None]
+
+    def _finish(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
+        """Run further V-cycles: as many as were asked for while they gain, and within tighter limits if need be."""
+        value, seed = self._value(graph, parts), self.config.options.seed + 2
+        for cycle in range(MAX_CYCLES if self.config.options.runs_cycles else 0):
+            further = v_cycle(graph, [parts], self.limits, seed + cycle, self.each)
+            if (after := self._value(graph, further)) >= value:
+                break
+            gain, parts, value = value[1] - after[1], further, after
+            if gain < LEAST_GAIN * value[1]:
+                break
+        for factor in TIGHTER if graph.num_arcs <= LARGE_ARCS else ():
+            if value[0] == 0:
+                break
+            tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))
+            further = v_cycle(graph, [parts], tighter, seed, self.each)
+            rebalance(graph, further, self.limits, self.each)
+            if (after := self._value(graph, further)) >= value:
+                break
+            parts, value = further, after
+        return parts
+
+    def _value(self, graph: Graph, parts: np.ndarray) -> tuple[float, int]:
+        return self.limits.value(graph, parts, self.each)
+
+    @property
+    def _method(self) -> str:
+        return "none" if self.config.choice is None else self.config.choice.method

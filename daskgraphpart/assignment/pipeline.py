@@ -16,9 +16,8 @@ from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.choose import choose
 from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.assignment.owner_parts import fill_parts, read_parts, write_parts
+from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
-from daskgraphpart.assignment.random import assign_random_pass
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.report import AssignReport, measure
 from daskgraphpart.assignment.trainers import write_trainers
@@ -97,7 +96,7 @@ def _given_owners(
     total, target = num_parts * options.num_trainers_per_machine, directory / "given"
     if options.method == "random":
         owners = create_owner_files(target, graph.schema, total, runner)
-        runner.run(assign_random_pass(owners, total, options.seed, options.fill_parts))
+        assign_random(owners, total, options.seed, options.fill_parts, runner)
         return Assignment(total, "random", owners)
     if options.method in METHODS:
         return None

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment import solve
+from daskgraphpart.assignment import partition
 from daskgraphpart.assignment.libraries import call as library_call
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.engine.runner import open_runner
@@ -373,14 +373,14 @@ def test_a_library_ends_with_the_process_that_has_called_it() -> None:
 
 
 def test_auto_goes_on_with_one_library_when_the_other_fails(communities: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = solve.run_library
+    run = partition.run_library
 
     def fail_metis(call: library_call.Call, *rest: Any) -> np.ndarray:
         if call.library == "metis":
             raise EnvironmentFaultError("metis failed")
         return run(call, *rest)
 
-    monkeypatch.setattr(solve, "run_library", fail_metis)
+    monkeypatch.setattr(partition, "run_library", fail_metis)
     report = dgp.assign(communities, 4).report
     assert report is not None
     assert report.method.startswith("kaminpar")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import daskgraphpart as dgp
 from daskgraphpart.adjacency import build
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
-from daskgraphpart.assignment import choose, solve
+from daskgraphpart.assignment import choose, partition
 from daskgraphpart.assignment.libraries.call import Call, run_library
 from daskgraphpart.assignment.libraries.export import export_graph
 from daskgraphpart.assignment.multilevel import cycle
@@ -208,7 +208,7 @@ def test_limits_are_kept_with_a_v_cycle_and_without(
     method: str, large_arcs: int, rmat: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choose, "LARGE_ARCS", large_arcs)
-    monkeypatch.setattr(solve, "LARGE_ARCS", large_arcs)
+    monkeypatch.setattr(partition, "LARGE_ARCS", large_arcs)
     monkeypatch.setattr(choose, "COARSE_ARCS", 20_000)
     report = dgp.assign(rmat, 6, method=dgp.AssignOptions(method, balance="nodes,edges", threads=1)).report
     assert report is not None

@@ -27,13 +27,12 @@ PACKAGES = {"metis": "pymetis", "kaminpar": "kaminpar"}
 class Call:
     """One way to call a library.
 
-    `context`, `threads` (with several the result varies from run to run) and `compress` are KaMinPar's, `recursive`
-    and `objtype` METIS'.
+    `threads` (with several the result varies from run to run) and `compress` are KaMinPar's, `recursive` and `objtype`
+    METIS'.
     """
 
     library: str
     seed: int = 0
-    context: str = "default"
     threads: int = 1
     compress: bool = False
     recursive: bool = False
@@ -42,7 +41,7 @@ class Call:
     def __str__(self) -> str:
         if self.library == "metis":
             return f"metis ({'recursive' if self.recursive else 'k-way'}, {self.objtype}, seed {self.seed})"
-        how = f"{self.context}{', compressed' if self.compress else ''}"
+        how = f"default{', compressed' * self.compress}"
         return f"kaminpar ({how}, {self.threads} thread{'s' * (self.threads > 1)}, seed {self.seed})"
 
 

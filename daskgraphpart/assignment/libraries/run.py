@@ -47,7 +47,7 @@ def run_kaminpar(call: dict[str, Any]) -> memoryview:
         sys.exit("this build of KaMinPar has 32-bit IDs; install its wheel")
     kaminpar.reseed(call["seed"])
     graph = kaminpar.load_graph(call["graph"], kaminpar.GraphFileFormat.PARHIP, compress=call["compress"])
-    solver = kaminpar.KaMinPar(call["threads"], kaminpar.context_by_name(call["context"]))
+    solver = kaminpar.KaMinPar(call["threads"], kaminpar.default_context())
     return memoryview(array("i", solver.compute_partition(graph, [call["limit"]] * call["num_parts"])))
 
 
