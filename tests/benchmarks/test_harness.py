@@ -35,21 +35,13 @@ def holds(mebibytes: int) -> str:
     return f"import time; kept = b'x' * ({mebibytes} << 20); time.sleep(0.4)"
 
 
-def test_memory_of_children_counts(harness: ModuleType) -> None:
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {holds(150)!r}], check=True)"
-    run = harness.measure([sys.executable, "-c", parent])
-    assert run.peak_bytes > 150 * MEBIBYTE
-    assert run.seconds >= 0.4
-
-
-def test_memory_of_processes_side_by_side_is_summed(harness: ModuleType) -> None:
+def test_memory_of_children_is_summed(harness: ModuleType) -> None:
     start = f"subprocess.Popen([sys.executable, '-c', {holds(80)!r}])"
     parent = f"import subprocess, sys; found = [{start}, {start}]; [p.wait() for p in found]"
-    assert harness.measure([sys.executable, "-c", parent]).peak_bytes > 160 * MEBIBYTE
-
-
-def test_a_process_that_has_ended_has_no_memory(harness: ModuleType) -> None:
-    assert tree_bytes(2**30) == 0
+    run = harness.measure([sys.executable, "-c", parent])
+    assert run.peak_bytes > 160 * MEBIBYTE
+    assert run.seconds >= 0.4
+    assert tree_bytes(2**30) == 0, "a process that has ended has no memory"
 
 
 def test_a_command_that_fails_ends_the_benchmark_with_its_output(harness: ModuleType) -> None:
@@ -57,19 +49,13 @@ def test_a_command_that_fails_ends_the_benchmark_with_its_output(harness: Module
         harness.measure([sys.executable, "-c", "import sys; print('why'); sys.exit(3)"])
 
 
-def test_commands_run_in_turn(harness: ModuleType) -> None:
+def test_commands_run_in_turn_and_ratios_are_of_pairs(harness: ModuleType) -> None:
     order: list[str] = []
     results = harness.in_turn({"a": ["true"], "b": ["true"]}, 3, order.append)
     assert order == ["a", "b"] * 3
     assert {name: len(runs) for name, runs in results.items()} == {"a": 3, "b": 3}
-
-
-def test_ratios_are_of_pairs(harness: ModuleType) -> None:
-    def runs(*seconds: float) -> list[object]:
-        return [harness.Measurement(s, 0) for s in seconds]
-
-    assert harness.ratios({"a": runs(1, 2, 9), "b": runs(1, 1, 1)}, "a", "b") == (1, 2, 9)
-    assert harness.ratios({"a": runs(2, 4, 8), "b": runs(8, 4, 2)}, "a", "b") == (0.25, 1, 4)
+    runs = {name: [harness.Measurement(s, 0) for s in of] for name, of in {"a": (2, 4, 8), "b": (8, 4, 2)}.items()}
+    assert harness.ratios(runs, "a", "b") == (0.25, 1, 4)
 
 
 def test_results_are_appended_without_names_of_machines_or_directories(harness: ModuleType) -> None:

@@ -99,25 +99,27 @@ def test_a_file_of_ours_that_ends_early_is_a_fault_of_the_disk(name: str, pass_:
     job.finish()
 
 
-@pytest.mark.parametrize("which", ["edges/*-1.csv", "node_data/0-0-1.npy"])
-def test_an_input_that_is_cut_while_the_job_runs(which: str, trial: Make, tmp_path: Path) -> None:
-    job = trial("random")
+@pytest.mark.parametrize(
+    ("name", "which", "pass_", "how"),
+    [
+        ("random", "homogeneous/edges/*-1.csv", "bucket-edges", "truncate"),
+        ("random", "homogeneous/node_data/0-0-1.npy", "place-rows", "truncate"),
+        ("zarr", "parquet/edges/*.parquet", "bucket-edges", "remove"),
+    ],
+)
+def test_an_input_that_is_cut_or_goes_away_while_the_job_runs(
+    name: str, which: str, pass_: str, how: str, trial: Make, tmp_path: Path
+) -> None:
+    job = trial(name)
     job.inputs = shutil.copytree(job.inputs, tmp_path / "the-input")
-    (path,) = (job.inputs / "homogeneous").glob(which)
+    path = sorted(job.inputs.glob(which))[0]
     content, status = path.read_bytes(), path.stat()
-    pass_ = "bucket-edges" if "edges" in which else "place-rows"
-    job.fail(path.name, code=2, fault={"pass": pass_, "truncate": str(path)})
-    path.write_bytes(content)
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    job.finish()
-
-
-def test_an_input_that_goes_away_while_the_job_runs(trial: Make, tmp_path: Path) -> None:
-    job = trial("zarr")
-    job.inputs = shutil.copytree(job.inputs, tmp_path / "the-input")
-    path = sorted((job.inputs / "parquet").rglob("*.parquet"))[0]
-    job.fail(path.name, code=2, fault={"pass": "bucket-edges", "remove": str(path)})
-    os.rename(f"{path}.away", path)
+    job.fail(path.name, code=2, fault={"pass": pass_, how: str(path)})
+    if how == "truncate":
+        path.write_bytes(content)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    else:
+        os.rename(f"{path}.away", path)
     job.finish()
 
 

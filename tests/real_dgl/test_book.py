@@ -92,11 +92,12 @@ def test_the_converter_counts_ids_type_after_type(counts: list[int], data: st.Da
     assert converter.id2etype(converter.etype2id("n0:r0:n0")) == "n0:r0:n0"
 
 
-def test_unknown_types_and_ambiguous_relations_are_refused() -> None:
+def test_ids_and_types_of_nobody_are_refused() -> None:
     book = RangePartitionBook(
         PartitionBook.from_counts(("a", "c"), ("a:r:a", "c:r:c"), np.ones((2, 2), int), np.ones((2, 2), int)), 0
     )
     assert book.to_canonical_etype("a:r:a") == ("a", "r", "a")
+    assert (book.book.nid2partid(2), book.book.map_to_per_ntype(3)) == (1, (1, 1)), "of one ID, numbers"
     for call in (
         lambda: book.nid2partid([0], "b"),
         lambda: NodePartitionPolicy(book, "b"),
@@ -104,9 +105,15 @@ def test_unknown_types_and_ambiguous_relations_are_refused() -> None:
         lambda: book.eid2partid([0], "r"),
         lambda: book.nid2partid([0.5]),
         lambda: book.nid2partid([4]),
+        lambda: book.nid2partid([-1]),
+        lambda: book.eid2partid([99]),
+        lambda: book.map_to_homo_nid([2], "a"),
+        lambda: book.map_to_per_etype([4]),
         lambda: book.partid2nids(2),
+        lambda: book.partid2nids(0, "b"),
         lambda: RangePartitionBook(book.book, -1),
         lambda: book.nid2localnid([2], 0),
     ):
         with pytest.raises(IdOutOfRangeError):
             call()
+    assert issubclass(IdOutOfRangeError, IndexError)
