@@ -98,8 +98,8 @@ def partition_graph(
     graph_formats : str or sequence of str, optional
         Formats that are stored, out of ``"coo"``, ``"csr"``, ``"csc"``; default ``"coo"``.
     use_graphbolt : bool
-        Not supported: partitions are written for DGL's samplers, and
-        ``dgl.distributed.dgl_partition_to_graphbolt(config)`` converts them.
+        Whether GraphBolt's graphs are written beside DGL's, as DGL 2.1 to 2.4 do. DGL 2.5 refuses parts that have
+        both; give ``layout="graphbolt"`` for it.
     reshuffle : bool
         False is the deprecated layout of DGL 0.9 in which nodes and edges keep their IDs (`node_map.npy`,
         `edge_map.npy`); DGL since 1.0 cannot load it, `load_partition` can.
@@ -139,16 +139,12 @@ def partition_graph(
     >>> graph.part(0).edges().compute()  # doctest: +SKIP
     """
     check_name(graph_name, "graph name")
-    if use_graphbolt:
-        raise OptionError(
-            "GraphBolt's files are not written",
-            place="use_graphbolt",
-            hint="leave it out, and give the partition config to dgl.distributed.dgl_partition_to_graphbolt",
-        )
     owner_dtype(num_parts)
     formats = ("coo",) if graph_formats is None else graph_formats
     formats = tuple(formats.split(",")) if isinstance(formats, str) else tuple(formats)
-    layouts = (layout,) if isinstance(layout, str) else tuple(layout)
+    layouts = tuple(layout.split(",")) if isinstance(layout, str) else tuple(layout)
+    if use_graphbolt and "graphbolt" not in layouts:
+        layouts = (*layouts, "graphbolt")
     options = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle, layout=layouts)
     is_open = reshuffle and "dgl" in layouts
     if return_mapping:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError, check_choice
@@ -134,6 +132,9 @@ class FrameStage:
 
 def write_frame(frame: Any, unit: tuple[str, str], _: None) -> None:
     """Write a frame of pandas."""
+    import pyarrow as pa  # a job without frames does without it
+    from pyarrow import parquet
+
     what, path = unit
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)

@@ -284,6 +284,12 @@ def test_plain_relations_name_edge_types(tmp_path: Path) -> None:
         dgp.chunk_graph(both, "h", None, data, output_path=tmp_path / "both")
 
 
-def test_graphbolt_is_refused_and_the_way_to_it_told(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"use_graphbolt: .*dgl_partition_to_graphbolt"):
-        dgp.partition_graph((SRC, DST), "g", 2, tmp_path, 1, "random", None, False, False, 1, "cut", None, True)
+def test_graphbolt_is_a_layout_beside_dgls(tmp_path: Path) -> None:
+    ways: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((1, "random", None, False, False, 1, "cut", None, True), {}),
+        ((), {"part_method": "random", "layout": "dgl,graphbolt"}),
+    ]
+    for number, (places, named) in enumerate(ways):
+        dgp.partition_graph((SRC, DST), "g", 2, tmp_path / str(number), *places, **named)
+    assert (tmp_path / "0" / "part1" / "fused_csc_sampling_graph.pt").exists()
+    assert file_hashes(tmp_path / "0") == file_hashes(tmp_path / "1")
