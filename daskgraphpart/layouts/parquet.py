@@ -98,7 +98,10 @@ class Table:
         group_rows = max(1, ROW_GROUP_NBYTES // (8 + sum(region.row_nbytes for region in regions.values())))
         types = {column: _arrow_type(region.dtype, region.shape[1:]) for column, region in regions.items()}
         schema = pa.schema([("new_id", pa.int64()), *types.items()])
-        with whole_file(path) as temporary, ParquetWriter(temporary, schema, use_dictionary=False) as writer:
+        # IDs mostly ascend: a seventh of the bytes in a half of the time
+        encoding = {name: "DELTA_BINARY_PACKED" for name in ("new_id", *IDS.values()) if name in schema.names}
+        how: Any = {"use_dictionary": False, "column_encoding": encoding}
+        with whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
             for start in range(0, num_rows, group_rows):
                 stop = min(start + group_rows, num_rows)
                 new_ids = pa.array(np.arange(self.first_id + start, self.first_id + stop))
