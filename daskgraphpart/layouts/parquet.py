@@ -46,7 +46,7 @@ class ParquetLayout:
         for kind in schema.row_types:
             for spec in kind.data:
                 taken = dict.fromkeys(("part", "new_id", *IDS.values()))
-                if 0 in spec.row_shape or spec.name in taken:
+                if 0 in spec.row_shape or spec.name.lower() in taken:
                     raise OptionError(
                         "a feature that cannot be a column of a table",
                         place=f"layout {PARQUET}",

@@ -103,7 +103,7 @@ def test_row_groups_are_of_one_size_whatever_the_memory(tmp_path: Path) -> None:
     assert len(set(metadata["row_group_id"].fetchnumpy()["row_group_id"].tolist())) == 4
 
 
-@pytest.mark.parametrize("spec", [("new_id", ()), ("orig_id", ()), ("part", ()), ("x", (0,)), ("x", (2, 0))])
+@pytest.mark.parametrize("spec", [("new_id", ()), ("Orig_ID", ()), ("part", ()), ("x", (0,)), ("x", (2, 0))])
 def test_features_that_no_column_can_hold_are_refused(spec: tuple[str, tuple[int, ...]]) -> None:
     feature = DataSpec(spec[0], np.dtype("f4"), spec[1])
     with pytest.raises(OptionError, match="cannot be a column"):
