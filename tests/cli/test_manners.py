@@ -258,7 +258,7 @@ def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any
     line = ("partition", graph, "out", "--num-parts", "2", "--balance", "nodes,edges,file:w.npy")
     assert call(*line) == 0
     (plan,) = caplog.messages
-    assert plan.startswith("plan: 2 parts by auto (the best of metis and kaminpar, refined); memory: ")
+    assert plan.startswith("plan: 2 parts by auto (metis and kaminpar, refined); memory: ")
     shown = {row[:12].strip(): row[12:] for row in capsys.readouterr().out.splitlines()}
     assert list(shown) == ["method", "parts", "edge cut", "HALO nodes", "balance", "time", "config", "to verify"]
     assert all(f"{name} 1." in shown["balance"] for name in ("nodes", "edges", "w"))
