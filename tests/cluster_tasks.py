@@ -65,6 +65,17 @@ class Disturber(SilentProgress):
             self.disturb()
 
 
+class At(SilentProgress):
+    """Does something when a pass begins."""
+
+    def __init__(self, name: str, disturb: Callable[[], object]) -> None:
+        self.name, self.disturb = name, disturb
+
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
+        if name == self.name:
+            self.disturb()
+
+
 class Counter(SchedulerPlugin):
     """Counts how often tasks of a scheduler in this process are sent to workers, by key."""
 

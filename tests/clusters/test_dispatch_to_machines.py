@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dask
 import pytest
-from cluster_tasks import Disturber, start_machine
+from cluster_tasks import At, Disturber, start_machine
 from commands import call
 from distributed import Client, LocalCluster
 from graphs import file_hashes
@@ -87,14 +87,10 @@ def impatient() -> Iterator[None]:
         yield
 
 
-def partition(machines: Machines, graph: Path, out: Path, **how: Any) -> Outcome:
-    resources = dgp.detect_resources(
-        "256MB", how.pop("cluster", machines.scheduler), 2, workspace=how.pop("workspace", machines.shared)
-    )
-    ips = how.pop("ips", machines.ip_config)
-    return dgp.partition(
-        graph, out, how.pop("num_parts", 4), method="random", resources=resources, dispatch_to=ips, **how
-    )
+def partition(machines: Machines, graph: Path, out: Any, num_parts: int = 4, **how: Any) -> Outcome:
+    workspace, ips = how.pop("workspace", machines.shared), how.pop("ips", machines.ip_config)
+    resources = dgp.detect_resources("256MB", machines.scheduler, 2, workspace=workspace)
+    return dgp.partition(graph, out, num_parts, method="random", resources=resources, dispatch_to=ips, **how)
 
 
 def of_machine(hashes: dict[str, str], index: int) -> dict[str, str]:
@@ -161,7 +157,7 @@ def test_without_a_cluster_there_are_no_machines(cluster: str, graph: Path, tmp_
 
 
 def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Path, tmp_path: Path) -> None:
-    out, ips = machines.disk / "mistakes", tmp_path / "ips.txt"
+    out = machines.disk / "mistakes"
     begun = Disturber(0, lambda: None)
 
     def refused(error: type[GraphPartError], match: str, **how: Any) -> None:
@@ -170,30 +166,23 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
         assert begun.done == 0
         assert list(machines.shared.iterdir()) == []
 
+    def lines(text: str) -> Path:
+        path = tmp_path / "ips.txt"
+        path.write_text(text)
+        return path
+
+    unshared, gone = machines.disk / "unshared", "127.0.0.8, 127.0.0.9; found workers on 127.0.0.1, 127.0.0.2"
     refused(OptionError, "workspace: partitions for the disks of machines are made in a workspace", workspace=None)
-    refused(
-        EnvironmentFaultError,
-        "does not see the workspace of the client; keep",
-        workspace=machines.disk / "unshared",
-    )
-    shutil.rmtree(machines.disk / "unshared")
+    refused(EnvironmentFaultError, "does not see the workspace of the client; keep", workspace=unshared)
+    shutil.rmtree(unshared)
     refused(OptionError, "partitions with original IDs", options=dgp.DispatchOptions(reshuffle=False))
     refused(OptionError, "expected a number of lines that divides 5, found 2", num_parts=5)
-    ips.write_text("127.0.0.1\n127.0.0.8\n127.0.0.2\n127.0.0.9\n")
-    refused(
-        EnvironmentFaultError,
-        "the cluster has no worker on 127.0.0.8, 127.0.0.9; found workers on 127.0.0.1, 127.0.0.2",
-        ips=ips,
-    )
-    refused(
-        GraphPartError,
-        "not a file of machines; expected one address per line, found No such file",
-        ips=tmp_path / "none",
-    )
+    ips = lines("127.0.0.1\n127.0.0.8\n127.0.0.2\n127.0.0.9\n")
+    refused(EnvironmentFaultError, f"the cluster has no worker on {gone}", ips=ips)
+    refused(GraphPartError, "not a file of machines; .* found No such file", ips=tmp_path / "none")
     refused(OptionError, "the output on machines has to be in a file system", out="s3://bucket/out")
     for text, match in [("\n", "without any"), ("127.0.0.1 port\n", "line 1: not a line"), ("1 2 3 4", "line 1")]:
-        ips.write_text(text)
-        refused(OptionError, match, ips=ips)
+        refused(OptionError, match, ips=lines(text))
 
 
 def test_a_directory_that_holds_something_is_refused_on_every_machine(
@@ -250,15 +239,8 @@ def test_a_machine_that_is_lost_is_one_error_and_may_come_back_with_another_disk
 ) -> None:
     out = machines.disk / "lost" / when
 
-    class Killer(Disturber):
-        """Ends the worker of the second machine when some files are there."""
-
-        def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-            if name == when:
-                machines.stop(HOSTS[1])
-
     with pytest.raises(EnvironmentFaultError, match=r"the cluster has no worker on 127.0.0.2; found workers on"):
-        partition(machines, graph, out, progress=Killer(0, lambda: None))
+        partition(machines, graph, out, progress=At(when, lambda: machines.stop(HOSTS[1])))
     # where all files are, the config may be
     assert bool(configs(machines.seen_by(HOSTS[0], out))) == (when == "describe-parts")
     machines.start(HOSTS[1])
@@ -273,16 +255,14 @@ def test_files_are_sent_again_that_are_gone_or_others(
 ) -> None:
     out = machines.disk / "changed"
 
-    class Changer(Disturber):
-        def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-            if name == "check-files":
-                (machines.seen_by(HOSTS[0], out) / "part2" / "graph.dgl").unlink()
-                damaged = machines.seen_by(HOSTS[1], out) / "part3" / "graph.dgl"
-                damaged.write_bytes(bytes(damaged.stat().st_size))
-                (damaged.parent / "node_feat.dgl.0123456789ab.unfinished").touch()
+    def change() -> None:
+        (machines.seen_by(HOSTS[0], out) / "part2" / "graph.dgl").unlink()
+        damaged = machines.seen_by(HOSTS[1], out) / "part3" / "graph.dgl"
+        damaged.write_bytes(bytes(damaged.stat().st_size))
+        (damaged.parent / "node_feat.dgl.0123456789ab.unfinished").touch()
 
     with pytest.raises(EnvironmentFaultError, match=rf"{out}/part[23]/graph.dgl: a file that was sent is gone, or"):
-        partition(machines, graph, out, progress=Changer(0, lambda: None))
+        partition(machines, graph, out, progress=At("check-files", change))
     assert_no_config(machines, out)
     partition(machines, graph, out)
     assert_delivered(machines, out, undisturbed)
