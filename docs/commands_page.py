@@ -1,12 +1,16 @@
-"""Hook of mkdocs: the page of the command line is what `--help` shows of every command, set as it stands."""
+"""Hook of mkdocs: a page of what `--help` shows of every command, as it stands; tables of options that are fields."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import MISSING
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import daskgraphpart
 from daskgraphpart.cli.main import group
+from daskgraphpart.options import stated_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,8 +19,22 @@ WIDTH = 110
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Add the commands to their page."""
+    """Add the commands to their page, and options to their classes."""
+    markdown = re.sub(r"(?m)^::: daskgraphpart\.(\w+)$", _with_options, markdown)
     return markdown + "".join(sections()) if page.file.src_uri == "reference/cli.md" else markdown
+
+
+def _with_options(block: re.Match[str]) -> str:
+    """A class of options and the table of them; anything else as it is."""
+    kind = getattr(daskgraphpart, block[1])
+    options = stated_options(kind) if hasattr(kind, "__dataclass_fields__") else {}
+    rows = [
+        f"| `{name}` | {'' if of.default is MISSING else f'`{of.default!r}`'} | {of.metadata['meaning']} |"
+        for name, of in options.items()
+    ]
+    return "\n".join(
+        [block[0], *(["", "| option | default | meaning |", "| --- | --- | --- |"] if rows else []), *rows]
+    )
 
 
 def sections() -> Iterator[str]:
