@@ -15,7 +15,7 @@ from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, 
 from daskgraphpart.chunked.formats import FORMATS, check_ends, feature_files, read_rows
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.metadata import Files, read_metadata
-from daskgraphpart.chunked.read_csv import count_rows, count_rows_before
+from daskgraphpart.chunked.read_csv import count_rows
 from daskgraphpart.chunked.write_pieces import write_file
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import DataSpec, EdgeType
@@ -88,16 +88,6 @@ def test_the_row_of_a_fault_in_a_lazy_frame_is_counted_in_the_file(line: str, wo
     assert frame.npartitions > 2
     with pytest.raises(InputFileError, match=rf"e\.csv, row 100: .*{words}"):
         frame.compute(scheduler="sync")
-
-
-@pytest.mark.parametrize("max_bytes", [1, 3, 4, 7, 1000])
-def test_rows_before_a_block_are_those_of_the_blocks_before_it(max_bytes: int, tmp_path: Path) -> None:
-    (tmp_path / "e.csv").write_text("0 1\n\n10 20\n \n7 7\n3 3")
-    file = InputFile(str(tmp_path / "e.csv"), "csv", " ", None, (tmp_path / "e.csv").stat().st_size)
-    before = 0
-    for block in cut_bytes([file], max_bytes):
-        assert count_rows_before(block) == before
-        before += count_rows(block)
 
 
 def test_rows_of_a_file_that_is_listed_twice_are_counted_anew() -> None:

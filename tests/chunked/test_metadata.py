@@ -65,10 +65,11 @@ def test_either_dialect_is_enough(dialect: str, directory: Path) -> None:
         for what in ("nodes", "edges"):
             del content[f"num_{what}_per_{'type' if dialect == 'chunk' else 'chunk'}"]
         if dialect == "chunk":
-            content["num_nodes_per_chunk"] = [[1, 3], [0, 2], [0, 0]]
-            content["num_edges_per_chunk"] = [[3], []]
+            content["num_nodes_per_chunk"] = [[1, 1, 2], [2, 0, 0], []]
+            content["num_edges_per_chunk"] = [[0, 3], [0]]
 
-    assert read_chunked(edited(directory, change)).schema.num_nodes == 6
+    schema = read_chunked(edited(directory, change)).schema
+    assert [t.num_rows for t in schema.row_types] == [4, 2, 0, 3, 0]
 
 
 def test_data_keys_may_be_missing_and_paths_absolute(directory: Path, tmp_path: Path) -> None:
@@ -153,16 +154,6 @@ def test_all_faults_are_in_one_error(directory: Path) -> None:
 def test_no_metadata_is_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputFileNotFoundError, match=r"metadata\.json"):
         read_chunked(tmp_path / "nowhere" / "metadata.json")
-
-
-def test_chunks_add_up_to_types_whatever_their_number(directory: Path) -> None:
-    def change(content: Content) -> None:
-        content["num_nodes_per_chunk"] = [[1, 1, 2], [2, 0, 0], []]
-        content["num_edges_per_chunk"] = [[0, 3], [0]]
-
-    schema = read_metadata(edited(directory, change)).schema
-    assert [t.num_nodes for t in schema.node_types] == [4, 2, 0]
-    assert [t.num_edges for t in schema.edge_types] == [3, 0]
 
 
 def test_relative_paths_are_relative_to_the_metadata_and_absolute_ones_are_kept(

@@ -246,17 +246,6 @@ def test_the_index_of_an_edge_frame_is_the_edge_id(form: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("form", ["csv", "numpy", "parquet"])
-def test_small_partitions_hold_the_same_rows(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collections, "NBYTES_PER_PARTITION", 16)
-    graph = read_chunked(seven_edges(tmp_path, edge_format=form, num_chunks=3))
-    frame = graph.edges[ETYPE].compute()
-    assert (frame.src.tolist(), frame.dst.tolist()) == (EDGES[0].tolist(), EDGES[1].tolist())
-    assert graph.node_data["n"]["x"].numblocks == (10, 1)
-    np.testing.assert_array_equal(graph.node_data["n"]["x"].compute(), np.arange(20.0).reshape(10, 2))
-    np.testing.assert_array_equal(graph.edge_data[ETYPE]["w"].compute(), np.arange(7))
-
-
-@pytest.mark.parametrize("form", ["csv", "numpy", "parquet"])
 def test_garbage_behind_the_headers_is_not_seen_at_opening(form: str, tmp_path: Path) -> None:
     directory = seven_edges(tmp_path, edge_format=form, data_format="numpy" if form == "csv" else form)
     whole = read_chunked(directory)
