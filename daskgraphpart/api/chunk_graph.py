@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.edge_lists import fills_by_name, write_tables
+from daskgraphpart.api.edge_lists import write_tables
 from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.engine.resources import detect_resources
@@ -115,7 +115,7 @@ def chunk_graph(
     form = ChunkFormat(edge_format, data_format, delimiter, num_chunks)
     out = require_local(output_path, "a graph that is written").absolute()
     if map_ids or any(is_frame(table) for table in (ndata_paths or {}).values()):
-        options = ReadOptions(map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fills_by_name(fill))
+        options = ReadOptions(map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fill)
         resources = (resources or detect_resources()).limited(TASK_MEMORY)
         with environment_faults(), scratch_directory(resources.workspace or out.parent) as scratch:
             with open_runner(resources, progress) as runner:

@@ -104,8 +104,9 @@ def chunk_edge_lists(
     unknown_nodes : str
         What becomes of nodes that edges name and no list does: ``"add"``, ``"drop"`` (their edges, too) or ``"error"``.
     fill : mapping of str to object, or object, optional
-        What takes the place of missing values, by ``"name"`` or ``"type:name"`` of features, or for all. Strings become
-        codes, int64, whose values ``categories/<type>/<name>.parquet`` keeps; times become microseconds since 1970.
+        What takes the place of missing values, by ``"name"`` or ``"type:name"`` of features, or for all; dtypes grow to
+        hold it. Strings become codes, int64, whose values ``categories/<type>/<name>.parquet`` keeps; times become
+        microseconds since 1970, numbers of several columns of text float32.
     num_chunks : int, optional
         Files for each edge type and feature; default by size.
     edge_format : str
@@ -147,7 +148,7 @@ def chunk_edge_lists(
         map_ids=map_ids,
         id_type=id_type,
         unknown_nodes=unknown_nodes,
-        fill=fills_by_name(fill),
+        fill=fill,
     )
     tables = {
         "edges": edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges},
@@ -160,12 +161,6 @@ def chunk_edge_lists(
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
     out = require_local(out_dir, "a graph that is written").absolute()
     return write_tables(tables, name, out, form, options, resources, overwrite=overwrite, progress=progress)
-
-
-def fills_by_name(fill: Mapping[str, object] | object) -> dict[str, str]:
-    """What takes the place of missing values, as text, by feature; "" for all."""
-    by_name = fill if isinstance(fill, Mapping) else {} if fill is None else {"": fill}
-    return {name: str(value) for name, value in by_name.items()}
 
 
 def write_tables(

@@ -291,5 +291,5 @@ def _check_names(inputs: Inputs) -> None:
         if seen.count(full_name) > 1:
             raise OptionError("feature is given twice", found=full_name, hint="remove one")
     known = {"", *seen, *(name.rpartition(":")[2] for name in seen)}
-    for name in inputs.options.fill.keys() - known:
+    for name in inputs.options.fills.keys() - known:
         raise OptionError("unknown feature", place="--fill", expected=f"one of {', '.join(seen)}", found=name)

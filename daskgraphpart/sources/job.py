@@ -55,7 +55,7 @@ class Job:
 
     def fill(self, of_type: str, feature: str) -> str | None:
         """Return what takes the place of missing values of a feature; None if nothing does."""
-        fill = self.inputs.options.fill
+        fill = self.inputs.options.fills
         return fill.get(f"{of_type}:{feature}", fill.get(feature, fill.get("")))
 
     def rank(self, name: str, every: str, kept: Path, *, is_text: bool) -> None:

@@ -13,7 +13,7 @@ import re
 import shutil
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
@@ -53,7 +53,7 @@ class ReadOptions:
 
     `columns` are names or numbers of the columns of sources and destinations, empty for those that are named so, or
     the first two; a delimiter or header that is None is guessed; an empty comment means that there are none; `fill` is
-    what takes the place of missing values, by name of a feature, by ``type:name``, or "" for all.
+    what takes the place of missing values: by name of a feature or ``type:name``, "" for all; or one value for all.
     """
 
     columns: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class ReadOptions:
     map_ids: bool = False
     id_type: str = "auto"
     unknown_nodes: str = "add"
-    fill: Mapping[str, str] = field(default_factory=dict)
+    fill: Any = None
 
     def __post_init__(self) -> None:
         if self.columns and len(self.columns) != 2:
@@ -82,6 +82,12 @@ class ReadOptions:
         if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
             expected = "one ASCII character, comma, tab, space or semicolon"
             raise OptionError("bad delimiter", place="--delimiter", expected=expected, found=repr(self.delimiter))
+
+    @property
+    def fills(self) -> dict[str, str]:
+        """What takes the place of missing values, as text, by feature; "" for all."""
+        by_name = self.fill if isinstance(self.fill, Mapping) else {} if self.fill is None else {"": self.fill}
+        return {name: str(value) for name, value in by_name.items()}
 
     @property
     def delimiter_character(self) -> str | None:
