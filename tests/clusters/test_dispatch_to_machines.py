@@ -131,6 +131,16 @@ def test_each_machine_gets_its_parts_and_the_config_and_nothing_else(
     assert call("verify", "--checksums", tmp_path / "union", "--quiet") == 0
 
 
+def test_each_machine_gets_its_files_of_every_layout(machines: Machines, graph: Path, tmp_path: Path) -> None:
+    options = dgp.DispatchOptions(layout=("dgl", "graphbolt", "ranks", "parquet"))
+    dgp.partition(graph, tmp_path / "here", 4, method="random", options=options)
+    partition(machines, graph, machines.disk / "layouts", options=options)
+    for host in HOSTS:
+        shutil.copytree(machines.seen_by(host, machines.disk / "layouts"), tmp_path / "union", dirs_exist_ok=True)
+        assert not (tmp_path / "union" / "ranks" / "orig_nids" / "_N_part_1_of_4").exists() or host == HOSTS[1]
+    assert file_hashes(tmp_path / "union") == file_hashes(tmp_path / "here")
+
+
 def test_dgls_ip_config_means_the_same_on_a_cluster(machines: Machines, graph: Path, tmp_path: Path) -> None:
     owners, out = tmp_path / "owners", machines.disk / "dgl"
     dgp.assign(graph, 4, out_dir=owners, method="random")
