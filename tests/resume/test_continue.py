@@ -111,7 +111,7 @@ def test_finished_tasks_are_not_done_again(name: str, last: str, root: Path, cal
     case.run(root)
     again = (before + calls.counts) - undisturbed
     # passes that change files in place are journalled as a whole; none of them is in a dispatch
-    in_steps = set() if undisturbed["assign_random"] else {"weigh_parts", "measure_block"}
+    in_steps = set() if undisturbed["draw_span"] else {"weigh_parts", "measure_block"}
     assert set(again) - in_steps == {last}
     assert again[last] in (1, 2), "the task that failed, and one that ran beside it"
     assert hashes(root / "out") == hashes(whole / "out")
@@ -273,7 +273,7 @@ def test_what_cannot_be_continued_is_refused_and_started_over(
             run("homogeneous", unfinished.parent, **{**how, "restart": False})
     calls.counts.clear()
     run("homogeneous", unfinished.parent, **how)
-    assert calls.counts["assign_random"] == 1
+    assert calls.counts["draw_span"] == 1
     how.pop("restart", None)
     assert hashes(unfinished) == hashes(run("homogeneous", unfinished.parent, "other", **how))
 
@@ -299,7 +299,7 @@ def test_after_a_reboot_files_are_not_trusted(unfinished: Path, calls: Calls, mo
     monkeypatch.setattr(jobs, "boot_id", lambda: "another boot")
     calls.counts.clear()
     BY_NAME["random"].run(unfinished.parent)
-    assert calls.counts["assign_random"] == 1
+    assert calls.counts["draw_span"] == 1
     assert "started anew" in caplog.text
 
 
@@ -343,7 +343,7 @@ def test_outputs_that_share_a_workspace_directory_do_not_meet(root: Path, calls:
     run("heterogeneous", root, "two", resources=shared)
     calls.counts.clear()
     run("homogeneous", root, "one", resources=shared)
-    assert calls.counts["assign_random"] == 0
+    assert calls.counts["draw_span"] == 0
 
 
 def test_two_jobs_do_not_write_at_once_and_a_dead_one_locks_nothing(root: Path) -> None:
