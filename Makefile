@@ -8,16 +8,17 @@ DGL_VENVS := .venv-dgl-1.1.3 .venv-dgl-2.1.0
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test test-long lint format docs slurm unit notebooks dgl-envs clean
+.PHONY: demo test test-long lint format docs site slurm unit notebooks dgl-envs clean
 
 demo: $(VENV)/.installed
 	rm -rf $(DEMO)
 	$(BIN)/daskgraphpart generate $(DEMO)/graph --kind communities --nodes 5e5 --edges 5e6 --labels
 	$(BIN)/daskgraphpart partition $(DEMO)/graph $(DEMO)/partitions --num-parts 4
 	$(BIN)/daskgraphpart verify $(DEMO)/graph $(DEMO)/partitions
-	$(BIN)/daskgraphpart info $(DEMO)/partitions
+	$(BIN)/daskgraphpart report $(DEMO)/partitions --output $(DEMO)/report.html
+	@echo "the report of the partitions, to be opened in a browser: $(CURDIR)/$(DEMO)/report.html"
 
-test: lint docs dgl-envs slurm unit
+test: lint site dgl-envs slurm unit
 
 # new random examples, all kills, all formats of all graphs: hours
 test-long: dgl-envs slurm $(VENV)/.installed-dev
@@ -30,7 +31,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-docs: $(VENV)/.installed-dev
+# the site with notebooks as they run here and now: some two minutes
+docs: export EXECUTE_NOTEBOOKS = true
+docs: site
+
+site: $(VENV)/.installed-dev
 	# strict: a broken link or an unknown parameter in a docstring ends it; the notice is an advertisement
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --site-dir build/site
 

@@ -1,12 +1,15 @@
-"""Hook of mkdocs: a page of what `--help` shows of every command, as it stands; tables of options that are fields."""
+"""Hooks of mkdocs: pages of notebooks and of what `--help` shows of every command; tables of options that are fields."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import MISSING
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File
 
 import daskgraphpart
 from daskgraphpart.cli.main import group
@@ -16,6 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WIDTH = 110
+
+
+ROOT = Path(__file__).parent.parent
+
+
+@event_priority(100)  # before the plugin that makes pages of them
+def on_files(files: Any, config: Any) -> Any:
+    """Add the notebooks, which lie beside the docs."""
+    for path in sorted(ROOT.glob("notebooks/*.ipynb")):
+        name = str(path.relative_to(ROOT))
+        files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
+    return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
