@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: pages of notebooks and of what `--help` shows of every command; tables of options that are fields."""
+"""Hooks of mkdocs: pages of notebooks and of what `--help` shows; tables of options that are fields."""
 
 from __future__ import annotations
 
