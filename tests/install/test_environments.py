@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
-import venv
 from pathlib import Path
 
 import pytest
@@ -52,9 +52,9 @@ def run(*command: object, cwd: Path) -> str:
     return done.stdout
 
 
-def install(directory: Path, *what: str, beside: Path | None = None) -> Path:
+def install(directory: Path, *what: str, beside: Path | None = None, python: str = sys.executable) -> Path:
     """Make an environment, which sees the packages of another one; its programs."""
-    venv.create(directory, with_pip=True)
+    run(python, "-m", "venv", directory, cwd=ROOT)
     if beside is not None:
         packages = run(beside, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=ROOT)
         inside = next(directory.glob("lib/python*/site-packages"))
@@ -78,8 +78,14 @@ def test_the_oldest_versions(tmp_path: Path) -> None:
     use(install(tmp_path / "oldest", "-c", str(tmp_path / "oldest.txt"), "."), tmp_path)
 
 
-def test_the_newest_versions(tmp_path: Path) -> None:
-    use(install(tmp_path / "newest", "."), tmp_path)
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_the_wheel_and_the_newest_versions(version: str, tmp_path: Path) -> None:
+    python = f"python{version}"
+    if not shutil.which(python) or subprocess.run([python, "-c", "pass"], check=False, capture_output=True).returncode:
+        pytest.skip(f"no {python} on this machine")
+    run(sys.executable, "-m", "build", "--outdir", tmp_path / "dist", ROOT, cwd=tmp_path)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    use(install(tmp_path / "newest", str(wheel), python=python), tmp_path)
 
 
 def test_beside_dgl(tmp_path: Path) -> None:
