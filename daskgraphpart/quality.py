@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Measures of one partition; definitions as in METIS and DistDGL."""
+    """Measures of one partition; definitions as in DistDGL."""
 
     num_cut_edges: int  # edges whose ends have different owners, and all edges
     num_edges: int
@@ -40,7 +40,6 @@ class Quality:
 
 
 def imbalance(weights: tuple[int, ...]) -> float:
-    """Largest weight over the average rounded up, minus 1."""
+    """Largest weight over the average, minus 1."""
     total = int(np.sum(weights, dtype=np.int64))
-    average = -(-total // len(weights)) if weights else 0
-    return max(weights) / average - 1 if average else 0.0
+    return max(weights) * len(weights) / total - 1 if total else 0.0
