@@ -141,8 +141,12 @@ def open_rows_array(path: str | Path) -> Any:
 
     refuse_pickles(path)
     try:
-        return zarr.open_array(str(path), mode="r")
+        array = zarr.open_array(str(path), mode="r")
+        chunks = array.chunks
     except Exception as fault:  # zarr raises its own errors, KeyError, ValueError, ...
         if getattr(fault, "errno", None) not in (None, errno.ENOENT):
             raise  # the machine's fault, not the file's
         raise InputFileError("not a readable zarr array", file=str(path), found=str(fault)[:200]) from fault
+    if 0 in chunks:  # which zarr divides by
+        raise InputFileError("not a readable zarr array", file=str(path), found=f"chunks of shape {chunks}")
+    return array

@@ -59,6 +59,9 @@ def trainers(values: Any, **others: Any) -> Damage:
     return damage
 
 
+EMPTY_CHUNKS = {"name": "regular", "configuration": {"chunk_shape": [0]}}
+
+
 def reshape(directory: Path, **changes: Any) -> None:
     """Change the metadata of a zarr array."""
     content = json.loads((directory / "zarr.json").read_text())
@@ -112,6 +115,7 @@ FILES = [
     ("lost shard", stored(lambda z: (z / "c" / "1").unlink(), shards=(8,)), ("n.zarr", "missing")),
     ("pipe for a chunk", stored(lambda z: os.mkfifo(z / "c" / "9")), ("n.zarr/c/9", "not a regular file")),
     ("pipe for metadata", lambda o: ((o / "n.zarr").mkdir(), os.mkfifo(o / "n.zarr" / "zarr.json")), ("regular",)),
+    ("zarr of empty chunks", stored(lambda z: reshape(z, chunk_grid=EMPTY_CHUNKS)), ("n.zarr", "chunks of shape (0,)")),
     ("endless zarr", stored(lambda z: reshape(z, shape=[2**60])), ("n.zarr", "expected 20,")),
     ("zarr of one huge chunk", stored(lambda z: huge_chunk(z)), ("n.zarr", "too large to be unpacked")),
     ("lost chunk, zarr 2", stored(lambda z: (z / "1").unlink(), zarr_format=2), ("n.zarr", "missing")),
