@@ -134,14 +134,15 @@ def _count_ids(job: Job, given: Mapping[str, int]) -> dict[str, int]:
                 hint=f"use --map-ids, or say --num-nodes {ntype}={most + 1} if there are so many nodes",
             )
         begins_at_1 = min((least for _, least, _ in found), default=0) == 1
-        hint = "if IDs begin at 1, map them (--map-ids), or they leave a node without edges"
         if known is not None and most >= known:
             what, expected = f"ID of a {ntype!r} node out of range", f"IDs from 0 and below {known:,}"
-            hint = hint if begins_at_1 else "check --num-nodes, or the rows of --node-data"
+            hint = (
+                "if IDs begin at 1, use --map-ids" if begins_at_1 else "check --num-nodes, or the rows of --node-data"
+            )
             raise InputFileError(what, file=group.tables[0].path, expected=expected, found=f"{most:,}", hint=hint)
         if begins_at_1:
             text = f"{group.tables[0].path}: no {ntype!r} node has ID 0, and the highest ID is {most:,}"
-            job.progress.note(f"{text}; {hint}")
+            job.progress.note(f"{text}; if IDs begin at 1, map them (map_ids), or they leave a node without edges")
         counts[ntype] = most + 1 if known is None else known
         job.progress.advance(1)
     return counts

@@ -372,6 +372,17 @@ def test_a_library_ends_with_the_process_that_has_called_it() -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.parametrize("method", ["metis", "kaminpar"])
+def test_modules_in_the_working_directory_are_not_taken_for_those_of_a_library(
+    method: str, communities: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("daskgraphpart", "pymetis", "kaminpar", "json"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    assert dgp.assign(communities, 2, method=method).num_parts == 2
+
+
 def test_auto_goes_on_with_one_library_when_the_other_fails(communities: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = partition.run_library
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,6 @@ from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daskgraphpart.assignment.libraries.export import Exported
 
 PACKAGES = {"metis": "pymetis", "kaminpar": "kaminpar"}
@@ -70,7 +69,8 @@ def run_library(call: Call, exported: Exported, directory: Path) -> np.ndarray:
     with attach_path_to_error(call_path):
         content = {**asdict(exported), **asdict(call), "result": str(result)}
         call_path.write_text(json.dumps(content), encoding="utf-8")
-    command = [sys.executable, "-m", "daskgraphpart.assignment.libraries.run", str(call_path)]
+    # by its path, and without the working directory, where other modules of these names may lie
+    command = [sys.executable, "-P", str(Path(__file__).with_name("run.py")), str(call_path)]
     # the process ends when its standard input closes, whatever becomes of this one
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]  # noqa: S603

@@ -1,7 +1,7 @@
 """Program that runs METIS or KaMinPar on an exported graph, in a process of its own.
 
 These libraries print, may crash on odd graphs, and return Python lists; here none of that reaches the job. Called as
-``python -m daskgraphpart.assignment.libraries.run CALL.json``; writes the part of each node, int32, to a file, and ends
+``python -P run.py CALL.json``; writes the part of each node, int32, to a file, and ends
 when the process that has called it does. It does without numpy, so that it starts in a fifth of the time.
 """
 
