@@ -25,8 +25,9 @@ OWN_NAMES = ("edge_index", "n_id", "e_id", "inner_mask", "inner_edge_mask", "num
 
 def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> Any:
     """Read one part; `nodes` and `edges` are those of the whole graph, from which HALO nodes have their features."""
-    torch, (node_types, new_nids), places = torch_module(), _per_type(part, "node"), _places(part)
+    torch, (node_types, new_nids) = torch_module(), _per_type(part, "node")
     edge_types, new_eids = _per_type(part, "edge")
+    places = _places(node_types, len(nodes))
     src, dst = part.graph.ends(0, part.graph.num_edges)
     is_homogeneous = len(nodes) == len(edges) == 1
     data = pyg_module("torch_geometric.data")
@@ -71,11 +72,10 @@ def _per_type(part: Part, kind: str) -> tuple[np.ndarray, np.ndarray]:
     return types, ids
 
 
-def _places(part: Part) -> np.ndarray:
+def _places(types: np.ndarray, num_types: int) -> np.ndarray:
     """Place of each local node among those of its type."""
-    types, _ = _per_type(part, "node")
     places = np.empty(types.size, np.int64)
-    for type_id in range(len(part.book.ntypes)):
+    for type_id in range(num_types):
         mine = np.flatnonzero(types == type_id)
         places[mine] = np.arange(mine.size)
     return places
