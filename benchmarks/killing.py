@@ -66,6 +66,7 @@ class Case:
     trainers: int = 1
     memory: int = MEMORY
     workers: int = 2
+    num_parts: int = 3
 
     def run(self, root: Path, **how: Any) -> None:
         """Run it in this process; writes to `root / "out"`."""
@@ -81,14 +82,17 @@ class Case:
                 owners = root.parent / f"owners-{self.graph}"
                 dgp.dispatch(graph, owners, out, options=self.options, resources=resources, **how)
             else:
-                dgp.partition(graph, out, 3, method=method, options=self.options, resources=resources, **how)
+                dgp.partition(
+                    graph, out, self.num_parts, method=method, options=self.options, resources=resources, **how
+                )
         finally:
             opening.choose_sizes = before
 
 
 ALL = dgp.DispatchOptions(num_hops=3, graph_formats=("coo", "csr", "csc"), out_edges=True)
 TWO = dgp.DispatchOptions(num_hops=2, graph_formats=("csc",))
-SEVERAL = dgp.DispatchOptions(layout=("dgl", "ranks", "parquet"))
+SEVERAL = dgp.DispatchOptions(layout=("dgl", "graphbolt", "ranks", "parquet"))
+DATASET = dgp.DispatchOptions(layout=("dgl", "graphbolt", "ondisk"))
 CASES = (
     Case("random", "homogeneous", "partition", "random", "threads", "in-place"),
     Case("fennel", "homogeneous", "partition", "fennel", "threads", "in-place", TWO),
@@ -97,6 +101,7 @@ CASES = (
     Case("by-range", "heterogeneous", "partition", "random", "threads", "in-place", by_range=True),
     Case("dispatch", "heterogeneous", "dispatch", "", "threads", "zarr", TWO),
     Case("layouts", "heterogeneous", "partition", "random", "threads", "in-place", SEVERAL),
+    Case("dataset", "heterogeneous", "partition", "random", "threads", "in-place", DATASET, num_parts=1),
     Case("assign", "homogeneous", "assign", "fennel", "threads", "in-place", trainers=2),
     Case("multilevel", "heterogeneous", "assign", "multilevel", "threads", "in-place"),
     Case("processes", "heterogeneous", "partition", "random", "processes", "in-place", ALL),

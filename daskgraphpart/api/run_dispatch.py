@@ -24,6 +24,7 @@ from daskgraphpart.dispatching.workspace import remove_staging
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.layouts.ondisk import OnDiskLayout
 from daskgraphpart.layouts.parquet import ParquetLayout
 from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.storage.faults import environment_faults
@@ -51,17 +52,9 @@ def run_dispatch(
 
     The number of parts may be unknown if they are in a directory.
     """
-    options.check_fits(graph.schema)
-    layouts = _layouts(options)
-    for layout in layouts:
-        layout.check_fits(graph.schema)
+    layouts, parts = _layouts(options), _known_parts(owners, num_parts)
+    _check_fits(graph, layouts, options, target, parts)
     run = replace(run, resources=run.resources.limited(smallest_memory(graph.schema, owners, options)))
-    if not isinstance(target, Path) and not options.reshuffle:
-        raise OptionError(
-            "partitions with original IDs name their maps of IDs by path, so they are written to a directory here only",
-            place="reshuffle",
-            hint="give a directory of this file system, without dispatch_to",
-        )
     with environment_faults(), open_progress(run.progress) as listener:
         command, chosen, files = identify_owners(owners, num_parts)
         place = target.path if isinstance(target, Machines) else target.absolute()
@@ -72,7 +65,6 @@ def run_dispatch(
             destination = Destination(target, str(out), names, run.overwrite)
             run = replace(run, resources=replace(run.resources, workspace=None))
         run = replace(run, progress=listener)
-        parts = _known_parts(owners, num_parts)
         if isinstance(target, Machines):
             target.check_cluster(run.resources.cluster)
             if parts is not None:
@@ -88,6 +80,7 @@ def run_dispatch(
                 if destination is not None and isinstance(target, Machines):
                     run_on_each("check-machines", check_machine, target, destination, runner)
                 assignment = _assign(graph, owners, num_parts, work, runner)
+                _check_fits(graph, layouts, options, target, assignment.num_parts)
                 if assignment.trainers:
                     graph = with_trainers(graph, assignment.trainers, work.owners / "edge-trainers", runner)
                 sizes = choose_sizes(runner.resources)
@@ -99,6 +92,28 @@ def run_dispatch(
                 remove_staging(out)
 
 
+def _check_fits(
+    graph: ChunkedGraph,
+    layouts: tuple[Layout, ...],
+    options: DispatchOptions,
+    target: Location | Machines,
+    num_parts: int | None,
+) -> None:
+    """Check that what is wanted can be made of a graph, as far as the number of parts is known."""
+    options.check_fits(graph.schema)
+    for layout in layouts:
+        layout.check_fits(graph.schema, num_parts)
+    hint = "give a directory of this file system, without dispatch_to"
+    if not isinstance(target, Path) and not options.reshuffle:
+        what = (
+            "partitions with original IDs name their maps of IDs by path, so they are written to a directory here only"
+        )
+        raise OptionError(what, place="reshuffle", hint=hint)
+    if not isinstance(target, Path) and "ondisk" in options.layout:
+        what = "a dataset of GraphBolt has a link in it, so it is written to a directory here only"
+        raise OptionError(what, place="layout ondisk", hint=hint)
+
+
 def _layouts(options: DispatchOptions) -> tuple[Layout, ...]:
     """Layouts that options ask for, that of DGL first."""
     graphs = tuple(name for name in ("dgl", "graphbolt") if name in options.layout)
@@ -106,6 +121,7 @@ def _layouts(options: DispatchOptions) -> tuple[Layout, ...]:
         "dgl": DglLayout(options.graph_formats, options.config_name, options.reshuffle, graphs),
         "ranks": RanksLayout(),
         "parquet": ParquetLayout(),
+        "ondisk": OnDiskLayout(),
     }
     wanted = {"dgl" if name in graphs else name for name in options.layout}
     return tuple(layout for name, layout in made.items() if name in wanted)

@@ -70,6 +70,8 @@ def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions,
     original = 8 * (schema.num_nodes + schema.num_edges)
     split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {key.partition("/")[0] for key in mask_keys(schema)})
     by_type = (features + original + split + 16 * schema.num_edges) * len({"ranks", "parquet"} & set(options.layout))
+    if "ondisk" in options.layout:
+        by_type += features + 2 * split + _whole_graph_nbytes(schema)
     if not {"dgl", "graphbolt"} & set(options.layout):
         return by_type
     typed, graph = (4 if schema.is_heterogeneous else 0), 0
@@ -96,8 +98,11 @@ def workspace_files(
     compressed = len(set(options.graph_formats) - {"coo"})
     rows = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
     encoded = (rows + 8 * schema.num_nodes + 24 * schema.num_edges) if "parquet" in options.layout else 0
-    if "graphbolt" in options.layout:
+    if "ondisk" in options.layout:
+        encoded += _whole_graph_nbytes(schema)
+    if {"graphbolt", "ondisk"} & set(options.layout):
         compressed = len({*options.graph_formats, "csc"} - {"coo"})
+    if "graphbolt" in options.layout:
         encoded += 16 * (schema.num_nodes + expected.num_halo) + 28 * (schema.num_edges + expected.num_extra)
     return {
         "owners": owner * schema.num_nodes,
@@ -117,6 +122,13 @@ def workspace_nbytes(files: Mapping[str, int]) -> int:
     """Bytes of temporary files at their peak: what leads from edges to graphs is deleted before features travel."""
     lasting = sum(files[name] for name in ("owners", "node-maps", "edge-owners", "encoded"))
     return lasting + max(sum(files[name] for name in EDGE_DIRECTORIES), files["staged"])
+
+
+def _whole_graph_nbytes(schema: GraphSchema) -> int:
+    """Bytes of a sampling graph of all nodes and edges, whose integers are of 32 or of 64 bits."""
+    nid, eid = (4 if count < 1 << 31 else 8 for count in (schema.num_nodes, schema.num_edges))
+    has_eids = schema.is_heterogeneous or any(kind.data for kind in schema.edge_types)
+    return eid * schema.num_nodes + (nid + eid * has_eids + schema.is_heterogeneous) * schema.num_edges
 
 
 def _distinct(num_nodes: float, num_draws: float) -> float:

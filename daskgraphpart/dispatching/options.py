@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
-LAYOUTS = ("dgl", "graphbolt", "ranks", "parquet")
+LAYOUTS = ("dgl", "graphbolt", "ranks", "parquet", "ondisk")
 
 
 @documented
@@ -46,8 +46,8 @@ class DispatchOptions:
     layout: tuple[str, ...] = option(
         ("dgl",),
         "What is written: some of dgl (what DGL loads), graphbolt (the same with GraphBolt's graphs in place of DGL's, "
-        "or, given both, beside them), ranks (raw arrays by rank), parquet (tables); the latter each in a directory "
-        "of its name.",
+        "or, given both, beside them), ranks (raw arrays by rank), parquet (tables), ondisk (GraphBolt's dataset of "
+        "the whole graph, for one part); the latter each in a directory of its name.",
         choices=LAYOUTS,
         values="LAYOUT,...",
     )

@@ -65,7 +65,7 @@ class DglLayout:
     reshuffle: bool = True
     graphs: tuple[str, ...] = ("dgl",)
 
-    def check_fits(self, schema: GraphSchema) -> None:
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse nothing: what DGL cannot load is no schema."""
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.layout import GraphSizes
     from daskgraphpart.storage.region import Region
 
-VERSION_NUMBER = 6199
 ROWS_PER_PIECE = 1 << 18
 INT64 = np.dtype("<i8")
+VERSION_NUMBER = Tensor(INT64, (1,), [np.array([6199])])
 
 
 def graphbolt_layout(sizes: GraphSizes, part: int) -> FileLayout:
@@ -59,41 +59,29 @@ class GraphBoltFile:
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
         """Write the file of the arrays that are complete."""
-        eids, pickle = arrays["csc/eids"], TorchPickle()
-        with _inverse(eids) as slots:
-            state = self._state(arrays, slots)
-            pickled = (
-                global_name("dgl.graphbolt.impl.fused_csc_sampling_graph", "FusedCSCSamplingGraph")
-                + b")\x81}"
-                + pickle.dumps("_c_csc_graph")
-                + global_name("torch", "ScriptObject")
-                + b")\x81"
-                + pickle.dumps((state, "__torch__.torch.classes.graphbolt.FusedCSCSamplingGraph"))
-                + b"bsb"
-            )
-            with whole_file(path) as temporary:
-                write_torch_file(temporary, "fused_csc_sampling_graph", pickled, pickle.tensors)
+        with _inverse(arrays["csc/eids"]) as slots:
+            write_sampling_graph(self._state(arrays, slots), path)
 
     def _state(self, arrays: Mapping[str, Region], slots: np.ndarray) -> dict[str, Any]:
         """What the object is made of; `slots` are places in CSC by local edge ID."""
         nids, new_eids, indptr, indices, eids = (arrays[name] for name in _ARRAYS)
         num_nodes, num_edges = nids.num_rows, new_eids.num_rows
         independent = {
-            "version_number": Tensor(INT64, (1,), [np.array([VERSION_NUMBER])]),
-            "indptr": _read(indptr, _shortest(num_edges)),
-            "indices": _read(indices, _shortest(num_nodes)),
+            "version_number": VERSION_NUMBER,
+            "indptr": read_tensor(indptr, shortest_int(num_edges)),
+            "indices": read_tensor(indices, shortest_int(num_nodes)),
         }
         state: dict[str, Any] = {"independent_tensors": independent}
         if "edges/type" in arrays:
             types = arrays["edges/type"]
-            dtype = _shortest(len(self.etypes), 1, 2, 4)
-            independent["type_per_edge"] = _read(eids, dtype, types.take)
-            state["node_type_to_id"] = _numbers(self.ntypes)
-            state["edge_type_to_id"] = _numbers(self.etypes)
-        slot_dtype, dst_dtype = _shortest(self.num_edges), _shortest(self.num_nodes)
-        state["node_attributes"] = {"_ID": _read(nids, INT64)}
+            dtype = shortest_int(len(self.etypes), 1, 2, 4)
+            independent["type_per_edge"] = read_tensor(eids, dtype, types.take)
+            state["node_type_to_id"] = type_numbers(self.ntypes)
+            state["edge_type_to_id"] = type_numbers(self.etypes)
+        slot_dtype, dst_dtype = shortest_int(self.num_edges), shortest_int(self.num_nodes)
+        state["node_attributes"] = {"_ID": read_tensor(nids, INT64)}
         state["edge_attributes"] = {
-            "_ID": _read(eids, INT64, new_eids.take),
+            "_ID": read_tensor(eids, INT64, new_eids.take),
             "_dgl2gb_eid": Tensor(slot_dtype, (num_edges,), _cut(slots)),
             "_gb_dst_id": Tensor(dst_dtype, (num_edges,), _rows_of(indptr)),
         }
@@ -101,6 +89,22 @@ class GraphBoltFile:
 
 
 _ARRAYS = ("nodes/id", "edges/id", "csc/indptr", "csc/indices", "csc/eids")
+
+
+def write_sampling_graph(state: dict[str, Any], path: str) -> None:
+    """Write a pickled `FusedCSCSamplingGraph` of what it is made of."""
+    pickle = TorchPickle()
+    pickled = (
+        global_name("dgl.graphbolt.impl.fused_csc_sampling_graph", "FusedCSCSamplingGraph")
+        + b")\x81}"
+        + pickle.dumps("_c_csc_graph")
+        + global_name("torch", "ScriptObject")
+        + b")\x81"
+        + pickle.dumps((state, "__torch__.torch.classes.graphbolt.FusedCSCSamplingGraph"))
+        + b"bsb"
+    )
+    with whole_file(path) as temporary:
+        write_torch_file(temporary, "fused_csc_sampling_graph", pickled, pickle.tensors)
 
 
 @contextmanager
@@ -114,7 +118,7 @@ def _inverse(eids: Region) -> Iterator[np.ndarray]:
         os.posix_fallocate(file.fileno(), 0, eids.nbytes)
         slots = np.memmap(file, np.int64, "r+", shape=eids.shape)
         first = 0
-        for piece in _pieces(eids):
+        for piece in read_pieces(eids):
             slots[piece] = np.arange(first, first + piece.size)
             first += piece.size
         yield slots
@@ -129,23 +133,25 @@ def _rows_of(indptr: Region) -> Iterator[np.ndarray]:
             yield start + np.searchsorted(ends, entries, side="right") - 1
 
 
-def _shortest(limit: int, *sizes: int) -> np.dtype:
+def shortest_int(limit: int, *sizes: int) -> np.dtype:
     """Integers of the first size in bytes, by default 4 or 8, whose largest is above a limit, as DGL chooses them."""
     nbytes = next(size for size in (*(sizes or (4,)), 8) if limit < (1 << 8 * size - 1) - 1)
     return np.dtype(f"<i{nbytes}")
 
 
-def _numbers(names: tuple[str, ...]) -> dict[str, Tensor]:
+def type_numbers(names: tuple[str, ...]) -> dict[str, Tensor]:
+    """Number of each type."""
     return {name: Tensor(INT64, (), [np.array(number)]) for number, name in enumerate(names)}
 
 
-def _read(region: Region, dtype: np.dtype, look_up: Callable[[np.ndarray], np.ndarray] | None = None) -> Tensor:
+def read_tensor(region: Region, dtype: np.dtype, look_up: Callable[[np.ndarray], np.ndarray] | None = None) -> Tensor:
     """Tensor of the values of a region, or of what they are looked up to be."""
-    pieces = _pieces(region)
+    pieces = read_pieces(region)
     return Tensor(dtype, region.shape, pieces if look_up is None else map(look_up, pieces))
 
 
-def _pieces(region: Region) -> Iterator[np.ndarray]:
+def read_pieces(region: Region) -> Iterator[np.ndarray]:
+    """Read all rows, a bounded number at a time."""
     for start in range(0, region.num_rows, ROWS_PER_PIECE):
         yield region.read(start, min(start + ROWS_PER_PIECE, region.num_rows))
 

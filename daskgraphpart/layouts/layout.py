@@ -104,8 +104,8 @@ class DispatchedGraph:
 class Layout(Protocol):
     """Where the arrays of all parts lie."""
 
-    def check_fits(self, schema: GraphSchema) -> None:
-        """Raise an `OptionError` if the files cannot hold a graph."""
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+        """Raise an `OptionError` if the files cannot hold a graph in so many parts, None if they are not known yet."""
 
     def part_files(self, sizes: GraphSizes, part: int) -> Mapping[str, FileLayout]:
         """Files of one part by path below the output, with ``{part}`` for its number: the same paths for all parts."""

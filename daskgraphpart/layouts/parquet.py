@@ -40,7 +40,7 @@ IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids"
 class ParquetLayout:
     """Tables by type and part."""
 
-    def check_fits(self, schema: GraphSchema) -> None:
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse features that no column can hold, and names that cannot be those of columns and directories."""
         check_file_names(schema, PARQUET)
         for kind in schema.row_types:

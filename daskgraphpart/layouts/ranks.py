@@ -30,7 +30,7 @@ VERSION = 1
 class RanksLayout:
     """Raw arrays by rank."""
 
-    def check_fits(self, schema: GraphSchema) -> None:
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse names that cannot be those of files."""
         check_file_names(schema, RANKS)
 

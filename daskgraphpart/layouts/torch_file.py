@@ -17,7 +17,13 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-STORAGES = {"int64": "LongStorage", "int32": "IntStorage", "int16": "ShortStorage", "int8": "CharStorage"}
+STORAGES = {
+    "int64": "LongStorage",
+    "int32": "IntStorage",
+    "int16": "ShortStorage",
+    "int8": "CharStorage",
+    "uint8": "ByteStorage",
+}
 ALIGNMENT = 64
 HEADER_NBYTES, ZIP64_NBYTES, PADDING_HEADER_NBYTES = 30, 20, 4
 

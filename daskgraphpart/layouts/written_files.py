@@ -20,7 +20,8 @@ EDGE_MAP = "edge_map.npy"
 
 RANKS = "ranks"
 PARQUET = "parquet"
-OWN_LAYOUTS = (RANKS, PARQUET)
+ONDISK = "ondisk"
+OWN_LAYOUTS = (RANKS, PARQUET, ONDISK)
 """Layouts that have a directory of their own name in the output, and a JSON file in it."""
 
 _PART_FILES = "|".join(map(re.escape, (GRAPH, GRAPHBOLT, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)))
@@ -28,7 +29,8 @@ OWN_DIRECTORY = re.compile("|".join([r"part\d+", *OWN_LAYOUTS]))
 """Name of a directory of a part, or of a layout, in the output."""
 OWN_FILE = re.compile(
     rf"part\d+/({_PART_FILES})|{NODE_MAP}|{EDGE_MAP}|{RANKS}/.+_part_\d+_of_\d+|"
-    rf"{PARQUET}/(nodes|edges)/[^/]+/part=\d+/data\.parquet",
+    rf"{PARQUET}/(nodes|edges)/[^/]+/part=\d+/data\.parquet|"
+    rf"{ONDISK}/(dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy))",
     re.DOTALL,
 )
 """Path of a file below the output; configs and manifests, whose names are free, are known by their content."""

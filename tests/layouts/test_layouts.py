@@ -40,7 +40,7 @@ class NpyLayout:
 
     wanted: tuple[str, ...]
 
-    def check_fits(self, schema: GraphSchema) -> None:
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         pass
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:

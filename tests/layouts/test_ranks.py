@@ -142,7 +142,7 @@ def test_names_that_files_cannot_have_are_refused(
         "g", tuple(NodeType(name, 2, features) for name in ntypes), tuple(EdgeType(*e, 1) for e in etypes)
     )
     with pytest.raises(OptionError, match=expected):
-        RanksLayout().check_fits(schema)
+        RanksLayout().check_fits(schema, 1)
 
 
 @pytest.mark.parametrize("layout", ["", "ranks,ranks", "dgl,rank"])

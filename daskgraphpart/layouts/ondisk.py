@@ -1,0 +1,250 @@
+"""The whole graph as GraphBolt's `OnDiskDataset`, for training on one machine: the dataset is `ondisk/dataset`.
+
+As `preprocess_ondisk_dataset` of DGL 2.1 leaves it (python/dgl/graphbolt/impl/ondisk_dataset.py): the sampling graph,
+features as npy files, and train, validation and test sets of the nodes that masks mark. There is one part, so new IDs
+are the original ones; types keep their order. Integers are as short as DGL makes them, of 64 bits from 2^31 on.
+
+Unless it is told not to, DGL hashes all files of a dataset and deletes what was preprocessed if their paths or content
+have changed. `dataset/preprocessed` is a link to `files`, which its hash does not follow and its deletion refuses: the
+dataset opens at once, from any path, and stays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout, raw_file_layout
+from daskgraphpart.layouts.graphbolt import (
+    VERSION_NUMBER,
+    read_pieces,
+    read_tensor,
+    shortest_int,
+    type_numbers,
+    write_sampling_graph,
+)
+from daskgraphpart.layouts.manifest import describe_layout
+from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays
+from daskgraphpart.layouts.torch_file import Tensor
+from daskgraphpart.layouts.written_files import GRAPHBOLT, ONDISK, description_of
+from daskgraphpart.storage.atomic import whole_file, write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.layouts.file_layout import FileLayout
+    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.region import Region
+
+VERSION = 1
+FILES, LINKED = f"{ONDISK}/files", "preprocessed"
+LABELS = ("label", "labels", "y")
+"""Features of nodes that are labels, the first that there is."""
+SETS = {"train": "train_set", "val": "validation_set", "test": "test_set"}
+_MASK = re.compile(r"(train|val|test)(?:id|idation)?_?mask_?(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class OnDiskLayout:
+    """A dataset of one part."""
+
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+        """Refuse more than one part, and names that cannot be those of files."""
+        check_file_names(schema, ONDISK)
+        if num_parts not in (None, 1):
+            raise OptionError(
+                "a dataset for one machine has one part",
+                place=f"layout {ONDISK}",
+                expected="--num-parts 1",
+                found=str(num_parts),
+                hint="the layout graphbolt writes the same graphs for several parts",
+            )
+
+    def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
+        """Lay out all files; see `Layout`."""
+        files = {f"{FILES}/{GRAPHBOLT}": _graph_layout(sizes, part)}
+        features = {spec.key: spec for spec in _features(sizes, part)}
+        files |= {_npy(key): _feature_layout(spec) for key, spec in features.items()}
+        seed_dtype = shortest_int(sizes.schema.num_nodes - 1)
+        for mask, counts in sizes.num_marked.items():
+            seeds = ArraySpec(f"split_nids/{mask}", seed_dtype, (int(counts[part]),))
+            files[_npy(f"set/{mask}")] = npy_file_layout(seeds)
+            if label := _label_of(sizes.schema, mask):
+                labels = features[f"node_data/{label}"]
+                files[_npy(f"set/{mask}-labels")] = raw_file_layout([labels, seeds], LabelFile(labels.key, seeds.key))
+        return files
+
+    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
+        """Lay out nothing for the whole graph."""
+        return {}
+
+    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+        """Name the JSON file."""
+        return (description_of(ONDISK),)
+
+    def finish(self, graph: DispatchedGraph) -> None:
+        """Write the metadata, a hash that fits the link, and the link; then the JSON file."""
+        files, dataset = graph.out / FILES, graph.out / ONDISK / "dataset"
+        # JSON is YAML
+        write_bytes(files / "metadata.yaml", json.dumps(_metadata(graph), indent=1, ensure_ascii=False).encode())
+        write_bytes(files / "dataset_hash_value.txt", b"{}")
+        dataset.mkdir(exist_ok=True)
+        with suppress(FileExistsError):  # of a run that was killed
+            os.symlink("../files", dataset / LINKED)
+        describe_layout(graph, ONDISK, VERSION, {"dataset": "dataset"})
+
+
+@dataclass(frozen=True, slots=True)
+class WholeGraphFile:
+    """Encodes the sampling graph: types, and the first homogeneous ID of each, of a homogeneous graph none."""
+
+    ntypes: tuple[str, ...]
+    etypes: tuple[str, ...]
+    node_starts: tuple[int, ...]
+    edge_starts: tuple[int, ...]
+
+    def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
+        """Write the file of the arrays that are complete."""
+        indptr, indices = arrays["csc/indptr"], arrays["csc/indices"]
+        independent = {
+            "version_number": VERSION_NUMBER,
+            "indptr": read_tensor(indptr, indptr.dtype),
+            "indices": read_tensor(indices, indices.dtype),
+        }
+        state: dict[str, Any] = {"independent_tensors": independent}
+        if self.ntypes:
+            offsets = np.array(self.node_starts)
+            independent["node_type_offset"] = Tensor(indices.dtype, offsets.shape, [offsets])
+            last_type = len(self.etypes) - 1
+            dtype = np.dtype(np.uint8) if last_type < 1 << 8 else shortest_int(last_type, 2, 4)
+            independent["type_per_edge"] = read_tensor(arrays["csc/eids"], dtype, self._types_of)
+            state |= {"node_type_to_id": type_numbers(self.ntypes), "edge_type_to_id": type_numbers(self.etypes)}
+        if (eids := arrays.get("csc/eids")) is not None:
+            state["edge_attributes"] = {"_ORIGINAL_EDGE_ID": read_tensor(eids, eids.dtype, self._type_wise)}
+        write_sampling_graph(state, path)
+
+    def _types_of(self, eids: np.ndarray) -> np.ndarray:
+        types: np.ndarray = np.searchsorted(self.edge_starts, eids, side="right") - 1
+        return types
+
+    def _type_wise(self, eids: np.ndarray) -> np.ndarray:
+        if not self.etypes:
+            return eids
+        found: np.ndarray = eids - np.array(self.edge_starts)[self._types_of(eids)]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFile:
+    """Encodes an npy file of the labels of a set: names of the arrays of all labels and of the nodes."""
+
+    labels: str
+    seeds: str
+
+    def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
+        """Write the file of the arrays that are complete."""
+        labels, seeds = arrays[self.labels], arrays[self.seeds]
+        layout = npy_file_layout(ArraySpec("", labels.dtype, (seeds.num_rows, *labels.shape[1:])))
+        with whole_file(path) as temporary, open(temporary, "wb") as file:
+            file.write(layout.pieces[0][1])
+            for nids in read_pieces(seeds):
+                file.write(labels.take(nids).tobytes())
+
+
+def _graph_layout(sizes: GraphSizes, part: int) -> FileLayout:
+    """Lay out the arrays of the sampling graph; IDs of edges lead to their types and features."""
+    schema, num_nodes, num_edges = sizes.schema, sizes.num_local_nodes(part), sizes.num_local_edges(part)
+    nid_dtype, eid_dtype = shortest_int(schema.num_nodes - 1), shortest_int(schema.num_edges - 1)
+    arrays = [
+        ArraySpec("csc/indptr", eid_dtype, (num_nodes + 1,)),
+        ArraySpec("csc/indices", nid_dtype, (num_edges,)),
+    ]
+    if not schema.is_heterogeneous:
+        file = WholeGraphFile((), (), (), ())
+    else:
+        starts = (np.cumsum([0, *(kind.num_rows for kind in of)]) for of in (schema.node_types, schema.edge_types))
+        nodes, edges = (tuple(of_type.tolist()) for of_type in starts)
+        file = WholeGraphFile(schema.ntypes, schema.etypes, nodes, edges[:-1])
+    if schema.is_heterogeneous or any(kind.data for kind in schema.edge_types):
+        arrays.append(ArraySpec("csc/eids", eid_dtype, (num_edges,)))
+    return raw_file_layout(arrays, file)
+
+
+def _features(sizes: GraphSizes, part: int) -> Iterator[ArraySpec]:
+    for specs in (*node_arrays(sizes, part).values(), *edge_arrays(sizes, part).values()):
+        yield from (spec for spec in specs if spec.key.startswith(("node_data/", "edge_data/")))
+
+
+def _feature_layout(spec: ArraySpec) -> FileLayout:
+    """Lay out an npy file; GraphBolt takes numbers as rows of one."""
+    rows = replace(spec, shape=(*spec.shape, 1)) if len(spec.shape) == 1 else spec
+    layout = npy_file_layout(rows)
+    return replace(layout, regions={spec.key: (layout.regions[spec.key][0], spec.dtype, spec.shape)})
+
+
+def _npy(array: str) -> str:
+    return f"{FILES}/{file_name(array)}.npy"
+
+
+def _label_of(schema: GraphSchema, mask: str) -> str | None:
+    """Labels of the nodes that a mask is of, as ``<ntype>/<name>``."""
+    ntype = mask.partition("/")[0]
+    names = [spec.name for spec in schema.node_type(ntype).data]
+    return next((f"{ntype}/{name}" for name in LABELS if name in names), None)
+
+
+def _metadata(graph: DispatchedGraph) -> dict[str, Any]:
+    """Describe the dataset as DGL's `OnDiskMetaData` does."""
+    return {
+        "dataset_name": graph.schema.name,
+        "include_original_edge_id": False,  # what DGL asks for unless told otherwise; IDs that are there do no harm
+        "graph_topology": {"type": "FusedCSCSamplingGraph", "path": f"{LINKED}/{GRAPHBOLT}"},
+        "feature_data": [_feature_entry(graph, spec) for spec in _features(graph.sizes, 0)],
+        "tasks": [*_tasks(graph).values()],
+    }
+
+
+def _feature_entry(graph: DispatchedGraph, spec: ArraySpec) -> dict[str, Any]:
+    domain, kind, name = spec.key.split("/", 2)
+    return {
+        "domain": domain.removesuffix("_data"),
+        **_type_entry(graph.schema, kind),
+        "name": name,
+        **_file_entry(spec.key),
+        "in_memory": 0 in spec.shape,  # the others are mapped: they may be larger than the memory
+    }
+
+
+def _tasks(graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
+    """Tasks by name: masks, and what they have after ``_mask`` in common."""
+    tasks: dict[str, dict[str, Any]] = {}
+    for mask in (mask for mask, counts in graph.sizes.num_marked.items() if counts[0]):
+        ntype, _, name = mask.partition("/")
+        found = _MASK.fullmatch(name)
+        assert found is not None, "masks are named so"
+        task_name = "_".join(filter(None, ("node_classification", found[2])))
+        task = tasks.setdefault(task_name, {"name": task_name})
+        data = [{"name": "seeds", **_file_entry(f"set/{mask}")}]
+        if _label_of(graph.schema, mask):
+            data.append({"name": "labels", **_file_entry(f"set/{mask}-labels")})
+            labels = np.load(graph.out / _npy(f"set/{mask}-labels"), mmap_mode="r")
+            if labels.dtype.kind in "iu" and labels.ndim == 1:
+                task["num_classes"] = max(task.get("num_classes", 0), int(labels.max()) + 1)
+        task.setdefault(SETS[found[1]], []).append({**_type_entry(graph.schema, ntype), "data": data})
+    return tasks
+
+
+def _type_entry(schema: GraphSchema, name: str) -> dict[str, str]:
+    return {"type": name} if schema.is_heterogeneous else {}
+
+
+def _file_entry(array: str) -> dict[str, str]:
+    return {"format": "numpy", "path": f"{LINKED}/{file_name(array)}.npy"}
