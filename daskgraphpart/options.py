@@ -20,7 +20,7 @@ def option(
     """Return a field with its default, its meaning, and its limits.
 
     `choices` are all values there are; or some of them, if `values` tells what else there is, as a command line's help
-    does: ``"auto|metis|DIR"``.
+    does: ``"auto|metis|DIR"``. An option that is given once for each value has the default ``()``.
     """
     return field(default=default, metadata={"meaning": meaning, "choices": choices, "min": minimum, "values": values})
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.errors import GraphPartError, MetadataError
+from daskgraphpart.errors import GraphPartError, MetadataError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 DEFAULT_NTYPE, DEFAULT_ETYPE = "_N", "_N:_E:_N"
 """Types of a homogeneous graph, as DGL names them."""
@@ -176,6 +176,23 @@ class GraphSchema:
     def edge_type(self, name: str) -> EdgeType:
         """Edge type of that canonical name."""
         return self.edge_types[self.etypes.index(name)]
+
+
+def find_feature(types: Sequence[RowType], where: str, place: str, purpose: str, kinds: str) -> tuple[str, DataSpec]:
+    """Find a feature ``TYPE/FEATURE``; refuse what is not one number per row, of these kinds of dtype."""
+    row = "edge" if isinstance(types[0] if types else None, EdgeType) else "node"
+    name, _, feature = where.rpartition("/")
+    name = types[0].name if not name and len(types) == 1 else name
+    specs = {(t.name, spec.name): spec for t in types for spec in t.data}
+    spec = specs.get((name, feature))
+    if spec is None:
+        have = ", ".join("/".join(names) for names in specs) or "none"
+        raise OptionError(f"no such {row} feature", place=place, expected=f"one of {have}", found=where)
+    if spec.dtype.kind not in kinds or np.prod(spec.row_shape) != 1:
+        found = f"{spec.dtype} of row shape {spec.row_shape}"
+        expected = f"one {'number' if 'f' in kinds else 'integer or boolean'} per {row}"
+        raise OptionError(f"feature {where!r} cannot {purpose}", place=place, expected=expected, found=found)
+    return name, spec
 
 
 def parse_edge_type(name: str, num_edges: int, data: tuple[DataSpec, ...] = ()) -> EdgeType:

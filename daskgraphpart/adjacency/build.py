@@ -15,6 +15,7 @@ import numpy as np
 
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.adjacency.split_edges import range_shift, split_edges_of
+from daskgraphpart.adjacency.weigh_edges import WEIGHT_NBYTES, find_weights, weigh_edges
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_nodes, merge_arcs
 from daskgraphpart.storage.region import Region, create_files, npy_region
@@ -56,26 +57,30 @@ def adjacency_nbytes(schema: GraphSchema) -> int:
     return 16 * schema.num_nodes + 4 * id_dtype(schema.num_nodes).itemsize * schema.num_edges
 
 
-def workspace_nbytes(schema: GraphSchema) -> int:
-    """Bytes of temporary files at their peak: the CSR blocks beside the arcs they are merged from."""
-    return adjacency_nbytes(schema) + 4 * id_dtype(schema.num_nodes).itemsize * schema.num_edges
+def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> int:
+    """Bytes of temporary files at their peak: the CSR blocks beside the arcs they are merged from, and edge weights."""
+    weights = sum(schema.edge_type(etype).num_edges for etype in find_weights(schema, edge_weight)) * WEIGHT_NBYTES
+    width = 6 if edge_weight else 4
+    return adjacency_nbytes(schema) + weights + width * id_dtype(schema.num_nodes).itemsize * schema.num_edges
 
 
-def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner) -> Adjacency:
-    """Read all edges once and write CSR blocks; the runs' files are removed."""
+def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner, edge_weight: Sequence[str] = ()) -> Adjacency:
+    """Read all edges once, and the features that are their weights, and write CSR blocks; other files are removed."""
     num_nodes = graph.schema.num_nodes
     directory.mkdir(parents=True, exist_ok=True)
     in_degrees = npy_region(directory / "in_degrees.npy", np.int64, (num_nodes,))
     runner.step("create-in-degrees", lambda: create_files([in_degrees]))
-    runs = split_edges_of(graph, directory, runner)
+    weights = weigh_edges(graph, edge_weight, directory, runner)
+    runs = split_edges_of(graph, weights, directory, runner)
     config = MergeConfig(str(directory), id_dtype(num_nodes), in_degrees)
     units = _ranges(runs, config, runner)
     sizes = [4 * unit.num_arcs * config.dtype.itemsize for unit in units]
     found = runner.run(Pass("merge-arcs", merge_block, units, config, sizes, (CsrBlock,)))
-    for run in runs.runs:
-        Path(run.path).unlink(missing_ok=True)
-    blocks = tuple(block for block, _, _ in found)
-    return Adjacency(num_nodes, sum(n for _, n, _ in found), sum(total for _, _, total in found), blocks, in_degrees)
+    for region in (*runs.runs, *(weights.files.values() if weights is not None else ())):
+        Path(region.path).unlink(missing_ok=True)
+    blocks, unit = tuple(block for block, _, _ in found), None if weights is None else 2.0**weights.exponent
+    num_isolated, total = sum(n for _, n, _ in found), sum(weight for _, _, weight in found)
+    return Adjacency(num_nodes, num_isolated, total, blocks, in_degrees, runs.total_weight, unit)
 
 
 def max_arcs_of_block(num_arcs: int) -> int:
@@ -133,11 +138,14 @@ def cut_node_range(unit: tuple[NodeRange, int], config: MergeConfig) -> list[tup
 def merge_block(unit: NodeRange, config: MergeConfig) -> tuple[CsrBlock, int, int]:
     """Write one block; return it, how many of its nodes are isolated, and the sum of its weights."""
     arcs, num_nodes = _read_arcs(unit, config.dtype), unit.stop - unit.start
-    rows, weights = np.empty(arcs.shape[0], config.dtype), np.empty(arcs.shape[0], np.int32)
+    rows = np.empty(arcs.shape[0], config.dtype)
+    weights = np.empty(arcs.shape[0], np.int32 if arcs.shape[1] == 2 else np.int64)
     indptr, in_degrees = np.empty(num_nodes + 1, np.int64), np.zeros(num_nodes, np.int64)
     done = merge_arcs(arcs, unit.start, unit.stop, rows, indptr, weights, in_degrees)
     config.in_degrees.write(in_degrees, unit.start)
     weights = weights[:done]
+    if weights.max(initial=0) < 2**31:
+        weights = weights.astype(np.int32, copy=False)
     total = int(weights.sum(dtype=np.int64))
     path = f"{config.directory}/block-{unit.start}.csr"
     block = write_block(path, unit.start, indptr, rows[:done], None if total == done else weights)
@@ -146,7 +154,8 @@ def merge_block(unit: NodeRange, config: MergeConfig) -> tuple[CsrBlock, int, in
 
 def _read_arcs(unit: NodeRange, dtype: np.dtype) -> np.ndarray:
     """Read the arcs of the unit's nodes; of a node range that was cut the slices hold others as well."""
-    arcs, done = np.empty((unit.num_arcs, 2), dtype), 0
+    width = unit.slices[0].run.shape[1] if unit.slices else 2
+    arcs, done = np.empty((unit.num_arcs, width), dtype), 0
     is_whole = sum(stop - start for _, start, stop in unit.slices) == unit.num_arcs
     for run, start, stop in unit.slices:
         if is_whole:

@@ -74,16 +74,17 @@ Block = CsrBlock | Rows
 class Adjacency:
     """What partitioners see of a chunked graph: symmetrised, merged, without self-loops; blocks in the order of nodes.
 
-    The weight of an edge is how many edges of the input it stands for; `total_weight` is the sum over all arcs, twice
-    that of the edges.
+    The weight of an edge is how many edges of the input it stands for, or the sum of their weights, in units.
     """
 
     num_nodes: int
     num_isolated: int  # nodes without neighbours
-    total_weight: int
+    total_weight: int  # of all arcs, twice that of the edges
     blocks: tuple[CsrBlock, ...]
     # edges of the input that point at each node, self-loops and parallel edges included, int64 (nodes,)
     in_degrees: Region
+    input_weight: int  # of all edges of the input, self-loops included
+    weight_unit: float | None  # what one unit of weight is in the input; None if its edges have no weights
 
     @property
     def num_arcs(self) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from daskgraphpart.adjacency.weigh_edges import count_units
 from daskgraphpart.chunked.partitions import edge_partitions
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
@@ -21,11 +22,12 @@ from daskgraphpart.storage.runs import id_dtype
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from daskgraphpart.adjacency.weigh_edges import EdgeWeights
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Edges, RowRange
     from daskgraphpart.engine.runner import Runner
 
-BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader
+BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader and for weights
 MAX_ROWS, MIN_ROWS = 1 << 20, 1 << 15
 ARCS_PER_READ = 1 << 20
 LOG2_RANGES = 10
@@ -51,11 +53,12 @@ class Slice(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArcRuns:
-    """All runs: files of arcs (arcs, 2), node and neighbour, and how many arcs each has in each node range."""
+    """All runs: files of arcs (arcs, 2 or 3), node, neighbour and weight if edges have some, by node range."""
 
     num_nodes: int
     runs: tuple[Region, ...]
-    counts: np.ndarray  # int64 (runs, node ranges)
+    counts: np.ndarray  # arcs of each run in each node range, int64 (runs, node ranges)
+    total_weight: int  # of the edges
 
     def slices(self, first_range: int, last_range: int) -> tuple[Slice, ...]:
         """Slices of all runs in node ranges ``[first, last)``, in pieces of bounded size."""
@@ -70,41 +73,66 @@ class ArcRuns:
 
 @dataclass(frozen=True, slots=True)
 class SplitUnit:
-    """One partition of edges, the first homogeneous IDs of its node types, and the file of its run."""
+    """One partition of edges, the first homogeneous IDs of its node types, the file of its run, and that of weights."""
 
     rows: RowRange
     first_ids: tuple[int, int]
     path: str
+    weights: Region | None
 
 
-def split_edges_of(graph: ChunkedGraph, directory: Path, runner: Runner) -> ArcRuns:
+@dataclass(frozen=True, slots=True)
+class SplitConfig:
+    """Nodes of all types, and the exponent of the unit that weights are counted in; None if edges have no weights."""
+
+    num_nodes: int
+    exponent: int | None
+
+
+def split_edges_of(graph: ChunkedGraph, weights: EdgeWeights | None, directory: Path, runner: Runner) -> ArcRuns:
     """Run the pass over all edges of a graph."""
     schema, dtype = graph.schema, id_dtype(graph.schema.num_nodes)
     rows = min(MAX_ROWS, max(MIN_ROWS, runner.resources.task_memory // (2 * BYTES_PER_EDGE)))
     partitions = edge_partitions(graph, rows, rows * 8, runner)
     first_ids = dict(zip(schema.ntypes, schema.homo_starts, strict=False))
+    files = {} if weights is None else weights.files
     units = [
-        SplitUnit(partition.rows, (first_ids[etype.src], first_ids[etype.dst]), f"{directory}/arcs-{i:06d}.npy")
+        SplitUnit(
+            partition.rows,
+            (first_ids[etype.src], first_ids[etype.dst]),
+            f"{directory}/arcs-{i:06d}.npy",
+            files.get(etype.name),
+        )
         for i, (etype, partition) in enumerate(partitions)
     ]
     sizes = [unit.rows.num_rows * BYTES_PER_EDGE for unit in units]
     values, types = [partition.value for _, partition in partitions], [etype.name for etype, _ in partitions]
-    num_nodes = schema.num_nodes
-    found = runner.run(Pass("split-edges", split_edges, units, num_nodes, sizes, partitions=values, unit_types=types))
-    counts = np.array(found, np.int64).reshape(len(units), num_node_ranges(num_nodes))
-    totals = counts.sum(axis=1).tolist()
-    runs = (npy_region(unit.path, dtype, (total, 2)) for unit, total in zip(units, totals, strict=True))
-    return ArcRuns(num_nodes, tuple(runs), counts)
+    config = SplitConfig(schema.num_nodes, None if weights is None else weights.exponent)
+    found = runner.run(Pass("split-edges", split_edges, units, config, sizes, partitions=values, unit_types=types))
+    counts = np.array([of_run for of_run, _ in found], np.int64).reshape(len(units), num_node_ranges(schema.num_nodes))
+    totals, width = counts.sum(axis=1).tolist(), 2 if weights is None else 3
+    runs = (npy_region(unit.path, dtype, (total, width)) for unit, total in zip(units, totals, strict=True))
+    return ArcRuns(schema.num_nodes, tuple(runs), counts, sum(weight for _, weight in found))
 
 
-def split_edges(edges: Edges, unit: SplitUnit, num_nodes: int) -> np.ndarray:
-    """Write the run of one partition; return the number of its arcs in each node range, int64 (node ranges,)."""
+def split_edges(edges: Edges, unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:
+    """Write the run of one partition; return its arcs by node range, int64 (node ranges,), and its weight."""
     src, dst = edges
     unit.rows.check(src.size)
-    shift, counts = range_shift(num_nodes), np.zeros(num_node_ranges(num_nodes), np.int64)
+    shift, counts = range_shift(config.num_nodes), np.zeros(num_node_ranges(config.num_nodes), np.int64)
     count_edge_arcs(src, dst, unit.first_ids, shift, counts)
-    starts = group_starts(counts)
-    arcs = np.empty((starts[-1], 2), id_dtype(num_nodes))
-    scatter_edge_arcs(src, dst, unit.first_ids, shift, starts[:-1].copy(), arcs)
+    starts, weights = group_starts(counts), _read_weights(unit, config.exponent)
+    arcs = np.empty((starts[-1], 3 if weights.size else 2), id_dtype(config.num_nodes))
+    scatter_edge_arcs(src, dst, weights, unit.first_ids, shift, starts[:-1].copy(), arcs)
     save_npy(unit.path, arcs)
-    return counts
+    return counts, int(weights.sum(dtype=np.int64)) if weights.size else src.size
+
+
+def _read_weights(unit: SplitUnit, exponent: int | None) -> np.ndarray:
+    """Read the weights of a partition in units, int32 (edges,), (0,) if there are none."""
+    if exponent is None:
+        return np.empty(0, np.int32)
+    if unit.weights is None:
+        return count_units(np.broadcast_to(1.0, unit.rows.num_rows), exponent)
+    first = unit.rows.first_row
+    return count_units(unit.weights.read(first, first + unit.rows.num_rows), exponent)

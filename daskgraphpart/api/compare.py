@@ -117,6 +117,8 @@ def _flags(options: AssignOptions | None, resources: Resources | None) -> list[s
         flag = f"--{name.replace('_', '-')}"
         if value is True:
             flags.append(flag)
+        elif name == "edge_weight":
+            flags += [word for feature in value for word in (flag, feature)]
         elif value is not None and value is not False:
             flags += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
     return flags

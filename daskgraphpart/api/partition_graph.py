@@ -58,6 +58,7 @@ def partition_graph(
     edge_data: Mapping[str, Any] | None = None,
     imbalance: float = 0.03,
     seed: int = 0,
+    edge_weight: str | Sequence[str] = (),
     resources: Resources | None = None,
     overwrite: bool = False,
     restart: bool = False,
@@ -111,6 +112,8 @@ def partition_graph(
         How much larger than the average a part may be.
     seed : int
         Seed.
+    edge_weight : str or sequence of str
+        Features ``ETYPE/FEATURE`` that are the weight of edges in the cut, as in `AssignOptions`.
     resources, overwrite, restart, progress : optional
         As in `assign`. A run is continued if `g` is a chunked graph; of others the files are gone, and it starts over.
 
@@ -181,6 +184,7 @@ def partition_graph(
                 seed,
                 objtype=objtype,
                 num_trainers_per_machine=num_trainers_per_machine,
+                edge_weight=edge_weight,
             )
             partition(graph, out, num_parts, method=method, **how)
         else:

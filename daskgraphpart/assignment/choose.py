@@ -59,13 +59,13 @@ class Choice:
 def needs(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions) -> dict[str, int]:
     """Bytes that each method takes for a graph; ``"graph"`` is the graph in memory, with V-cycles if there are any."""
     cycles = options.runs_cycles or num_arcs <= LARGE_ARCS
-    weights = 8 * num_constraints * num_nodes
+    weights, wide = 8 * num_constraints * num_nodes, 8 * bool(options.edge_weight)  # sums of weights have 64 bits
     held = num_arcs * GRAPH_PER_ARC + num_nodes * GRAPH_PER_NODE + 2 * weights
     return {
-        "graph": held + num_arcs * CYCLE_PER_ARC * cycles,
+        "graph": held + num_arcs * (CYCLE_PER_ARC + 4 * wide) * cycles,
         "metis": held + num_arcs * METIS_PER_ARC + num_nodes * METIS_PER_NODE + weights,
-        "kaminpar": held + num_arcs * KAMINPAR_PER_ARC + num_nodes * KAMINPAR_PER_NODE,
-        "kaminpar, compressed": held + num_arcs * COMPRESSED_PER_ARC + num_nodes * KAMINPAR_PER_NODE,
+        "kaminpar": held + num_arcs * (KAMINPAR_PER_ARC + wide) + num_nodes * KAMINPAR_PER_NODE,
+        "kaminpar, compressed": held + num_arcs * (COMPRESSED_PER_ARC + wide) + num_nodes * KAMINPAR_PER_NODE,
         "multilevel": num_nodes * MULTILEVEL_PER_NODE + weights + BLOCK_NBYTES,
         "fennel": num_nodes * STREAMING_PER_NODE + BLOCK_NBYTES,
     }
@@ -141,8 +141,12 @@ def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice
     weights = 8 * len(parse_balance(options.wanted_balance, options.imbalance))
     made = 0
     if choice is not None and choice.method == "multilevel":
-        made = (2 * item + 4) * arcs + adjacency_nbytes(schema)  # arcs between clusters, and the next level
+        # arcs between clusters, and the next level
+        made = (24 if options.edge_weight else 2 * item + 4) * arcs + adjacency_nbytes(schema)
     elif choice is not None and choice.calls:
         nbytes = 16 if any(call.library == "metis" for call in choice.calls) else item + 8  # of an exported arc
         made = 8 * nodes + nbytes * arcs
-    return max(building_nbytes(schema), adjacency_nbytes(schema) + made + (weights + SOLVING_PER_NODE) * nodes)
+    return max(
+        building_nbytes(schema, options.edge_weight),
+        adjacency_nbytes(schema) + made + (weights + SOLVING_PER_NODE) * nodes,
+    )

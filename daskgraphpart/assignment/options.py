@@ -64,7 +64,16 @@ class AssignOptions:
         choices=("fast", "default", "high"),
     )
 
+    edge_weight: str | Sequence[str] = option(
+        (),
+        "Feature of edges that is their weight in the cut, for one edge type; may be repeated. Numbers above 0, of "
+        "which 20 binary digits count. Edges of other types weigh 1.",
+        values="ETYPE/FEATURE",
+    )
+
     def __post_init__(self) -> None:
+        names = (self.edge_weight,) if isinstance(self.edge_weight, str) else tuple(self.edge_weight)
+        object.__setattr__(self, "edge_weight", names)
         if self.balance is not None and not isinstance(self.balance, str):
             object.__setattr__(self, "balance", tuple(self.balance))
         check_options(self)
@@ -74,6 +83,9 @@ class AssignOptions:
                 place="--recursive --objtype vol",
                 hint="leave one of them out",
             )
+        if self.edge_weight and self.objtype == "vol":
+            what, place = "the communication volume knows no weights of edges", "--edge-weight --objtype vol"
+            raise OptionError(what, place=place, hint="leave one of them out")
         if self.seed >= 2**31:
             raise OptionError("impossible seed", place="--seed", expected="0 to 2147483647", found=self.seed)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.build import build_adjacency
+from daskgraphpart.adjacency.weigh_edges import find_weights
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.choose import choose
@@ -19,7 +20,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.read_files import read_assignment
-from daskgraphpart.assignment.report import AssignReport, measure
+from daskgraphpart.assignment.report import AssignReport, WeightedCut, count_cut_edges, measure
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
 from daskgraphpart.engine.plan import Pass
@@ -47,6 +48,8 @@ def assign_nodes(
     directory.mkdir(parents=True, exist_ok=True)
     given = _given_owners(graph, num_parts, options, directory, runner)
     num_trainers = options.num_trainers_per_machine
+    if given is not None and options.edge_weight and not options.refine:
+        logger.warning("--edge-weight changes nothing: owners are %s; assign measures their cut by it", given.method)
     if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
     problem = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
@@ -57,10 +60,16 @@ def assign_nodes(
     write_parts("write-owners", parts, owners, num_trainers, runner)
     wanted = problem.num_wanted if given is None or options.balance is not None or options.refine else 0
     cut, volume, balances = measure(problem, parts, wanted, runner)
+    weighted = None
+    if (unit := problem.adjacency.weight_unit) is not None:
+        weighted = WeightedCut(cut * unit, problem.adjacency.input_weight * unit)
+        cut = count_cut_edges(graph, parts, runner)
     trainers = write_trainers(parts, graph.schema, directory, runner) if num_trainers > 1 else {}
     shutil.rmtree(directory / "adjacency", ignore_errors=True)
     num_nodes, num_edges, seconds = graph.schema.num_nodes, graph.schema.num_edges, time.monotonic() - started
-    measured = AssignReport(method, why, problem.num_parts, cut, num_edges, volume, num_nodes, balances, need, seconds)
+    measured = AssignReport(
+        method, why, problem.num_parts, cut, num_edges, volume, num_nodes, balances, need, seconds, weighted
+    )
     for warning in measured.warnings:
         logger.warning("%s", warning)
     name = given.method if given is not None else options.method
@@ -75,6 +84,7 @@ def check_assignable(options: AssignOptions, schema: GraphSchema, num_parts: int
         need_library(options.method)
     options.check_fits(schema, num_parts)
     check_constraints(schema, parse_balance(options.wanted_balance, options.imbalance))
+    find_weights(schema, options.edge_weight)
 
 
 def check_method(options: AssignOptions) -> None:
@@ -108,7 +118,7 @@ def _given_owners(
 
 def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:
     """Build the adjacency and weigh the nodes, for what is balanced and for what is reported."""
-    adjacency = build_adjacency(graph, directory, runner)
+    adjacency = build_adjacency(graph, directory, runner, options.edge_weight)
     wanted = parse_balance(options.wanted_balance, options.imbalance)
     names = {item.name for item in wanted}
     reported = tuple(item for item in parse_balance("nodes,edges", 0.0) if item.name not in names)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.chunked.partitions import edge_partitions
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import cut_of_rows
@@ -14,11 +15,14 @@ from daskgraphpart.kernels.refine import cut_of_rows
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
     from daskgraphpart.assignment.partition import Problem
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.partitions import Edges
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
 EDGE_WARNING = 1.3
 """Edges of the largest part over the average beyond which training on the parts is badly balanced."""
+EDGES_PER_UNIT = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,19 @@ class Balance:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightedCut:
+    """Weight of the edges that are cut, and of all edges, as the input has weights (rounded to units)."""
+
+    cut: float
+    total: float
+
+    @property
+    def share(self) -> float:
+        """Share of the weight that is cut."""
+        return self.cut / self.total if self.total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class AssignReport:
     """What came out of an assignment."""
 
@@ -52,6 +69,7 @@ class AssignReport:
     balances: tuple[Balance, ...]  # of every constraint, then of nodes and edges if they are none
     need: int  # bytes that were expected to be needed
     seconds: float  # time of the assignment, adjacency included
+    weighted: WeightedCut | None = None  # by the weights of edges, if some were given
 
     @property
     def cut_share(self) -> float:
@@ -116,3 +134,19 @@ def measure_block(block: CsrBlock, config: tuple[Region, tuple[Region, ...], int
     loads = np.zeros((num_parts, len(columns)), np.int64)
     add_up(everywhere, block.start, weights, loads)
     return int(cut), int(volume), loads
+
+
+def count_cut_edges(graph: ChunkedGraph, parts: Region, runner: Runner) -> int:
+    """Count the edges of the input that are cut; the adjacency knows their weights only, if they have some."""
+    partitions = edge_partitions(graph, EDGES_PER_UNIT, 8 * EDGES_PER_UNIT, runner)
+    firsts = dict(zip(graph.schema.ntypes, graph.schema.homo_starts, strict=False))
+    units = [(firsts[etype.src], firsts[etype.dst]) for etype, _ in partitions]
+    values, sizes = [partition.value for _, partition in partitions], [16 * p.rows.num_rows for _, p in partitions]
+    types = [etype.name for etype, _ in partitions]
+    return sum(runner.run(Pass("count-cut-edges", count_cut, units, parts, sizes, partitions=values, unit_types=types)))
+
+
+def count_cut(edges: Edges, unit: tuple[int, int], parts: Region) -> int:
+    """Count the cut edges of one partition; the unit is the first homogeneous IDs of its node types."""
+    (src, dst), owners = edges, parts.memmap()
+    return int(np.count_nonzero(owners[src + unit[0]] != owners[dst + unit[1]]))

@@ -13,6 +13,7 @@ from daskgraphpart.assignment.balance import BalanceConstraint, Constraint
 from daskgraphpart.chunked.partitions import Partition, RowRange, row_partitions
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import AssignmentError, OptionError
+from daskgraphpart.schema import find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy
 
 if TYPE_CHECKING:
@@ -166,18 +167,7 @@ def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[Column]:
 
 def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSpec]:
     """Find a feature ``NTYPE/FEATURE`` of nodes; refuse what is not one integer or boolean per node."""
-    ntype, _, feature = where.rpartition("/")
-    ntype = schema.ntypes[0] if not ntype and len(schema.ntypes) == 1 else ntype
-    specs = {(t.name, spec.name): spec for t in schema.node_types for spec in t.data}
-    spec = specs.get((ntype, feature))
-    if spec is None:
-        have = ", ".join("/".join(names) for names in specs) or "none"
-        raise OptionError("no such node feature", place=place, expected=f"one of {have}", found=where)
-    if spec.dtype.kind not in "iub" or np.prod(spec.row_shape) != 1:
-        found = f"{spec.dtype} of row shape {spec.row_shape}"
-        expected = "one integer or boolean per node"
-        raise OptionError(f"feature {where!r} cannot be balanced", place=place, expected=expected, found=found)
-    return ntype, spec
+    return find_feature(schema.node_types, where, place, "be balanced", "iub")
 
 
 def _values(graph: ChunkedGraph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:

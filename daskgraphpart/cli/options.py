@@ -62,6 +62,8 @@ def _option(stated: Field[Any], heading: str, is_open: bool) -> Callable[[Any], 
     settings: dict[str, Any] = {"default": None if is_open else default, "metavar": limits["values"]}
     if word == "bool":
         settings = {"is_flag": True}
+    elif stated.default == ():
+        settings |= {"type": str, "default": (), "multiple": True}
     elif limits["values"] == "DIRECTORY":
         settings["type"] = click.Path(file_okay=False)
     elif limits["values"]:
@@ -160,7 +162,7 @@ def made_of(kind: type[T], values: dict[str, Any], **others: Any) -> T:
     """Make an options object of the values of its options, and of others that are none of the command line's."""
     for name, stated in stated_options(kind).items():
         if name in values:
-            is_list = isinstance(stated.default, tuple)
+            is_list = isinstance(stated.default, tuple) and isinstance(values[name], str)
             others[name] = tuple(map(str.strip, values[name].split(","))) if is_list else values[name]
     return kind(**others)
 

@@ -35,7 +35,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
     balance = f"nodes {1 + quality.node_imbalance:.3f}, edges {1 + quality.edge_imbalance:.3f}"
     facts = {
         "parts": f"{len(sizes)}, {format_size(sum(sizes))} in all",
-        "edge cut": _cut(quality),
+        "edge cut": _cut(quality) + _weighted(report),
         "HALO nodes": halo,
         "balance": f"{balance if report is None else _balance(report)}; largest part over the average",
         "time": format_seconds(values["seconds"]),
@@ -73,7 +73,7 @@ def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory
     facts = {
         "method": f"{report.method}: {report.why}",
         "parts": str(assignment.num_parts),
-        "edge cut": _cut(report),
+        "edge cut": _cut(report) + _weighted(report),
         "HALO nodes": f"at most {format_count(report.volume)}, replication factor at most "
         f"{report.replication_factor:.2f} (both as with --out-edges)",
         "balance": f"{_balance(report)}; largest part over the average",
@@ -85,6 +85,12 @@ def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory
 
 def _cut(of: Quality | AssignReport) -> str:
     return f"{of.cut_share:.2%} ({format_number(of.num_cut_edges, 'edge')})"
+
+
+def _weighted(report: AssignReport | None) -> str:
+    """Cut by the weights of edges, if some were given."""
+    found = None if report is None else report.weighted
+    return "" if found is None else f", {found.share:.2%} of their weight ({found.cut:,.6g} of {found.total:,.6g})"
 
 
 def _balance(report: AssignReport) -> str:

@@ -28,10 +28,10 @@ def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def scatter_edge_arcs(src, dst, firsts, shift, cursors, arcs):  # type: ignore[no-untyped-def]
-    """Write the arcs of a block of edges to `arcs` (arcs, 2), grouped by node range from `cursors` on, which move on.
+def scatter_edge_arcs(src, dst, weights, firsts, shift, cursors, arcs):  # type: ignore[no-untyped-def]
+    """Write the arcs of a block of edges to `arcs`, grouped by node range from `cursors` on, which move on.
 
-    A self-loop gives the one arc that counts for the in-degree.
+    `arcs` is (arcs, 2), or (arcs, 3) if edges have `weights`. A self-loop gives one arc, which counts as in-degree.
     """
     for i in range(src.size):
         s, d = src[i] + firsts[0], dst[i] + firsts[1]
@@ -39,11 +39,15 @@ def scatter_edge_arcs(src, dst, firsts, shift, cursors, arcs):  # type: ignore[n
         cursors[d >> shift] = place + 1
         arcs[place, 0] = d
         arcs[place, 1] = ~s
+        if weights.size:
+            arcs[place, 2] = weights[i]
         if s != d:
             place = cursors[s >> shift]
             cursors[s >> shift] = place + 1
             arcs[place, 0] = s
             arcs[place, 1] = d
+            if weights.size:
+                arcs[place, 2] = weights[i]
 
 
 @njit(cache=True, nogil=True)

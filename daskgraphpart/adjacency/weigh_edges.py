@@ -1,0 +1,124 @@
+"""Pass `weigh-edges`: check the weights that edges have, and write them in the order of edges, to be read with these.
+
+Partitioners take integers. A weight becomes the number of its *units*, a power of two: the largest of which all weights
+are multiples, so that integers and fractions such as 0.25 stay exact, but no less than the largest weight over 2 ** 20.
+Weights that are no multiples of that are rounded, to one unit at least. An edge of a type without weights has weight 1.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.chunked.partitions import RowRange, row_partitions
+from daskgraphpart.engine.plan import Pass
+from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.schema import find_feature
+from daskgraphpart.storage.region import Region, create_files, npy_region
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import DataSpec, GraphSchema
+
+BITS = 20  # of the largest weight, in units
+MANTISSA_BITS = 53
+ROWS_PER_UNIT = 1 << 19
+WEIGHT_NBYTES = 8  # of a weight in a file, at most
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeWeights:
+    """For each edge type the file of its weights as the input has them, none if all are 1; the exponent of a unit."""
+
+    files: Mapping[str, Region]
+    exponent: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeighUnit:
+    """One partition of weights, where they go, and the file they come from with the row at which they begin there."""
+
+    rows: RowRange
+    target: Region
+    source: str | None
+    first_row: int
+
+
+def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpec]:
+    """Find the features ``ETYPE/FEATURE``, by edge type; refuse what cannot be weights."""
+    found: dict[str, DataSpec] = {}
+    for name in names:
+        etype, spec = find_feature(schema.edge_types, name, "--edge-weight", "be the weight of edges", "iuf")
+        if etype in found:
+            what, others = f"two weights for edges of type {etype!r}", f"{etype}/{found[etype].name}"
+            raise OptionError(what, place="--edge-weight", expected=f"only {others}", found=name)
+        found[etype] = spec
+    return found
+
+
+def weigh_edges(graph: ChunkedGraph, names: Sequence[str], directory: Path, runner: Runner) -> EdgeWeights | None:
+    """Run the pass over the features of these names; None if there are none."""
+    specs = find_weights(graph.schema, names)
+    if not specs:
+        return None
+    counts = {edge_type.name: edge_type.num_edges for edge_type in graph.schema.edge_types}
+    files = {
+        etype: npy_region(directory / f"edge-weights-{i}.npy", spec.dtype, (counts[etype],))
+        for i, (etype, spec) in enumerate(specs.items())
+    }
+    runner.step("create-edge-weights", lambda: create_files(files.values()))
+    units, values = [], []
+    for etype, spec in specs.items():
+        sources = graph.data_files.get(etype, {}).get(spec.name, ())
+        starts = [*accumulate((source.num_rows or 0 for source in sources), initial=0)]
+        for partition in row_partitions(graph, etype, spec, ROWS_PER_UNIT):
+            number = bisect_right(starts, partition.rows.first_row) - 1
+            source = str(sources[number].path) if sources else None
+            units.append(WeighUnit(partition.rows, files[etype], source, partition.rows.first_row - starts[number]))
+            values.append(partition.value)
+    sizes = [2 * unit.rows.num_rows * unit.target.row_nbytes for unit in units]
+    ranges = runner.run(Pass("weigh-edges", weigh, units, None, sizes, partitions=values))
+    if len(specs) < len(counts):
+        ranges.append(_exponents(np.ones(1)))
+    if not ranges:
+        return None
+    return EdgeWeights(files, max(min(low for low, _ in ranges), max(high for _, high in ranges) - BITS))
+
+
+def weigh(rows: np.ndarray, unit: WeighUnit, _: None) -> tuple[int, int]:
+    """Write the weights of one partition; return the exponents of a power of two below and above all of them."""
+    unit.rows.check(rows.shape[0])
+    rows = rows.reshape(-1)
+    bad = np.flatnonzero(~((rows > 0) & np.isfinite(rows)))
+    if bad.size:
+        raise InputFileError(
+            f"not the weight of an edge: {unit.rows.name}",
+            file=unit.source,
+            place=f"row {unit.first_row + bad[0]:,}",
+            expected="a number above 0, and finite",
+            found=rows[bad[0]],
+        )
+    unit.target.write(rows, unit.rows.first_row)
+    return _exponents(rows.astype(np.float64))
+
+
+def _exponents(weights: np.ndarray) -> tuple[int, int]:
+    """Exponents of the largest power of two of which all weights are multiples, and of one that is above all."""
+    mantissas, exponents = np.frexp(weights)
+    digits = np.ldexp(mantissas, MANTISSA_BITS).astype(np.int64)
+    _, lowest = np.frexp((digits & -digits).astype(np.float64))
+    return int((exponents - MANTISSA_BITS + lowest - 1).min()), int(exponents.max())
+
+
+def count_units(weights: np.ndarray, exponent: int) -> np.ndarray:
+    """Weights in units, int32."""
+    units: np.ndarray = np.maximum(np.rint(np.ldexp(weights.astype(np.float64), -exponent)), 1).astype(np.int32)
+    return units

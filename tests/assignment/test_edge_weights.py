@@ -1,0 +1,198 @@
+"""Weights of edges: joined with the edges, in units of a power of two, minded by every method and measured."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from commands import call
+from graphs import Graph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import daskgraphpart as dgp
+from daskgraphpart.adjacency import build, split_edges, weigh_edges
+from daskgraphpart.adjacency.build import build_adjacency
+from daskgraphpart.assignment.options import METHODS
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+
+FRIENDS, LIKES = "u:knows:u", "u:likes:v"
+SCHEMA = GraphSchema(
+    "g", (NodeType("u", 40), NodeType("v", 30)), (EdgeType("u", "knows", "u", 300), EdgeType("u", "likes", "v", 200))
+)
+MEMORY = dgp.Resources(1 << 28, "sync")
+
+
+def two_types(weights: np.ndarray) -> Graph:
+    """A graph whose first type of edges has these weights; its second has none that are used."""
+    rng = np.random.default_rng(1)
+    edges = {
+        FRIENDS: (rng.integers(0, 40, 300), rng.integers(0, 40, 300)),
+        LIKES: (rng.integers(0, 40, 200), rng.integers(0, 30, 200)),
+    }
+    return Graph(SCHEMA, edges, {}, {FRIENDS: {"w": weights}, LIKES: {"w": np.arange(200)}})
+
+
+def in_units(weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """By the definition: the largest power of two that divides all weights and 1, or the largest over 2 ** 20."""
+    largest = 2.0 ** math.frexp(max(1.0, float(weights.max())))[1]
+    unit = largest
+    while any(value % unit for value in (1.0, *weights.tolist())):
+        unit /= 2
+    unit = max(unit, largest / 2**20)
+    return np.maximum(np.rint(weights.astype(float) / unit), 1), unit
+
+
+@settings(max_examples=20)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["float16", "float32", "float64", "int64", "uint8"]),
+    st.sampled_from([0.25, 1, 3, 1e9]),
+    st.sampled_from(["csv", "parquet"]),
+)
+def test_weights_of_parallel_edges_in_both_directions_are_added(seed: int, dtype: str, scale: float, form: str) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 80, 300) * scale if scale < 1e9 or dtype == "float64" else rng.integers(1, 80, 300)
+    weights = np.maximum(weights, 1).astype(dtype) if dtype in ("int64", "uint8") else weights.astype(dtype)
+    graph, (units, unit) = two_types(weights), in_units(weights)
+    expected = np.zeros((70, 70), np.int64)
+    for (src, dst), more, each in zip(graph.edges.values(), (0, 40), (units, 1 / unit), strict=True):
+        np.add.at(expected, (src, dst + more), np.maximum(np.rint(each), 1).astype(int))
+    loops = int(np.trace(expected))
+    total, expected = int(expected.sum()), expected + expected.T
+    np.fill_diagonal(expected, 0)
+    with (
+        TemporaryDirectory() as scratch,
+        open_runner(MEMORY) as runner,
+        patch.object(weigh_edges, "ROWS_PER_UNIT", 70),
+        patch.object(split_edges, "MAX_ROWS", 90),
+        patch.object(split_edges, "MIN_ROWS", 90),
+        patch.object(build, "MIN_BLOCK_ARCS", 50),
+    ):
+        opened = dgp.read_chunked(graph.write(Path(scratch) / "graph", edge_format=form, num_chunks=3))
+        built = build_adjacency(opened, Path(scratch) / "adjacency", runner, [f"{FRIENDS}/w"])
+        assert built.weight_unit == unit
+        assert built.input_weight == total
+        assert built.total_weight == 2 * (total - loops)
+        for block in built.blocks:
+            indptr, indices, found = block.read()
+            rows = np.repeat(np.arange(block.start, block.stop), np.diff(indptr))
+            assert np.array_equal(found if found.size else np.ones(rows.size), expected[rows, indices])
+        assert sorted(path.suffix for path in (Path(scratch) / "adjacency").iterdir()).count(".npy") == 1
+
+
+def grid(weights: np.ndarray | None) -> Graph:
+    """A grid of 30 by 30 nodes: without weights it is cut anywhere, with `heavy_rows` along the columns."""
+    nodes = np.arange(900).reshape(30, 30)
+    src = np.concatenate([nodes[:, :-1].ravel(), nodes[:-1].ravel()])
+    dst = np.concatenate([nodes[:, 1:].ravel(), nodes[1:].ravel()])
+    schema = GraphSchema("grid", (NodeType("n", 900),), (EdgeType("n", "to", "n", src.size),))
+    return Graph(schema, {"n:to:n": (src, dst)}, {}, {} if weights is None else {"n:to:n": {"w": weights}})
+
+
+HEAVY_ROWS = np.repeat([50.0, 0.5], 870)
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "random"])
+def test_every_method_cuts_light_edges(method: str, tmp_path: Path) -> None:
+    directory = grid(HEAVY_ROWS).write(tmp_path / "graph")
+    options = dgp.AssignOptions(method, balance="nodes", edge_weight="w", passes=8)
+    report = dgp.assign(directory, 3, method=options, resources=MEMORY).report
+    assert report is not None and report.weighted is not None
+    assert report.weighted.total == HEAVY_ROWS.sum()
+    assert report.weighted.share < 0.2 * report.cut_share
+    owners = dgp.assign(directory, 3, method=options, resources=MEMORY).owners["n"].read()
+    src, dst = grid(None).edges["n:to:n"]
+    is_cut = owners[src] != owners[dst]
+    assert report.num_cut_edges == np.count_nonzero(is_cut)
+    assert report.weighted.cut == HEAVY_ROWS[is_cut].sum()
+
+
+@pytest.mark.parametrize("method", ["auto", "multilevel", "fennel"])
+def test_weights_of_one_and_powers_of_two_change_nothing(method: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    found = []
+    weights = rng.random(1740).astype(np.float32) + 0.01
+    for name, these in (
+        ("none", None), ("ones", np.ones(1740)), ("eights", np.full(1740, 8)),
+        ("random", weights), ("scaled", weights * np.float32(2.0**-30)),
+    ):  # fmt: skip
+        options = dgp.AssignOptions(method, effort="fast", edge_weight=() if these is None else ("n:to:n/w",))
+        directory = grid(these).write(tmp_path / name, data_format="parquet" if name == "scaled" else "numpy")
+        found.append(dgp.assign(directory, 4, method=options, resources=MEMORY).owners["n"].read())
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+    assert np.array_equal(found[3], found[4])
+
+
+def test_weights_of_collections_are_those_of_files(tmp_path: Path) -> None:
+    graph = grid(HEAVY_ROWS)
+    src, dst = graph.edges["n:to:n"]
+    frame = dd.from_pandas(pd.DataFrame({"src": src, "dst": dst}), npartitions=3)
+    lazy = dgp.from_collections(
+        {"n:to:n": frame}, num_nodes={"n": 900}, edge_data={"n:to:n": {"w": da.from_array(HEAVY_ROWS, chunks=500)}}
+    )
+    options = dgp.AssignOptions("metis", edge_weight="n:to:n/w")
+    found = [dgp.assign(g, 4, method=options).owners["n"].read() for g in (lazy, graph.write(tmp_path / "graph"))]
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
+def test_a_weight_that_is_none_is_named_with_file_and_row(bad: float, tmp_path: Path) -> None:
+    weights = HEAVY_ROWS.copy()
+    weights[1000] = bad
+    directory = grid(weights).write(tmp_path / "graph", num_chunks=2)
+    with pytest.raises(InputFileError, match=r"row 130: not the weight of an edge") as caught:
+        dgp.assign(directory, 2, method=dgp.AssignOptions("fennel", edge_weight="w"))
+    assert str(bad) in str(caught.value) and "n:to:n/w" in str(caught.value) and ".npy" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"edge_weight": "u:knows:u/x"}, "no such edge feature; expected one of u:knows:u/w, u:likes:v/w"),
+        ({"edge_weight": "w"}, "no such edge feature"),
+        ({"edge_weight": (f"{FRIENDS}/w", f"{FRIENDS}/w")}, "two weights for edges of type 'u:knows:u'"),
+        ({"edge_weight": f"{FRIENDS}/w", "method": "metis", "objtype": "vol"}, "communication volume"),
+    ],
+)
+def test_what_cannot_be_weights_is_refused_before_work(options: dict[str, Any], words: str, tmp_path: Path) -> None:
+    directory = two_types(np.ones(300)).write(tmp_path / "graph")
+    with pytest.raises(OptionError, match=words):
+        dgp.plan(directory, 2, method=dgp.AssignOptions(**options))
+    wide = Graph(SCHEMA, two_types(np.ones(300)).edges, {}, {FRIENDS: {"w": np.ones((300, 2))}})
+    with pytest.raises(OptionError, match=r"cannot be the weight of edges; expected one number per edge"):
+        dgp.plan(wide.write(tmp_path / "wide"), 2, method=dgp.AssignOptions(edge_weight=f"{FRIENDS}/w"))
+
+
+def test_the_plan_counts_the_bytes_of_weights(tmp_path: Path) -> None:
+    directory = two_types(np.ones(300)).write(tmp_path / "graph")
+    plain, weighted = (
+        dgp.plan(directory, 2, method=dgp.AssignOptions("fennel", edge_weight=names))
+        for names in ((), [f"{FRIENDS}/w", f"{LIKES}/w"])
+    )
+    assert weighted.workspace_nbytes == plain.workspace_nbytes + 500 * (8 + 2 * 4)
+
+
+def test_commands_take_several_and_show_both_cuts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edges, names = two_types(np.ones(300)).edges, (f"{FRIENDS}/w", f"{LIKES}/w")
+    graph = Graph(SCHEMA, edges, {}, {FRIENDS: {"w": np.arange(1, 301)}, LIKES: {"w": np.arange(1, 201)}})
+    directory = graph.write(tmp_path / "graph")
+    words = ("--edge-weight", names[0], "--edge-weight", names[1], "--report", tmp_path / "report.json")
+    assert call("assign", directory, tmp_path / "owners", "--num-parts", "2", "--method", "random", *words) == 0
+    output, errors = capsys.readouterr()
+    assert "of their weight" in output and "--edge-weight changes nothing" in errors
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["weighted"]["total"] == 300 * 301 / 2 + 200 * 201 / 2
+    (compared,) = dgp.compare(directory, [2], ["fennel"], options=dgp.AssignOptions(edge_weight=names))
+    assert not compared.fault
