@@ -120,9 +120,9 @@ def partition_graph(
     Returns
     -------
     PartitionedGraph, tuple or None
-        The partitions, open; None if IDs are kept, or the layout dgl is not written. With `return_mapping` two tensors
-        as in DGL, original IDs of nodes and of edges by new ID; of a heterogeneous graph two dictionaries of them, by
-        node type and by canonical edge type (a tuple).
+        The partitions, open; None if IDs are kept, or neither dgl nor graphbolt is written. With `return_mapping` two
+        tensors as in DGL, original IDs of nodes and of edges by new ID; of a heterogeneous graph two dictionaries of
+        them, by node type and by canonical edge type (a tuple).
 
     Raises
     ------
@@ -149,11 +149,13 @@ def partition_graph(
     if use_graphbolt and "graphbolt" not in layouts:
         layouts = (*layouts, "graphbolt")
     options = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle, layout=layouts)
-    is_open = reshuffle and "dgl" in layouts
+    is_open = reshuffle and not {"dgl", "graphbolt"}.isdisjoint(layouts)
     if return_mapping:
         torch_module()  # says what to install before the work is done
         if not is_open:
-            what = "IDs that are kept have no mapping" if "dgl" in layouts else "mappings are read from the layout dgl"
+            what = (
+                "IDs that are kept have no mapping" if "dgl" in layouts else "mappings are read from dgl or graphbolt"
+            )
             raise OptionError(what, place="return_mapping", hint="leave it out")
     out = require_local(out_path, "the output of partition_graph", "partition takes URLs").absolute()
     if out.is_dir() and not is_unfinished(out):

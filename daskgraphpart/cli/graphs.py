@@ -17,7 +17,8 @@ from daskgraphpart.cli.options import (
 )
 from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError
-from daskgraphpart.storage.files import is_directory, list_directory
+from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
+from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import resolve_path
 
@@ -94,8 +95,10 @@ def info(directory: str, confined: bool) -> None:
 
 
 def _is_partitioned(path: Location) -> bool:
-    """Whether there is a partition config; one of DGL's dispatch bears the same name as a chunked graph's metadata."""
+    """Whether there is a partition config, which may bear the name of a chunked graph's metadata, or another layout."""
     names = list_directory(path) if is_directory(path) else {}
+    if any(is_file(path / description_of(layout)) for layout in OWN_LAYOUTS):
+        return True
     candidates = [path / name for name in names if name.endswith(".json")] if names else [path]
     for candidate in candidates:
         try:

@@ -42,6 +42,11 @@ class PartPaths(msgspec.Struct, frozen=True, omit_defaults=True):
     part_graph: str = ""
     part_graph_graphbolt: str = ""
 
+    @property
+    def graph(self) -> str:
+        """That of DGL, or else that of GraphBolt."""
+        return self.part_graph or self.part_graph_graphbolt
+
 
 class _Keys(msgspec.Struct, kw_only=True):
     """Keys of a config beside those of the parts, in the order in which they are written."""
@@ -254,10 +259,8 @@ class _ConfigReader:
     def part_paths(self, key: str) -> PartPaths:
         """Files of a part, which must be there: DGL's documentation writes node_feats.dgl, its code node_feat.dgl."""
         found, paths = {}, self.take(PartPaths, self.content.get(key), key)
-        if not paths.part_graph:
-            what, place = "a part without a graph of DGL", f"{key}.part_graph"
-            hint = "this needs the layout dgl, and there is graphbolt: add --layout dgl,graphbolt"
-            raise self.fault(what, place, hint=hint if paths.part_graph_graphbolt else None)
+        if not paths.graph:
+            raise self.fault("a part without a graph", f"{key}.part_graph")
         for field, name in msgspec.to_builtins(paths).items():
             names = (name, name.replace("_feat.dgl", "_feats.dgl"), name.replace("_feats.dgl", "_feat.dgl"))
             there = [path for path in names if is_file(self.path.parent / path)]
@@ -272,8 +275,8 @@ class _ConfigReader:
         directory = self.path.parent
         names = [self.path.name, *(name for name in list_directory(directory) if name.endswith(SUFFIX))]
         for part in parts:
-            beside = os.path.dirname(part.part_graph)
-            names += [part.node_feats, part.edge_feats, part.part_graph]
+            beside = os.path.dirname(part.graph)
+            names += [part.node_feats, part.edge_feats, part.graph]
             names += [os.path.join(beside, name) for name in (ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)]
         for name in names:
             target = leads_outside(directory / name, directory)

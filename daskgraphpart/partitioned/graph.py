@@ -323,8 +323,9 @@ class PartitionedGraph:
         rows = []
         for part_id in range(min(self.num_parts, 16)):
             part = self.part(part_id)
-            counts = (part.num_inner_nodes, part.num_halo_nodes, part.num_inner_edges)
-            rows.append([str(part_id), *(format_count(count) for count in counts), format_size(part.nbytes)])
+            halo = format_count(part.num_halo_nodes) if part.has_graph else "?"
+            inner_nodes, inner_edges = format_count(part.num_inner_nodes), format_count(part.num_inner_edges)
+            rows.append([str(part_id), inner_nodes, halo, inner_edges, format_size(part.nbytes)])
         if self.num_parts > len(rows):
             rows.append(["...", "", "", "", ""])
         return ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"], rows

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
-from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
+from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.storage.files import file_sizes_in, is_file
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Part:
 
     part_id: int  # its number
     book: PartitionBook  # ranges of new IDs
-    graph_path: Location  # its files
+    graph_path: Location  # its files; where there is no graph of DGL, that of GraphBolt
     node_feats_path: Location
     edge_feats_path: Location
     original_ids: Callable[[], Maps]  # of all nodes and edges of all parts: those of HALO nodes lie in other parts
@@ -127,9 +127,24 @@ class Part:
         """Directory of its files."""
         return self.graph_path.parent
 
+    @property
+    def has_graph(self) -> bool:
+        """Whether it has a graph of DGL."""
+        return self.graph_path.name != GRAPHBOLT
+
+    def check_has_graph(self) -> None:
+        """Refuse a part that has a graph of GraphBolt only."""
+        if not self.has_graph:
+            raise LayoutError(
+                "a part without a graph of DGL",
+                file=str(self.graph_path),
+                hint="this needs the layout dgl, and there is graphbolt: add --layout dgl,graphbolt",
+            )
+
     @cached_property
     def graph(self) -> GraphFile:
         """Local graph: sizes, and regions of its arrays."""
+        self.check_has_graph()
         graph = read_graph_file(self.graph_path)
         self.node_rows.check_graph(graph.node_arrays, graph.num_nodes)
         self.edge_rows.check_graph(graph.edge_arrays, graph.num_edges)
@@ -212,7 +227,7 @@ def open_part(
     """Open a part; `files` are those of all parts, named as in the config in a directory."""
     book.nodes.part_range(number)  # refuses parts that are not there
     of_part = files[number]
-    paths = [directory / name for name in (of_part.part_graph, of_part.node_feats, of_part.edge_feats)]
+    paths = [directory / name for name in (of_part.graph, of_part.node_feats, of_part.edge_feats)]
     return Part(number, book, paths[0], paths[1], paths[2], original_ids, pyg_data)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.layouts.manifest import SUFFIX, find_manifest, read_manifest, stated_data
+from daskgraphpart.layouts.manifest import SUFFIX, Manifest, find_manifest, read_manifest, stated_data
 from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import cached_listings, file_size, is_directory, is_file, read_file
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location
 
@@ -38,22 +37,22 @@ _PART = re.compile(r"part(\d+)")
 def manifest_of(config: Location) -> Manifest | None:
     """Manifest beside a config, or in a directory whose config is damaged; None if there is none."""
     if is_directory(config):
-        path = find_manifest(config)
+        directory, path = config, find_manifest(config)
     else:
-        path = find_manifest(config.parent, config.stem) or find_manifest(config.parent)
-    return None if path is None else _with_layouts(read_manifest(path))
+        directory = config.parent
+        path = find_manifest(directory, config.stem) or find_manifest(directory)
+    return _with_layouts(directory, None if path is None else read_manifest(path))
 
 
-def _with_layouts(manifest: Manifest) -> Manifest:
-    """Add the files of the layouts beside that of DGL."""
-    if manifest.files is None:
-        return manifest
-    files = dict(manifest.files)
-    for layout in OWN_LAYOUTS:
-        if is_file(description := manifest.path.parent / description_of(layout)):
-            found = read_manifest(description).files or {}
-            files |= {f"{layout}/{name}": checksum for name, checksum in found.items()}
-    return replace(manifest, files=files)
+def _with_layouts(directory: Location, manifest: Manifest | None) -> Manifest | None:
+    """Add the files of the layouts beside that of DGL, or without it."""
+    for layout in OWN_LAYOUTS if manifest is None or manifest.files is not None else ():
+        if is_file(description := directory / description_of(layout)):
+            found = read_manifest(description)
+            files = {f"{layout}/{name}": checksum for name, checksum in (found.files or {}).items()}
+            manifest = manifest or Manifest(directory / description.name, found.content, {})
+            manifest = replace(manifest, files={**(manifest.files or {}), **files})
+    return manifest
 
 
 def missing_manifest(config: Location, graph_name: str) -> Iterator[Finding]:

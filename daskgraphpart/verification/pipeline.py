@@ -131,6 +131,7 @@ def verify(
             parts = open_partitions(config)
         except LayoutError as error:
             return Report((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
+        parts.part(0).check_has_graph()
         findings += unlisted_findings(parts.path, parts.num_parts, manifest)
         if manifest is None:
             findings += missing_manifest(parts.path, parts.name)
@@ -175,8 +176,12 @@ def verify_checksums(
     LayoutError
         If there are no partitions at that path, or they have no checksums: DGL's own tools write none.
     """
-    config = _existing(out_dir, storage_options)
-    manifest = manifest_of(config)
+    try:
+        manifest = manifest_of(_existing(out_dir, storage_options))
+    except LayoutError:
+        manifest = manifest_of(resolve_path(out_dir, storage_options))
+        if manifest is None:
+            raise
     if manifest is None or manifest.files is None:
         raise LayoutError(
             "these partitions have no checksums",

@@ -6,6 +6,7 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from commands import call
 from graphs import file_hashes, load_real_graph
@@ -52,6 +53,21 @@ def test_without_graphs_of_dgl_the_rest_is_the_same(tmp_path: Path) -> None:
     assert {name for name in found if found[name] != both.get(name)} == {"cora.json", "cora.manifest.json"}
     part: Any = json.loads((out / "cora.json").read_text())["part-1"]
     assert part.keys() == {"node_feats", "edge_feats", "part_graph_graphbolt"}
-    with pytest.raises(LayoutError, match="without a graph of DGL") as fault:
-        dgp.open_partitions(out)
-    assert "--layout dgl,graphbolt" in str(fault.value.hint)
+
+
+def test_what_needs_no_graph_is_read_and_all_else_says_so(tmp_path: Path) -> None:
+    graph = load_real_graph("cora")
+    source, out, rows = graph.write(tmp_path / "in"), tmp_path / "out", tmp_path / "rows.npy"
+    parts = dgp.partition_graph(source, "cora", 3, out, part_method="random", layout="graphbolt")
+    np.testing.assert_array_equal(
+        parts.nodes["node"].data["y"][:], graph.node_data["node"]["y"][parts.orig_nids["node"]]
+    )
+    assert "?" in repr(parts)
+    np.save(rows, parts.node_data["node"]["y"].compute())
+    assert call("remap", out, rows, tmp_path / "original.npy", "--quiet") == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "original.npy"), graph.node_data["node"]["y"])
+    assert call("verify", "--checksums", out, "--quiet") == 0
+    for needs_graph in (parts.report, lambda: dgp.verify(source, out), lambda: dgp.load_partition(out, 0)):
+        with pytest.raises(LayoutError, match="without a graph of DGL") as fault:
+            needs_graph()
+        assert "--layout dgl,graphbolt" in str(fault.value.hint)

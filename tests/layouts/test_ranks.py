@@ -116,12 +116,18 @@ def test_partitions_are_replaced_and_what_is_not_ours_stays(small: Graph, tmp_pa
     assert call("partition", source, out, "--num-parts", "2", "--layout", "ranks", *how) == 2
 
 
-def test_what_reads_dgl_says_so(small: Graph, tmp_path: Path) -> None:
+def test_what_reads_dgl_says_so(small: Graph, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = small.write(tmp_path / "in"), tmp_path / "out"
     dgp.partition_graph(source, "g", 2, out, part_method="random", layout="ranks")
     with pytest.raises(LayoutError, match="no partition config") as fault:
         dgp.open_partitions(out)
     assert "--layout dgl,ranks" in str(fault.value.hint)
+    for command in (("info", out), ("report", out), ("verify", source, out)):
+        assert call(*command) == 2
+        assert "error: " in (message := capsys.readouterr().err) and message.endswith("add --layout dgl,ranks\n")
+    assert call("verify", "--checksums", out) == 0
+    (out / "ranks" / "edge_data" / "u__r__v" / "w_part_1_of_2").write_bytes(b"")
+    assert call("verify", "--checksums", out) == 1
 
 
 @pytest.mark.parametrize(
