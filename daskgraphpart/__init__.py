@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
     from daskgraphpart.schema import NodeType as NodeType
+    from daskgraphpart.sources.graph_changes import GraphChanges as GraphChanges
     from daskgraphpart.verification.pipeline import verify as verify
     from daskgraphpart.verification.pipeline import verify_checksums as verify_checksums
 
@@ -70,6 +71,7 @@ _NAMES = {
     "partitioned.load": "load_partition load_partition_book load_partition_feats",
     "partitioned.staged": "open_staged",
     "schema": "EdgeType GraphSchema NodeType",
+    "sources.graph_changes": "GraphChanges",
     "verification.pipeline": "verify verify_checksums",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 LONGEST_VALUE = 600
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
-_SWITCHES = ("fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart")
+_SWITCHES = (
+    "copy-edata", "deduplicate", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine",
+    "remove-self-loops", "restart",
+)  # fmt: skip
 _KEYWORDS = {"dispatch": "dispatch_to", "no-header": "header=False"}
 _FIELDS = ("what", "file", "place", "expected", "found", "hint")
 ErrorT = TypeVar("ErrorT", bound="GraphPartError")

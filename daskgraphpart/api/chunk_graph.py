@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.edge_lists import write_tables
-from daskgraphpart.chunked.output import claimed_directory
+from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, claimed_directory
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.describe import describe
+from daskgraphpart.sources.graph_changes import NO_CHANGES, GraphChanges
 from daskgraphpart.sources.graph_source import LazyRows
 from daskgraphpart.sources.stage_collections import stage_collections, with_staged
-from daskgraphpart.sources.stage_frames import FrameStage, is_frame
+from daskgraphpart.sources.stage_frames import FrameStage, is_frame, is_split_by_text
 from daskgraphpart.sources.table_files import ReadOptions
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.files import is_file, open_for_reading
+from daskgraphpart.storage.paths import join_path, require_local, resolve_path
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
     from pathlib import Path
 
@@ -50,6 +55,7 @@ def chunk_graph(
     resources: Resources | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
+    **changes: Any,
 ) -> Path:
     """Write a graph in DGL's Chunked Graph Data Format, piece by piece.
 
@@ -67,7 +73,7 @@ def chunk_graph(
         - a scipy sparse matrix (rows are sources; values are ignored);
         - a networkx graph (nodes in sorted order; undirected edges both ways; attributes that are numbers are kept);
         - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with their features;
-        - a `ChunkedGraph` or its directory, to cut it anew.
+        - a `ChunkedGraph` or its directory, to cut it anew or to change it; maps of its IDs come along.
     name : str
         Name of the graph.
     ndata_paths, edata_paths : mapping, optional
@@ -89,6 +95,8 @@ def chunk_graph(
         As in `chunk_edge_lists`, for frames whose IDs are strings or sparse, and for tables of nodes.
     resources, overwrite, progress : optional
         As in `assign`. Collections of dask are computed on the cluster of `resources`.
+    **changes
+        What is changed on the way: the parameters of `GraphChanges`.
 
     Returns
     -------
@@ -112,20 +120,27 @@ def chunk_graph(
     if output_path is None:
         raise OptionError("nowhere to write", place="output_path", expected="a directory")
     check_name(name, "graph name")
+    wanted = GraphChanges(**changes)
     form = ChunkFormat(edge_format, data_format, delimiter, num_chunks)
     out = require_local(output_path, "a graph that is written").absolute()
-    if map_ids or any(is_frame(table) for table in (ndata_paths or {}).values()):
+    if map_ids or is_split_by_text(g, wanted) or any(is_frame(table) for table in (ndata_paths or {}).values()):
         options = ReadOptions(map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fill)
         resources = (resources or detect_resources()).limited(TASK_MEMORY)
         with environment_faults(), scratch_directory(resources.workspace or out.parent) as scratch:
             with open_runner(resources, progress) as runner:
                 stage = FrameStage(scratch, options, runner)
                 tables = stage.tables(g, num_nodes, ndata_paths, edata_paths)
-            return write_tables(tables, name, out, form, options, resources, overwrite=overwrite, progress=progress)
+            how: dict[str, Any] = {"overwrite": overwrite, "progress": progress}
+            return write_tables(tables, name, out, form, options, resources, wanted, **how)
+    if isinstance(g, (str, os.PathLike)):
+        g = read_chunked(g)
     source = describe(g, num_nodes, ndata_paths, edata_paths)
+    wanted.check(source.num_nodes, source.edges, source.data)
     files = [*source.files, *(path for rows in source.rows for path in getattr(rows, "paths", ()))]
     with claimed_directory(out, files, overwrite):
-        return write_source(source, name, out, form, resources, progress)
+        if isinstance(g, ChunkedGraph) and g.directory:
+            _copy_maps(g, out)
+        return write_source(source, name, out, form, resources, progress, wanted)
 
 
 def write_source(
@@ -135,15 +150,36 @@ def write_source(
     form: ChunkFormat,
     resources: Resources | None,
     progress: Progress | None,
+    changes: GraphChanges = NO_CHANGES,
 ) -> Path:
-    """Compute what is lazy on the cluster, and write all of it from here."""
+    """Compute what is lazy on the cluster, change it, and write all of it from here."""
     resources = (resources or detect_resources()).limited(TASK_MEMORY)
-    with environment_faults(), scratch_directory(resources.workspace or out.parent) as scratch:
+    with (
+        environment_faults(),
+        open_progress(progress) as listener,
+        scratch_directory(resources.workspace or out.parent) as scratch,
+    ):
         staged: dict[LazyRows, Rows] = {}
         if any(isinstance(rows, LazyRows) for rows in source.rows):  # a cluster is not started for nothing
-            with open_runner(resources, progress) as runner:
+            with open_runner(resources, listener) as runner:
                 staged = stage_collections(source, scratch, runner)
         graph = with_staged(source, name, staged)
+        if changes != NO_CHANGES:
+            from daskgraphpart.sources.change_graph import change_graph  # imports duckdb
+
+            graph = change_graph(graph, changes, out, scratch, resources, listener)
         # arrays in memory are here, and are not sent anywhere
-        with open_runner(replace(resources, cluster="threads"), progress) as runner:
+        with open_runner(replace(resources, cluster="threads"), listener) as runner:
             return write_graph(graph, out, form, runner)
+
+
+def _copy_maps(graph: ChunkedGraph, out: Path) -> None:
+    """Copy the maps of IDs of a chunked graph, and what codes of its features stand for."""
+    directory = resolve_path(graph.directory)
+    names = [f"{ID_MAP}/{ntype}.parquet" for ntype in graph.schema.ntypes]
+    names += [f"{CATEGORIES}/{t.name}/{spec.name}.parquet" for t in graph.schema.row_types for spec in t.data]
+    for name in names:
+        if is_file(join_path(directory, name)):
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            with open_for_reading(join_path(directory, name)) as source, (out / name).open("wb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)

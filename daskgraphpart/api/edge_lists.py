@@ -14,6 +14,7 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
+from daskgraphpart.sources.graph_changes import GraphChanges
 from daskgraphpart.sources.table_files import ReadOptions
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
@@ -54,6 +55,7 @@ def chunk_edge_lists(
     resources: Resources | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
+    **changes: Any,
 ) -> Path:
     """Write a chunked graph from plain edge lists, out of core.
 
@@ -115,6 +117,8 @@ def chunk_edge_lists(
         ``"numpy"`` or ``"parquet"``.
     resources, overwrite, progress : optional
         As in `assign`.
+    **changes
+        What is changed on the way: the parameters of `GraphChanges`.
 
     Returns
     -------
@@ -160,7 +164,9 @@ def chunk_edge_lists(
     }
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
     out = require_local(out_dir, "a graph that is written").absolute()
-    return write_tables(tables, name, out, form, options, resources, overwrite=overwrite, progress=progress)
+    return write_tables(
+        tables, name, out, form, options, resources, GraphChanges(**changes), overwrite=overwrite, progress=progress
+    )
 
 
 def write_tables(
@@ -170,11 +176,13 @@ def write_tables(
     form: ChunkFormat,
     options: ReadOptions,
     resources: Resources | None,
+    changes: GraphChanges,
     *,
     overwrite: bool,
     progress: Progress | None,
 ) -> Path:
-    """Write a chunked graph of tables, given by what `open_inputs` takes."""
+    """Write a chunked graph of tables, given by what `open_inputs` takes, with changes."""
+    from daskgraphpart.sources.change_graph import change_graph
     from daskgraphpart.sources.database import MIN_MEMORY, open_database
     from daskgraphpart.sources.edge_list_inputs import kinds_of_ids, open_inputs
     from daskgraphpart.sources.edge_lists import read_graph
@@ -188,7 +196,7 @@ def write_tables(
         scratch_directory(resources.workspace or out.parent) as scratch,
         open_database(scratch, resources) as connection,
     ):
-        inputs = open_inputs(connection, scratch, options, **tables)
+        inputs = open_inputs(connection, scratch, options, **tables, changes=changes)
         for note in inputs.notes:
             listener.note(note)
         with claimed_directory(out, inputs.paths, overwrite):
@@ -196,6 +204,7 @@ def write_tables(
             graph = read_graph(Job(inputs, kinds, connection, scratch, out, resources.memory, listener), name)
             # rows are in files of this machine by now, and the database is not needed any more
             connection.close()
+            graph = change_graph(graph, changes, out, scratch, resources, listener)
             with open_runner(replace(resources, cluster="threads"), listener) as runner:
                 return write_graph(graph, out, form, runner)
 

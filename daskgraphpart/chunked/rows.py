@@ -69,6 +69,24 @@ def joined_rows(parts: Sequence[Rows]) -> ReadRows:
     return ReadRows(dtype, shape, partial(_read_joined, parts, dtype), paths)
 
 
+def mapped_rows(
+    rows: Rows, function: Callable[[np.ndarray, int], np.ndarray], dtype: np.dtype | None = None
+) -> ReadRows:
+    """Rows that a function makes of others and of the number of the first; theirs have the same shape."""
+    paths = getattr(rows, "paths", ())
+    return ReadRows(dtype or rows.dtype, rows.shape, partial(_read_mapped, rows, function), paths)
+
+
+def sliced_rows(rows: Rows, start: int, stop: int) -> ReadRows:
+    """Rows ``[start, stop)`` of some."""
+    return ReadRows(rows.dtype, (stop - start, *rows.shape[1:]), partial(_read_sliced, rows, start))
+
+
+def kept_rows(rows: Rows, numbers: Rows) -> ReadRows:
+    """Those of some rows that have the numbers, which rise."""
+    return ReadRows(rows.dtype, (numbers.shape[0], *rows.shape[1:]), partial(_read_kept, rows, numbers))
+
+
 def edge_rows(src: Rows, dst: Rows) -> ReadRows:
     """Edges as rows of two int64: the IDs of source and destination."""
     return ReadRows(np.dtype(np.int64), (src.shape[0], 2), partial(_read_ends, src, dst))
@@ -129,6 +147,26 @@ def _read_joined(parts: Sequence[Rows], dtype: np.dtype, start: int, stop: int) 
             rows[low - start : high - start] = part.read(low - first, high - first)
         first += part.shape[0]
     return rows
+
+
+def _read_mapped(rows: Rows, function: Callable[[np.ndarray, int], np.ndarray], start: int, stop: int) -> np.ndarray:
+    return function(rows.read(start, stop), start)
+
+
+def _read_sliced(rows: Rows, first: int, start: int, stop: int) -> np.ndarray:
+    return rows.read(first + start, first + stop)
+
+
+def _read_kept(rows: Rows, numbers: Rows, start: int, stop: int) -> np.ndarray:
+    """Read rows in ranges that have no more rows than are wanted, however few of them are kept."""
+    kept, done = numbers.read(start, stop), 0
+    found = np.empty((len(kept), *rows.shape[1:]), rows.dtype)
+    while done < len(kept):
+        low = int(kept[done])
+        end = int(np.searchsorted(kept, low + len(kept)))
+        found[done:end] = rows.read(low, int(kept[end - 1]) + 1)[kept[done:end] - low]
+        done = end
+    return found
 
 
 def _read_ends(src: Rows, dst: Rows, start: int, stop: int) -> np.ndarray:

@@ -7,9 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from daskgraphpart.cli.options import FORMAT_OPTIONS, RESOURCE_OPTIONS, Command, run_of, with_options
+from daskgraphpart.cli.options import (
+    CHANGE_OPTIONS,
+    FORMAT_OPTIONS,
+    RESOURCE_OPTIONS,
+    Command,
+    run_of,
+    with_options,
+)
 from daskgraphpart.errors import OptionError
+from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.sources.graph_changes import GraphChanges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,9 +28,14 @@ DEFAULT_NODE_TYPE, DEFAULT_EDGE_TYPE = "_N", "_N:_E:_N"
 
 INPUT_OPTIONS = (
     click.option(
+        "--graph",
+        type=click.Path(),
+        metavar="DIRECTORY",
+        help="A chunked graph, to be changed, or cut into other files, in place of --edges.",
+    ),
+    click.option(
         "--edges",
         multiple=True,
-        required=True,
         metavar="[SRC:REL:DST=]FILE[:WORD]",
         help="Edges of one type: text, parquet, npz or npy; a file, a directory, a quoted pattern, a pipe, or - for "
         "standard input. WORD says how this file is read: header, no-header, comma, tab, space, semicolon, or the "
@@ -111,11 +126,9 @@ FEATURE_OPTIONS = (
     ),
 )
 
-
-NAMES = (
-    "name", "delimiter", "header", "comment", "map_ids", "id_type", "unknown_nodes", "num_chunks", "edge_format",
-    "data_format",
-)  # fmt: skip
+TABLE_NAMES = ("delimiter", "header", "comment", "map_ids", "id_type", "unknown_nodes")
+GIVEN_NAMES = ("edges", "columns", "edge_columns", "nodes", "num_nodes", "node_data", "edge_data", "mask", "fill")
+FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
 
 
 @click.command("chunk", cls=Command)
@@ -123,7 +136,8 @@ NAMES = (
 @with_options(*INPUT_OPTIONS)
 @with_options(*NODE_OPTIONS)
 @with_options(*FEATURE_OPTIONS)
-@click.option("--name", default="graph", show_default=True, help="Name of the graph.")
+@with_options(*CHANGE_OPTIONS)
+@click.option("--name", help="Name of the graph; default graph, or that of --graph.")
 @click.option("--num-chunks", type=click.IntRange(min=1), help="Files per edge type and feature; default by size.")
 @with_options(*FORMAT_OPTIONS)
 @click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
@@ -134,34 +148,58 @@ def command(**values: Any) -> None:
     \b
     daskgraphpart chunk graph --edges edges.csv
     daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --edge-columns weight --map-ids
+    daskgraphpart chunk both-ways --graph graph --add-reverse dgl --remove-self-loops
     daskgraphpart chunk mag --map-ids --edges author:writes:paper=writes.csv --edges paper:cites:paper=cites.parquet \\
         --nodes paper=papers.csv:doi --node-data paper:year=papers.csv:year --mask paper:train_mask=train.csv.gz
     """
+    from daskgraphpart.api.chunk_graph import chunk_graph
     from daskgraphpart.api.edge_lists import chunk_edge_lists
     from daskgraphpart.chunked.graph import read_chunked
     from daskgraphpart.units import format_seconds
 
+    how = {name: values[name] for name in (*stated_options(GraphChanges), *FORMAT_NAMES)}
     with run_of(values) as run:
-        path = chunk_edge_lists(
-            values["out_dir"],
-            _by_type(values["edges"], DEFAULT_EDGE_TYPE, ":"),
-            columns=_listed(values["columns"]) or None,
-            edge_columns=_listed(values["edge_columns"]),
-            nodes=_by_type(values["nodes"], DEFAULT_NODE_TYPE),
-            num_nodes=_num_nodes(values["num_nodes"]),
-            node_data=_features(values["node_data"], DEFAULT_NODE_TYPE, "--node-data"),
-            edge_data=_features(values["edge_data"], DEFAULT_EDGE_TYPE, "--edge-data"),
-            masks=_features(values["mask"], DEFAULT_NODE_TYPE, "--mask"),
-            fill=dict(text.rpartition("=")[::2] for text in values["fill"]),
-            **{name: values[name] for name in NAMES},
-            **run,
-        )
+        if values["graph"] is None:
+            path = chunk_edge_lists(values["out_dir"], **_tables(values), **how, **run)
+        else:
+            _refuse_tables()
+            graph = read_chunked(values["graph"])
+            name = values["name"] or graph.schema.name
+            path = chunk_graph(graph, name, output_path=values["out_dir"], **how, **run)
     if not values["quiet"]:
         kept = f"mapped; the original ones are in {path.parent / 'id_map'}" if values["map_ids"] else "as they were"
         click.echo(f"{read_chunked(path.parent)!r}\n")
         click.echo(f"IDs       {kept}")
         click.echo(f"time      {format_seconds(values['seconds'])}")
         click.echo(f"metadata  {path}")
+
+
+def _tables(values: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments that only tables have."""
+    if not values["edges"]:
+        raise click.UsageError("Missing option '--edges' or '--graph'.")
+    return {
+        "edges": _by_type(values["edges"], DEFAULT_EDGE_TYPE, ":"),
+        "name": values["name"] or "graph",
+        "columns": _listed(values["columns"]) or None,
+        "edge_columns": _listed(values["edge_columns"]),
+        "nodes": _by_type(values["nodes"], DEFAULT_NODE_TYPE),
+        "num_nodes": _num_nodes(values["num_nodes"]),
+        "node_data": _features(values["node_data"], DEFAULT_NODE_TYPE, "--node-data"),
+        "edge_data": _features(values["edge_data"], DEFAULT_EDGE_TYPE, "--edge-data"),
+        "masks": _features(values["mask"], DEFAULT_NODE_TYPE, "--mask"),
+        "fill": dict(text.rpartition("=")[::2] for text in values["fill"]),
+        **{name: values[name] for name in TABLE_NAMES},
+    }
+
+
+def _refuse_tables() -> None:
+    """Refuse options about tables beside a chunked graph, which has IDs and features itself."""
+    ctx = click.get_current_context()
+    for name in (*GIVEN_NAMES, *TABLE_NAMES):
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            what, hint = "a chunked graph has its IDs and features itself", "leave it out"
+            raise OptionError(f"{what}, so --graph goes without it", place=option_name(name), hint=hint)
 
 
 def _listed(text: str | None) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from daskgraphpart.cli.session import LOG_OPTIONS, Option, Session
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.sources.graph_changes import GraphChanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,6 +128,7 @@ JOB_OPTIONS = (
     _run("--restart", is_flag=True, help="Start over, where an unfinished run would be continued."),
     _run("--keep-workspace", is_flag=True, help="Keep the temporary files at the end."),
 )
+CHANGE_OPTIONS = _options_of(GraphChanges, "Changes")
 METHOD_OPTIONS = _options_of(AssignOptions, "Assignment")
 DISPATCH_OPTIONS = (
     *OUTPUT_OPTIONS,

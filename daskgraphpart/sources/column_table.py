@@ -26,7 +26,7 @@ from daskgraphpart.sources.columns import (
     constant_column,
     find_columns,
 )
-from daskgraphpart.sources.database import run
+from daskgraphpart.sources.database import insert_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,22 +58,7 @@ class ColumnTable:
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
         """Run an INSERT that selects from `{}`: all rows, in columns r0, r1, ..."""
-        faults: list[Exception] = []
-
-        def kept_faults() -> Iterator[Any]:
-            try:
-                yield from self.batches()
-            except Exception as fault:  # DuckDB would make text of it
-                faults.append(fault)
-                raise
-
-        connection.register("batches", pa.RecordBatchReader.from_batches(self.schema, kept_faults()))
-        try:
-            run(connection, statement.format("batches"))
-        except Exception as fault:
-            raise (faults or [fault])[0] from None
-        finally:
-            connection.unregister("batches")
+        insert_batches(connection, statement, self.schema, self.batches())
 
     def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return where a value is and its text, None if it is missing."""

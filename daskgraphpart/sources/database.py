@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, PlanError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from daskgraphpart.engine.resources import Resources
@@ -95,6 +96,26 @@ def stage_rows(
             file.write(np.ascontiguousarray(np.column_stack(values) if values[1:] else values[0], dtype).data)
             rows += batch.num_rows
     return Region(path, 0, dtype, (rows, *row_shape))
+
+
+def insert_batches(connection: duckdb.DuckDBPyConnection, statement: str, schema: Any, batches: Iterable[Any]) -> None:
+    """Run a statement that selects from `{}`: Arrow batches, whose faults are raised as they are."""
+    faults: list[Exception] = []
+
+    def kept_faults() -> Iterator[Any]:
+        try:
+            yield from batches
+        except Exception as fault:  # DuckDB would make text of it
+            faults.append(fault)
+            raise
+
+    connection.register("batches", pa.RecordBatchReader.from_batches(schema, kept_faults()))
+    try:
+        run(connection, statement.format("batches"))
+    except Exception as fault:
+        raise (faults or [fault])[0] from None
+    finally:
+        connection.unregister("batches")
 
 
 def run(connection: duckdb.DuckDBPyConnection, statement: str) -> list[Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.chunked.rows import ReadRows
+    from daskgraphpart.sources.graph_changes import GraphChanges
     from daskgraphpart.sources.table_files import ReadOptions, TableFile
     from daskgraphpart.sources.tables import Table
 
@@ -42,6 +43,7 @@ class Inputs:
     num_nodes: Mapping[str, int | None]
     rows: Mapping[str, Mapping[str, ReadRows]]
     notes: tuple[str, ...]
+    changes: GraphChanges
 
     @property
     def paths(self) -> list[str]:
@@ -49,6 +51,11 @@ class Inputs:
         paths = [table.path for group in self.groups for table in group.tables]
         paths += [path for features in self.rows.values() for rows in features.values() for path in rows.paths]
         return [path for path in paths if os.path.isfile(path)]
+
+    def features(self, of_type: str) -> list[str]:
+        """Names of the features of a type."""
+        of_tables = [(*group.features, group.mask) for group in self.groups if group.of_type == of_type]
+        return [*(name for names in of_tables for name in names if name), *self.rows.get(of_type, {})]
 
     def lists(self, ntype: str) -> list[TableGroup]:
         """Tables of the nodes of a type."""
@@ -84,8 +91,12 @@ def open_inputs(
     node_data: FeaturePaths,
     edge_data: FeaturePaths,
     masks: FeaturePaths,
+    changes: GraphChanges,
 ) -> Inputs:
-    """Find and open all files; what has to be unpacked is unpacked into the directory."""
+    """Find and open all files; what has to be unpacked is unpacked into the directory.
+
+    A column that edges are split by is a feature until they are.
+    """
     _check_types(edges, nodes, num_nodes)
     etypes = tuple(sorted(edges))
     ends = {etype: tuple(etype.split(":")[::2]) for etype in etypes}
@@ -96,7 +107,8 @@ def open_inputs(
     requests = []
     for etype in etypes:
         files = find_files(edges[etype], "--edges", options)
-        names = {name: name for name in files[0].options.edge_columns}
+        split = {changes.split_column(etype)} - {None, *edge_data.get(etype, ())}
+        names = {name: name for name in (*files[0].options.edge_columns, *split) if name is not None}
         requests.append(_Request(etype, ends[etype], files, ("", ""), names))
     for ntype, given in sorted(nodes.items()):
         paths, column = given if isinstance(given, tuple) else (given, "")
@@ -123,8 +135,9 @@ def open_inputs(
         counts = {
             ntype: counts[ntype] or max((n for end, n in sizes if end == ntype), default=None) for ntype in ntypes
         }
-    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes))
+    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes)
     _check_names(inputs)
+    changes.check(ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
     for of_type, name, found in [(t, name, found) for t in rows for name, found in rows[t].items()]:
         ordered = inputs.ordered(of_type)
         expected = counts[of_type] if ordered is None else ordered.num_rows

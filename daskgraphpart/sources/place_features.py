@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.chunked.output import CATEGORIES
-from daskgraphpart.chunked.rows import ReadRows
+from daskgraphpart.chunked.rows import ReadRows, kept_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run, stage_rows
@@ -64,10 +63,7 @@ class FeaturePlacer:
             return dict(features)
         query, where = f"SELECT rowid FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
         numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))
-        return {
-            name: ReadRows(rows.dtype, (kept, *rows.shape[1:]), partial(_read_kept, rows, numbers))
-            for name, rows in features.items()
-        }
+        return {name: kept_rows(rows, numbers) for name, rows in features.items()}
 
     def _staged(self, group: TableGroup, name: str) -> Region:
         """Write a feature into a file in the order of its table; strings become codes, whose values are kept."""
@@ -82,9 +78,9 @@ class FeaturePlacer:
         values = f"SELECT c{number} AS id FROM {group.name}"
         kept = job.out / CATEGORIES / group.of_type / f"{name}.parquet"
         job.rank(table, values if fill is None else f"{values} UNION ALL SELECT {quote(fill)}", kept, is_text=True)
-        job.progress.note(
-            f"{where}: {job.count_rows(table):,} categories, as codes; {kept.relative_to(job.out)} has them"
-        )
+        if job.inputs.changes.split_column(group.of_type) is None:  # else they move
+            count, path_in_out = job.count_rows(table), kept.relative_to(job.out)
+            job.progress.note(f"{where}: {count:,} categories, as codes; {path_in_out} has them")
         query = f"SELECT i.rowid FROM {group.name} t JOIN {table} i ON t.c{number} = i.id ORDER BY t.rowid"
         return stage_rows(job.connection, query, path, np.dtype(np.int64))
 
@@ -147,12 +143,6 @@ def _shown(value: Any) -> str:
 
 def _ones(start: int, stop: int) -> np.ndarray:
     return np.ones(stop - start, bool)
-
-
-def _read_kept(rows: Rows, numbers: Region, start: int, stop: int) -> np.ndarray:
-    """Read those of some rows that were kept."""
-    kept = numbers.read(start, stop)
-    return rows.read(int(kept[0]), int(kept[-1]) + 1)[kept - kept[0]] if len(kept) else rows.read(0, 0)
 
 
 def scatter_rows(rows: Rows, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:

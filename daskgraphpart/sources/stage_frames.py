@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pandas.api.types import is_numeric_dtype
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError, check_choice
@@ -21,12 +22,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.sources.graph_changes import GraphChanges
     from daskgraphpart.sources.table_files import ReadOptions
 
 
 def is_frame(value: Any) -> bool:
     """Whether something is a frame of pandas or dask."""
     return hasattr(value, "columns") and hasattr(value, "dtypes")
+
+
+def is_split_by_text(graph: Any, changes: GraphChanges) -> bool:
+    """Whether edges in frames are split by a column that is not of numbers."""
+    frames = graph if isinstance(graph, Mapping) else {HOMOGENEOUS_EDGES: graph}
+    columns = [
+        (frame, changes.split_column(canonical_name(etype))) for etype, frame in frames.items() if is_frame(frame)
+    ]
+    return any(name in frame.columns and not is_numeric_dtype(frame.dtypes[name]) for frame, name in columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

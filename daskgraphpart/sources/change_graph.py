@@ -1,0 +1,271 @@
+"""Change a graph on its way into a chunked graph: split and reverse edge types, leave out edges, cast features.
+
+Every source has become rows by then (`GraphRows`). Most changes only change how rows are read; edges that are sorted or
+left out, and features whose edges are, go through files of a temporary directory. Edges keep their order inside a type,
+and nothing depends on memory or on how rows were cut.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from daskgraphpart.chunked.formats import check_ends
+from daskgraphpart.chunked.metadata import MAX_ROWS
+from daskgraphpart.chunked.output import CATEGORIES
+from daskgraphpart.chunked.rows import joined_rows, kept_rows, mapped_rows, sliced_rows
+from daskgraphpart.chunked.write_pieces import EDGES_PER_PIECE
+from daskgraphpart.errors import OptionError
+from daskgraphpart.schema import check_name, parse_edge_type
+from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors
+from daskgraphpart.sources.graph_changes import taken
+from daskgraphpart.sources.id_map import id_map_frame
+from daskgraphpart.sources.place_features import scatter_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import duckdb
+
+    from daskgraphpart.chunked.rows import Rows
+    from daskgraphpart.chunked.write_graph import GraphRows
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.sources.graph_changes import GraphChanges
+
+_KEY = ("v", "src", "dst")
+_SCHEMA = pa.schema([(name, pa.int64()) for name in (*_KEY, "r")])
+MAX_SPLIT = 10_000
+"""Edge types that one may be split into: each is a directory of every later job, and a key in its configs."""
+
+
+def change_graph(
+    graph: GraphRows,
+    changes: GraphChanges,
+    out: Path,
+    directory: Path,
+    resources: Resources,
+    progress: ProgressListener,
+) -> GraphRows:
+    """Return the graph with all changes; `directory` is for temporary files, `out` where the graph will be."""
+    graph = replace(graph, data={of_type: _cast(changes, of_type, rows) for of_type, rows in graph.data.items()})
+    num_types = len(graph.num_nodes) + len(graph.edges)
+    graph = _with_reverse_edges(graph, changes, num_types)
+    if changes.remove_self_loops or changes.deduplicate or changes.split_by:
+        if changes.remove_self_loops:  # a node may have no other edge
+            graph = replace(graph, num_nodes=_count_nodes(graph))
+        directory = directory / "changes"
+        directory.mkdir()
+        with open_database(directory, resources) as connection:
+            graph = _Selection(connection, changes, out, directory, resources.memory, progress).of_graph(graph)
+    return _with_reverse_types(graph, changes, num_types, out)
+
+
+def _cast(changes: GraphChanges, of_type: str, features: Mapping[str, Rows]) -> dict[str, Rows]:
+    cast = dict(features)
+    for name, rows in features.items():
+        if (dtype := changes.dtype_of(of_type, name)) is not None:
+            cast[name] = mapped_rows(rows, partial(_cast_rows, f"{of_type}/{name}", dtype), dtype)
+    return cast
+
+
+def _cast_rows(what: str, dtype: np.dtype, given: np.ndarray, start: int) -> np.ndarray:
+    """Return rows in another dtype; floats may be rounded, and no value may become infinite or another integer."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = given.astype(dtype)
+        is_lost = np.isfinite(given) & ~np.isfinite(cast)
+        if given.dtype.kind != "f" or dtype.kind != "f":
+            is_lost |= (cast != given) | (cast.astype(given.dtype) != given)
+    if is_lost.any():
+        row = start + int(is_lost.reshape(len(given), -1).any(axis=1).argmax())
+        found, hint = f"{given[is_lost][0]} in row {row:,}", "cast to a wider dtype"
+        text = f"a value of {given.dtype.name} that {dtype.name} cannot hold"
+        raise OptionError(text, place=f"--cast {what}", found=found, hint=hint)
+    return cast
+
+
+def _reversed(rows: Rows) -> Rows:
+    return mapped_rows(rows, _swap_ends)
+
+
+def _swap_ends(edges: np.ndarray, _: int) -> np.ndarray:
+    return edges[:, ::-1]
+
+
+def _zeros(rows: np.ndarray, _: int) -> np.ndarray:
+    return np.zeros_like(rows)
+
+
+def _with_reverse_edges(graph: GraphRows, changes: GraphChanges, num_types: int) -> GraphRows:
+    """Add reverse edges, with the same features or zeros, behind the edges of types that have both directions."""
+    edges, data = dict(graph.edges), dict(graph.data)
+    for etype in [etype for etype in edges if changes.reverse_type(etype, num_types) == etype]:
+        edges[etype] = joined_rows([edges[etype], _reversed(edges[etype])])
+        for name, rows in data.get(etype, {}).items():
+            of_reverse = rows if changes.copy_edata else mapped_rows(rows, _zeros)
+            data[etype] = {**data[etype], name: joined_rows([rows, of_reverse])}
+    return replace(graph, edges=edges, data=data)
+
+
+def _with_reverse_types(graph: GraphRows, changes: GraphChanges, num_types: int, out: Path) -> GraphRows:
+    """Add a reverse type behind every edge type that has not both directions itself."""
+    edges, data = {}, dict(graph.data)
+    for etype, rows in graph.edges.items():
+        edges[etype] = rows
+        reverse = changes.reverse_type(etype, num_types)
+        if reverse in (None, etype):
+            continue
+        if reverse in graph.edges:
+            raise taken(etype, reverse)
+        edges[reverse] = _reversed(rows)
+        if changes.copy_edata:
+            data[reverse] = data.get(etype, {})
+            _copy_categories(out, etype, reverse)
+    return replace(graph, edges=edges, data=data)
+
+
+def _copy_categories(out: Path, etype: str, other: str) -> None:
+    """Give an edge type what codes stand for in the features that it has from another one."""
+    directory = out / CATEGORIES / etype
+    if directory.is_dir() and other != etype:
+        shutil.copytree(directory, out / CATEGORIES / other)
+
+
+def _count_nodes(graph: GraphRows) -> dict[str, int | None]:
+    """Return all numbers of nodes: where nobody has said one, the rows of a feature, or the largest ID and one."""
+    counts = dict(graph.num_nodes)
+    for ntype in [ntype for ntype, count in counts.items() if count is None and not graph.data.get(ntype)]:
+        counts[ntype] = 0
+        ends = [(rows, i) for etype, rows in graph.edges.items() for i in (0, 1) if etype.split(":")[2 * i] == ntype]
+        for rows, i in ends:
+            for _, piece in _pieces(rows):
+                counts[ntype] = min(MAX_ROWS, max(counts[ntype] or 0, int(piece[:, i].max()) + 1))
+    return counts
+
+
+def _pieces(rows: Rows) -> Iterator[tuple[int, np.ndarray]]:
+    for start in range(0, rows.shape[0], EDGES_PER_PIECE):
+        yield start, rows.read(start, min(start + EDGES_PER_PIECE, rows.shape[0]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Selection:
+    """What edges are sorted by value of a column and chosen with; `memory` is bytes."""
+
+    connection: duckdb.DuckDBPyConnection
+    changes: GraphChanges
+    out: Path
+    directory: Path
+    memory: int
+    progress: ProgressListener
+
+    def of_graph(self, graph: GraphRows) -> GraphRows:
+        """Split edge types, and leave out self-loops and repeated edges."""
+        edges: dict[str, Rows] = {}
+        data = {ntype: graph.data.get(ntype, {}) for ntype in graph.num_nodes}
+        self.progress.begin("change-edges", len(graph.edges), sum(16 * rows.shape[0] for rows in graph.edges.values()))
+        for etype, rows in graph.edges.items():
+            features, column = dict(graph.data.get(etype, {})), self.changes.split_column(etype)
+            values = None if column is None else features.pop(column)
+            src, relation, dst = etype.split(":")
+            if values is None and not self.changes.deduplicate and src != dst:
+                edges[etype], data[etype] = rows, features
+            else:
+                self._sort(graph, etype, values)
+                names = [relation] if column is None else self._relations(etype, column)
+                path = str(self.directory / f"edges-{len(data)}")
+                staged = self._stage(path, features, column is not None)
+                for name, (chosen, with_them) in zip(names, staged, strict=True):
+                    found = f"{src}:{name}:{dst}"
+                    if found in edges or (found != etype and found in graph.edges):
+                        raise OptionError("edge type is there already", place="--split-by", found=found)
+                    edges[found], data[found] = chosen, with_them
+                    _copy_categories(self.out, etype, found)
+                if column is not None and relation not in names:
+                    shutil.rmtree(self.out / CATEGORIES / etype, ignore_errors=True)
+            if column is not None:
+                self.progress.note(f"{etype}: split by {column!r} into {len(names):,}")
+            self.progress.advance(16 * rows.shape[0])
+        self.progress.end()
+        return replace(graph, edges=edges, data=data)
+
+    def _sort(self, graph: GraphRows, etype: str, values: Rows | None) -> None:
+        """Fill the table `kept` with values v, ends and numbers r of all edges that stay, in the order of v and r."""
+        if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
+            what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
+            found = f"{values.dtype.name} of shape {values.shape}"
+            raise OptionError(what, place="--split-by", expected=expected, found=found)
+        before, src_dst = graph.edges[etype].shape[0], "src, dst, " if self.changes.deduplicate else ""
+        statement = f"CREATE OR REPLACE TABLE kept AS SELECT * FROM {{}} ORDER BY v, {src_dst}r"
+        with translated_errors(str(self.directory)):
+            insert_batches(self.connection, statement, _SCHEMA, self._batches(graph, etype, values))
+            ((count,),) = run(self.connection, "SELECT count(*) FROM kept")
+            removed = [f"self-loops: {before - count:,}"] if self.changes.remove_self_loops else []
+            if self.changes.deduplicate:
+                before_it = ", ".join(f"lag({name}) OVER () AS last_{name}" for name in _KEY)
+                is_new = " OR ".join(f"last_{name} IS DISTINCT FROM {name}" for name in _KEY)
+                first = f"SELECT v, src, dst, r FROM (SELECT *, {before_it} FROM kept) WHERE {is_new} ORDER BY v, r"
+                run(
+                    self.connection,
+                    f"CREATE TABLE firsts AS {first}; DROP TABLE kept; ALTER TABLE firsts RENAME TO kept",
+                )
+                ((kept,),) = run(self.connection, "SELECT count(*) FROM kept")
+                removed.append(f"repeated edges: {count - kept:,}")
+        if removed:
+            self.progress.note(f"{etype}, {before:,} edges; removed {', '.join(removed)}")
+
+    def _batches(self, graph: GraphRows, etype: str, values: Rows | None) -> Iterator[Any]:
+        edge_type = parse_edge_type(etype, graph.edges[etype].shape[0])
+        counts = [graph.num_nodes[ntype] for ntype in (edge_type.src, edge_type.dst)]
+        num_src, num_dst = (MAX_ROWS if count is None else count for count in counts)
+        without_loops = self.changes.remove_self_loops and edge_type.src == edge_type.dst
+        for start, piece in _pieces(graph.edges[etype]):
+            src, dst, rows = *piece.T, np.arange(start, start + len(piece))
+            check_ends(src, dst, edge_type, num_src, num_dst, file=None, first_row=start, error=OptionError)
+            of_value = np.zeros(len(piece), np.int64) if values is None else values.read(start, start + len(piece))
+            columns = [of_value.astype(np.int64, copy=False), src, dst, rows]
+            chosen = src != dst if without_loops else slice(None)
+            arrays = [pa.array(np.ascontiguousarray(column[chosen])) for column in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+    def _relations(self, etype: str, column: str) -> list[str]:
+        """Names of the relations: the values, or, if they are codes, what these stand for, which nobody needs then."""
+        values = [value for (value,) in run(self.connection, "SELECT DISTINCT v FROM kept ORDER BY v LIMIT 10001")]
+        if len(values) > MAX_SPLIT:
+            what, found = f"column {column!r} has too many values to be relations", f"more than {MAX_SPLIT:,}"
+            raise OptionError(what, place="--split-by", expected=f"at most {MAX_SPLIT:,}", found=found)
+        categories = self.out / CATEGORIES / etype / f"{column}.parquet"
+        names = list(map(str, values))
+        if categories.is_file():
+            texts = id_map_frame(categories)["id"].compute(scheduler="sync").tolist()
+            names = [texts[value] for value in values]
+            categories.unlink()
+        for name in names:
+            check_name(name, f"relation of {etype}, a value of column {column!r},", OptionError, place="--split-by")
+        return names
+
+    def _stage(self, path: str, features: Mapping[str, Rows], is_split: bool) -> Iterator[tuple[Rows, dict[str, Rows]]]:
+        """Write the edges that stay into a file; yield those of each value with their features."""
+        int64 = np.dtype(np.int64)
+        edges = stage_rows(self.connection, "SELECT src, dst FROM kept ORDER BY rowid", path, int64, (2,))
+        counts = run(self.connection, "SELECT count(*) FROM kept GROUP BY v ORDER BY v")
+        counts = counts if is_split else [(edges.num_rows,)]
+        placed: dict[str, Rows] = {}
+        if features:
+            numbers = stage_rows(self.connection, "SELECT r FROM kept ORDER BY r", f"{path}-numbers", int64)
+            placed = {name: kept_rows(rows, numbers) for name, rows in features.items()}
+        if features and len(counts) > 1:
+            places = stage_rows(self.connection, "SELECT rowid FROM kept ORDER BY r", f"{path}-places", int64)
+            for i, (name, rows) in enumerate(placed.items()):
+                placed[name] = scatter_rows(rows, places, edges.num_rows, 0, f"{path}-{i}", self.memory // 16)
+        ends = list(itertools.accumulate(count for (count,) in counts))
+        for start, stop in zip([0, *ends], ends, strict=False):
+            of_value: dict[str, Rows] = {n: sliced_rows(rows, start, stop) for n, rows in placed.items()}
+            yield sliced_rows(edges, start, stop), of_value
