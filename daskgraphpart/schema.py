@@ -5,6 +5,7 @@ The order of `GraphSchema.node_types` and `GraphSchema.edge_types` fixes the typ
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import accumulate
@@ -28,6 +29,8 @@ LONGEST_NAME = 200
 
 STORED_DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
 """Dtypes of node and edge data that DGL can load; bool is stored as uint8."""
+
+MASK_NAME = re.compile(r"(train|val|valid|validation|test)_?mask")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,12 @@ class DataSpec:
     def row_nbytes(self) -> int:
         """Bytes of one row."""
         return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether it marks rows: a scalar bool, uint8 or int8 that is named like ``train_mask``."""
+        is_flag = self.row_shape == () and self.dtype.name in ("bool", "uint8", "int8")
+        return is_flag and MASK_NAME.match(self.name) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 _FEATURES = ("node_data/", "edge_data/")
-_MASK = re.compile(r"(train|val|valid|validation|test)_?mask")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,13 +79,8 @@ def write_groups(rows: np.ndarray, counts: np.ndarray, targets: Sequence[RowTarg
 
 
 def mask_keys(schema: GraphSchema) -> list[str]:
-    """Masks as ``<ntype>/<name>``: scalar bool, uint8 or int8 features of nodes named like ``train_mask``."""
-    return [
-        f"{node_type.name}/{spec.name}"
-        for node_type in schema.node_types
-        for spec in node_type.data
-        if _MASK.match(spec.name) and spec.row_shape == () and spec.dtype.name in ("bool", "uint8", "int8")
-    ]
+    """Masks of nodes as ``<ntype>/<name>``."""
+    return [f"{kind.name}/{spec.name}" for kind in schema.node_types for spec in kind.data if spec.is_mask]
 
 
 def wanted_arrays(layouts: Sequence[Layout], schema: GraphSchema) -> frozenset[str]:

@@ -96,16 +96,17 @@ class Table:
         regions = {column: arrays[array] for column, array in self.columns}
         num_rows = next(iter(regions.values())).num_rows
         group_rows = max(1, ROW_GROUP_NBYTES // (8 + sum(region.row_nbytes for region in regions.values())))
-        types = {column: _arrow_type(region.dtype, region.shape[1:]) for column, region in regions.items()}
-        schema = pa.schema([("new_id", pa.int64()), *types.items()])
+        types = {"new_id": pa.int64()} | {name: _arrow_type(of.dtype, of.shape[1:]) for name, of in regions.items()}
+        # what may be null, and statistics of features, would take a quarter of the time and tell nothing
+        schema = pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
         # IDs mostly ascend: a seventh of the bytes in a half of the time
-        encoding = {name: "DELTA_BINARY_PACKED" for name in ("new_id", *IDS.values()) if name in schema.names}
-        how: Any = {"use_dictionary": False, "column_encoding": encoding}
+        encoding = {name: "DELTA_BINARY_PACKED" for name in ("new_id", *IDS.values()) if name in types}
+        how: Any = {"use_dictionary": False, "write_statistics": ["new_id"], "column_encoding": encoding}
         with whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
             for start in range(0, num_rows, group_rows):
                 stop = min(start + group_rows, num_rows)
                 new_ids = pa.array(np.arange(self.first_id + start, self.first_id + stop))
-                columns = [_arrow_array(region.read(start, stop)) for region in regions.values()]
+                columns = [_arrow_array(region.read(start, stop), types[name]) for name, region in regions.items()]
                 writer.write_table(pa.Table.from_arrays([new_ids, *columns], schema=schema), stop - start)
 
 
@@ -119,14 +120,15 @@ def _arrow_type(dtype: np.dtype, row_shape: tuple[int, ...]) -> Any:
 
     found = pa.from_numpy_dtype(dtype)
     for length in reversed(row_shape):
-        found = pa.list_(found, length)
+        found = pa.list_(pa.field("element", found, nullable=False), length)
     return found
 
 
-def _arrow_array(rows: np.ndarray) -> Any:
+def _arrow_array(rows: np.ndarray, kind: Any) -> Any:
     import pyarrow as pa
 
-    found = pa.array(rows.reshape(-1))
-    for length in reversed(rows.shape[1:]):
-        found = pa.FixedSizeListArray.from_arrays(found, length)
-    return found
+    if rows.ndim == 1:
+        return pa.array(rows)
+    return pa.FixedSizeListArray.from_arrays(
+        _arrow_array(rows.reshape(-1, *rows.shape[2:]), kind.value_type), type=kind
+    )

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.file_layout import raw_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
-from daskgraphpart.layouts.written_files import RANKS, description_of
+from daskgraphpart.layouts.written_files import PARQUET, RANKS, description_of
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout
@@ -31,8 +32,19 @@ class RanksLayout:
     """Raw arrays by rank."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse names that cannot be those of files."""
+        """Refuse names that cannot be those of files, and features that WholeGraph cannot hold."""
         check_file_names(schema, RANKS)
+        for kind in schema.row_types:
+            for spec in kind.data:
+                if len(spec.row_shape) > 1 or (spec.dtype == np.bool_ and not spec.is_mask):
+                    raise OptionError(
+                        "a feature that ranks cannot hold",
+                        place=f"layout {RANKS}",
+                        expected="numbers, one or a vector of them in each row, or a mask named like train_mask",
+                        found=f"{kind.name}/{spec.name}, {spec.dtype.name} of shape {list(spec.row_shape)}",
+                        hint=f"write the layout dgl or {PARQUET}, or make it "
+                        + ("flat" if len(spec.row_shape) > 1 else "int8"),
+                    )
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out one file for each array; see `Layout`."""

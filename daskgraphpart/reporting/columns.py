@@ -5,7 +5,6 @@ Labels are found by their names, or given by the user; masks go by DGL's names f
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,6 +15,7 @@ import pandas as pd
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.reporting.edges import pieces
 from daskgraphpart.reporting.figures import Labels
+from daskgraphpart.schema import MASK_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 LABEL_NAMES = ("label", "labels", "y")
 MAX_CLASSES = 4096
-_MASK = re.compile(r"(train|val|valid|validation|test)_?mask")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Column:
     @property
     def is_mask(self) -> bool:
         """Whether it marks nodes, by its name."""
-        return _MASK.match(self.name) is not None
+        return MASK_NAME.match(self.name) is not None
 
     @property
     def is_whole(self) -> bool:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from pathlib import Path
-from typing import Any
+import socket
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from agreement import assert_agrees
 from commands import call
 from graphs import Graph, file_hashes, load_real_graph
+from layout_readers import LOADER, PARTITIONED, TRAINER, loader, ranks_agree
 from upath import UPath
 
 import daskgraphpart as dgp
@@ -20,45 +24,8 @@ from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "howto" / "plain_torch.md"
-LOADER = next(
-    block for block in re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S) if "class" in block
-)
-
-
-def open_ranks(directory: Path) -> Any:
-    names: dict[str, Any] = {}
-    exec(LOADER, names)
-    return names["Ranks"](directory)
-
-
-def assert_ranks_agree(graph: Graph, directory: Path) -> None:
-    import torch
-
-    ranks = open_ranks(directory)
-
-    def read(name: str) -> Any:
-        total = ranks.arrays[name]["offsets"][-1]
-        whole = torch.cat([ranks.local(name, rank) for rank in range(ranks.num_ranks)])
-        assert torch.equal(whole, ranks.rows(name, torch.arange(total)))
-        assert whole.numpy().dtype.name == ranks.arrays[name]["dtype"]
-        return whole
-
-    assert_agrees(graph, read)
-    for name in ranks.arrays:
-        if name.startswith("split_nids/"):
-            expected = np.flatnonzero(read(name.replace("split_nids/", "node_data/")))
-            np.testing.assert_array_equal(read(name), expected)
-
-
-@pytest.mark.parametrize(("name", "num_parts"), [("cora", 1), ("oewn", 4), ("cora", 13)])
-def test_real_graphs_are_read_back(name: str, num_parts: int, tmp_path: Path) -> None:
-    graph = load_real_graph(name)
-    source = graph.write(tmp_path / "in")
-    how = ("--num-parts", str(num_parts), "--method", "random", "--quiet")
-    assert call("partition", source, tmp_path / "out", *how, "--layout", "ranks") == 0
-    assert_ranks_agree(graph, tmp_path / "out" / "ranks")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["ranks"]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -67,7 +34,7 @@ def small(tmp_path: Path) -> Graph:
     rng = np.random.default_rng(0)
     types = (EdgeType("u", "r", "v", 60), EdgeType("v", "s", "u", 0))
     schema = GraphSchema("g", (NodeType("u", 12), NodeType("v", 3)), types)
-    dtypes = ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
+    dtypes = ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64")
     data = {f"x {dtype}": (rng.random((12, 3)) * 9).astype(dtype) for dtype in dtypes}
     nodes = {"u": {**data, "train_mask": rng.random(12) < 0.5, "none": np.empty((12, 0), "f4")}}
     edges = {"u:r:v": (rng.integers(0, 12, 60), rng.integers(0, 3, 60)), "v:s:u": (np.empty(0, int), np.empty(0, int))}
@@ -85,11 +52,96 @@ def test_any_types_beside_the_files_of_dgl_which_stay_as_they_are(
     assert {name: digest for name, digest in found.items() if not name.startswith("ranks/")} == file_hashes(
         tmp_path / "alone"
     )
-    assert_ranks_agree(small, tmp_path / "both" / "ranks")
+    ranks_agree(small, [tmp_path / "both"])
     parts = dgp.open_partitions(tmp_path / "both")
     in_ranks = np.memmap(tmp_path / "both" / "ranks" / "edge_src" / "u__r__v_part_0_of_7", "i8")
     assert in_ranks.size == parts.part(0).num_inner_edges
     assert call("verify", source, tmp_path / "both", "--quiet") == 0
+
+
+FETCHED = """
+import numpy as np
+
+for name, array in describe(sys.argv[1])["arrays"].items():
+    if 0 in array["row_shape"]:
+        continue
+    rows = Array(sys.argv[1], name)
+    files = [f"{sys.argv[1]}/{array['prefix']}_part_{part}_of_4" for part in range(4)]
+    whole = np.concatenate([np.fromfile(file, array["dtype"]) for file in files]).reshape(-1, *array["row_shape"])
+    for count in (0, 50) if len(whole) else ():
+        ids = torch.randint(len(whole), (count * (1 + rows.rank),))
+        found = rows[ids]
+        assert found.shape == (len(ids), *array["row_shape"]) and torch.equal(found, torch.from_numpy(whole[ids])), name
+"""
+
+
+def run_processes(num_ranks: int, program: str, *arguments: Path, cwd: Path) -> list[str]:
+    """Run a program in processes that torch.distributed joins, as torchrun does; return what each prints."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, *map(str, arguments)],
+            env=common | {"RANK": str(rank), "WORLD_SIZE": str(num_ranks)},
+            cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        for rank in range(num_ranks)
+    ]  # fmt: skip
+    try:
+        printed = [process.communicate(timeout=120)[0] for process in running]
+    finally:
+        for process in running:
+            process.kill()
+    assert not any(process.returncode for process in running), printed
+    return printed
+
+
+def accuracy_of(printed: str) -> float:
+    return float(re.findall(r"^(0\.\d+) of the nodes", printed, re.M)[0])
+
+
+def test_two_processes_train_to_the_accuracy_of_one(
+    small: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    how = ("--num-parts", "4", "--method", "random", "--quiet", "--layout", "ranks")
+    assert call("partition", small.write(tmp_path / "in"), tmp_path / "small", *how) == 0
+    exec(PARTITIONED, {})
+    exec(TRAINER, loader())
+    alone = accuracy_of(capsys.readouterr().out)
+    program = f"import sys\n{LOADER}\n{TRAINER}\n{FETCHED}"
+    printed = run_processes(2, program, tmp_path / "small" / "ranks", cwd=tmp_path)
+    for output in printed:  # of all nodes, which is the same for both
+        assert accuracy_of(output) == pytest.approx(alone, abs=0.03)
+    assert alone > 0.8, printed
+
+
+@pytest.mark.long
+def test_processes_train_on_a_real_graph_to_the_accuracy_of_one(tmp_path: Path) -> None:
+    graph = load_real_graph("cora")
+    rng, (node_type,) = np.random.default_rng(0), graph.schema.node_types
+    src, dst = graph.edges["node:edge:node"]
+    edges = {"_N:_E:_N": (np.concatenate([src, dst]), np.concatenate([dst, src]))}
+    x = np.minimum(graph.node_data["node"]["x"], 1).astype("f4")
+    mask = rng.random(node_type.num_nodes) < 0.5
+    data = {"_N": {"feat": x, "label": graph.node_data["node"]["y"], "train_mask": mask}}
+    schema = GraphSchema("g", (NodeType("_N", node_type.num_nodes),), (EdgeType("_N", "_E", "_N", 2 * len(src)),))
+    source = Graph(schema, edges, data).write(tmp_path / "in")
+    how = ("--num-parts", "4", "--method", "metis", "--quiet", "--layout", "ranks")
+    assert call("partition", source, tmp_path / "communities", *how) == 0
+    program = f"{LOADER}\n{TRAINER.replace('NUM_LABELS = 4', 'NUM_LABELS = 7')}"
+    alone, *both = [accuracy_of(run_processes(count, program, cwd=tmp_path)[0]) for count in (1, 2, 4)]
+    assert alone > 0.8
+    assert both == pytest.approx([alone] * 2, abs=0.02), alone
+
+
+def test_parts_go_to_as_many_processes_or_a_divisor_of_it(small: Graph, tmp_path: Path) -> None:
+    dgp.partition_graph(small.write(tmp_path / "in"), "g", 4, tmp_path / "out", part_method="random", layout="ranks")
+    processes = SimpleNamespace(is_initialized=lambda: True, get_rank=lambda: 0, get_world_size=lambda: 3)
+    with pytest.raises(ValueError, match="4 parts on 3 processes: run 4, or a divisor of it"):
+        loader(dist=processes)["Array"](tmp_path / "out" / "ranks", "orig_nids/u")
 
 
 def test_a_flipped_byte_is_found_by_verify(small: Graph, tmp_path: Path) -> None:
@@ -107,7 +159,7 @@ def test_partitions_are_replaced_and_what_is_not_ours_stays(small: Graph, tmp_pa
     assert call("partition", source, out, "--num-parts", "3", "--layout", "dgl,ranks", *how) == 0
     (out / "ranks" / "notes.txt").touch()
     assert call("partition", source, out, "--num-parts", "2", "--layout", "ranks", *how) == 0
-    assert_ranks_agree(small, out / "ranks")
+    ranks_agree(small, [out])
     names = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     listed = {f"ranks/{name}" for name in json.loads((out / "ranks" / "ranks.json").read_text())["files"]}
     assert names == {*listed, "ranks/ranks.json", "ranks/notes.txt"}
@@ -149,6 +201,19 @@ def test_names_that_files_cannot_have_are_refused(
     )
     with pytest.raises(OptionError, match=expected):
         RanksLayout().check_fits(schema, 1)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [DataSpec("x", np.dtype("?")), DataSpec("y", np.dtype("?"), (3,)), DataSpec("x", np.dtype("f4"), (2, 3))],
+)
+def test_features_that_wholegraph_cannot_hold_are_refused_with_the_layouts_that_can(spec: DataSpec) -> None:
+    with pytest.raises(OptionError, match="a feature that ranks cannot hold") as fault:
+        RanksLayout().check_fits(
+            GraphSchema("g", (NodeType("u", 2, (DataSpec("train_mask", np.dtype("?")), spec)),), ()), None
+        )
+    assert f"u/{spec.name}" in str(fault.value)
+    assert "the layout dgl or parquet" in str(fault.value.hint)
 
 
 @pytest.mark.parametrize("layout", ["", "ranks,ranks", "dgl,rank"])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from agreement import assert_agrees
 from graphs import Graph, load_real_graph
+from layout_readers import pyg_data_agrees, pyg_stores_agree
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import LayoutError, MissingPackageError
@@ -19,7 +19,6 @@ from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch-sparse, where it is installed, scripts its functions
     from torch_geometric import typing as installed
-    from torch_geometric.data import Data, HeteroData
     from torch_geometric.loader import NeighborLoader
 
 if TYPE_CHECKING:
@@ -64,58 +63,13 @@ def made(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Graph,
 
 
 def test_parts_hold_their_nodes_and_edges_with_their_features(made: tuple[Graph, dgp.PartitionedGraph]) -> None:
-    graph, parts = made
-    orig_nids = {ntype: parts.orig_nids[ntype].compute() for ntype in parts.ntypes}
-    owned = dict.fromkeys(parts.etypes, 0)
-    for part in parts.parts:
-        data = part.to_pyg()
-        assert isinstance(data, Data if len(parts.etypes) == len(parts.ntypes) == 1 else HeteroData)
-        assert data.validate()
-
-        for ntype in parts.ntypes:
-            store = data if isinstance(data, Data) else data[ntype]
-            ids = orig_nids[ntype][store["n_id"].numpy()]
-            inner = store["inner_mask"].numpy()
-            assert inner.sum() == part.node_rows.counts[ntype]
-            for name, rows in graph.node_data.get(ntype, {}).items():
-                is_mask = name.endswith("mask")
-                np.testing.assert_array_equal(store[name].numpy(), rows[ids] & inner if is_mask else rows[ids])
-        for etype in parts.etypes:
-            src, rel, dst = etype.split(":")
-            store = data if isinstance(data, Data) else data[src, rel, dst]
-            eids = parts.orig_eids[etype].compute()[store["e_id"].numpy()]
-            for end, ntype, row in zip(graph.edges[etype], (src, dst), store["edge_index"].numpy(), strict=True):
-                nodes = data if isinstance(data, Data) else data[ntype]
-                np.testing.assert_array_equal(np.asarray(end)[eids], orig_nids[ntype][nodes["n_id"].numpy()[row]])
-            for name, rows in graph.edge_data.get(etype, {}).items():
-                np.testing.assert_array_equal(store[name].numpy(), rows[eids])
-            owned[etype] += int(store["inner_edge_mask"].sum())
-    assert owned == {etype: parts.num_edges(etype) for etype in parts.etypes}
+    pyg_data_agrees(*made)
 
 
 def test_stores_hold_the_graph(made: tuple[Graph, dgp.PartitionedGraph]) -> None:
     graph, parts = made
-    features, edges = parts.to_pyg_stores()
-    is_homogeneous = len(parts.etypes) == len(parts.ntypes) == 1
-
-    def read(name: str) -> Any:
-        array, kind, *feature = name.split("/")
-        if array.startswith("orig"):
-            return (parts.orig_nids if array == "orig_nids" else parts.orig_eids)[kind].compute()
-        key = tuple(kind.split(":")) if ":" in kind else kind
-        if array.startswith("edge_"):
-            if not feature:
-                key = None if is_homogeneous else key
-                return edges.get_edge_index(edge_type=key, layout="coo")[array == "edge_dst"]
-        elif is_homogeneous:
-            key = None
-        whole = features.get_tensor(key, feature[0], None)
-        assert features.get_tensor_size(key, feature[0], None) == tuple(whole.shape)
-        ids = torch.randint(len(whole), (50,))
-        assert torch.equal(whole[ids], features.get_tensor(key, feature[0], ids))
-        return whole
-
-    assert_agrees(graph, read)
+    pyg_stores_agree(graph, parts)
+    features, is_homogeneous = parts.to_pyg_stores()[0], len(parts.etypes) == len(parts.ntypes) == 1
     with pytest.raises(KeyError):
         features.get_tensor(None if is_homogeneous else parts.ntypes[0], "no such feature", None)
     with pytest.raises(NotImplementedError, match="not changed"):
