@@ -49,6 +49,7 @@ class Cluster:
     ports: list[int]
     is_private: bool
     deadline: float
+    use_graphbolt: bool
 
     @property
     def machines(self) -> str:
@@ -64,15 +65,16 @@ class Cluster:
         return FORK.Process(target=run_logged, args=(self, name, run, *arguments), name=name)
 
 
-def serve(config: Path, work: Path, task: Callable[[DistGraph], dict], is_private: bool = True) -> dict:
+def serve(
+    config: Path, work: Path, task: Callable[[DistGraph], dict], is_private: bool = True, use_graphbolt: bool = False
+) -> dict:
     """Run a task in a client for each part of a config; what the client of rank 0 makes of it.
 
-    Without `is_private` no namespaces are used.
+    Without `is_private` no namespaces are used; DGL 2.1 can `use_graphbolt`.
     """
     work.mkdir(parents=True)
-    cluster = Cluster(
-        config, work, free_ports(json.loads(config.read_text())["num_parts"]), is_private, time.time() + MOST_SECONDS
-    )
+    ports = free_ports(json.loads(config.read_text())["num_parts"])
+    cluster = Cluster(config, work, ports, is_private, time.time() + MOST_SECONDS, use_graphbolt)
     Path(cluster.machines).write_text("".join(f"127.0.0.1 {port}\n" for port in cluster.ports))
     os.environ.update(DGL_DIST_MODE="distributed", DGL_NUM_SERVER="1", GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
     results = FORK.SimpleQueue()
@@ -112,8 +114,14 @@ def run_server(cluster: Cluster, part: int, is_private: bool) -> None:
         str(cluster.config),
         disable_shared_mem=not is_private,
         graph_format=["csc", "coo"],
+        **of_graphbolt(cluster),
     )
     server.start()
+
+
+def of_graphbolt(cluster: Cluster) -> dict[str, bool]:
+    """The keyword that DGL 1.1 does not have."""
+    return {"use_graphbolt": True} if cluster.use_graphbolt else {}
 
 
 def run_client(cluster: Cluster, part: int, is_private: bool, task: Callable[[DistGraph], dict], results) -> None:
@@ -123,7 +131,7 @@ def run_client(cluster: Cluster, part: int, is_private: bool, task: Callable[[Di
         time.sleep(0.05)
     # DGL tells machines by their addresses, and here all have the same
     rpc_client.get_local_machine_id = lambda _: part
-    dgl.distributed.initialize(cluster.machines)
+    dgl.distributed.initialize(cluster.machines, **of_graphbolt(cluster))
     book, name, _, _ = dgl.distributed.load_partition_book(str(cluster.config), part)
     graph = DistGraph(name, gpb=None if is_private else book)
     result = task(graph)

@@ -1,8 +1,9 @@
 """Runs in an environment with real DGL: serves partitions, and trains GraphSAGE on them in one process for every part.
 
 Usage: python train.py TASK. TASK is a JSON file: `runs`, by name: `config` and `compare_with`, null or the directory of
-the graph that the partitions were made of, as judge.py reads it: then what is served is compared with it first; `work`,
-a directory for logs; `is_private`, see serve.py; `target`, the node type to classify by its data `y`, with
+the graph that the partitions were made of, as judge.py reads it: then what is served is compared with it first;
+`graphbolt`, null, "use" for partitions that have its graphs, or "convert" for those that DGL converts first; `work`, a
+directory for logs; `is_private`, see serve.py; `target`, the node type to classify by its data `y`, with
 `train_mask`, `val_mask` and `test_mask`; `num_classes`, `hidden`, `fanout`, `batch_size`, `epochs`, `learning_rate`,
 `seed`. Every node type has a feature `x`. At 0 epochs nothing is trained. Prints one JSON line: results by the names of
 the runs.
@@ -160,7 +161,9 @@ def main() -> None:
     for name, of in task["runs"].items():
         work = Path(task["work"]) / name
         job = partial(run, work, of["config"], of["compare_with"], task)
-        results[name] = serve(Path(of["config"]), work, job, task["is_private"])
+        if of["graphbolt"] == "convert":
+            dgl.distributed.dgl_partition_to_graphbolt(of["config"], store_eids=True)
+        results[name] = serve(Path(of["config"]), work, job, task["is_private"], of["graphbolt"] is not None)
     print(json.dumps(results))
 
 
