@@ -10,6 +10,9 @@ import numpy as np
 
 from daskgraphpart.kernels.compiled import njit
 
+EDGES_PER_LOOK_UP = 4096
+"""Edges whose new IDs stay in the nearest cache until they are written."""
+
 
 @njit(cache=True, nogil=True)
 def count_owners(owners, num_parts, counts):  # type: ignore[no-untyped-def]
@@ -58,6 +61,13 @@ def look_up_owners(src, dst, num_src, owner_of_dst, owners, counts):  # type: ig
 
 
 @njit(cache=True, nogil=True)
+def look_up(ids, values, found):  # type: ignore[no-untyped-def]
+    """Look up the values of IDs, none of them negative: many at one time, which a loop that does more would not."""
+    for i in range(ids.size):
+        found[i] = values[np.uint64(ids[i])]
+
+
+@njit(cache=True, nogil=True)
 def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyped-def]
     """Write (new source ID, new destination ID, row in the block) of edges to `run` (3, edges), grouped by owner.
 
@@ -66,13 +76,18 @@ def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyp
     """
     src, dst = ends
     new_src, new_dst = new_ids
-    for i in range(src.size):
-        owner = owners[i]
-        place = cursors[owner]
-        cursors[owner] = place + 1
-        run[0, place] = new_src[src[i]]
-        run[1, place] = new_dst[dst[i]]
-        run[2, place] = i
+    looked_up = np.empty((2, EDGES_PER_LOOK_UP), run.dtype)
+    for first in range(0, src.size, EDGES_PER_LOOK_UP):
+        stop = min(first + EDGES_PER_LOOK_UP, src.size)
+        look_up(src[first:stop], new_src, looked_up[0])
+        look_up(dst[first:stop], new_dst, looked_up[1])
+        for i in range(stop - first):
+            owner = owners[first + i]
+            place = cursors[owner]
+            cursors[owner] = place + 1
+            run[0, place] = looked_up[0, i]
+            run[1, place] = looked_up[1, i]
+            run[2, place] = first + i
 
 
 def group_by_owner(owners: np.ndarray, num_parts: int) -> tuple[np.ndarray, np.ndarray]:

@@ -33,6 +33,8 @@ MAX_GAP_NBYTES = 128 << 10
 MAX_REQUEST_NBYTES = 8 << 20
 MAX_REQUESTS = 8
 """Requests at one time."""
+MAX_WRITE_NBYTES = 512 << 10
+"""Bytes written by one call: for longer ones Linux looks for huge pages, which takes as long as to fill them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,17 +194,17 @@ def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
     done = 0
     with attach_path_to_error(path):
         while done < len(content):
-            done += os.pwrite(fd, content[done : done + _MAX_IO], offset + done)
+            done += os.pwrite(fd, content[done : done + MAX_WRITE_NBYTES], offset + done)
 
 
-_MAX_IO = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
+_MAX_READ_NBYTES = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
 
 
 def _read_exactly(fd: int, buffer: memoryview, offset: int, path: str) -> None:
     done = 0
     while done < len(buffer):
         with attach_path_to_error(path):
-            count = os.preadv(fd, [buffer[done : done + _MAX_IO]], offset + done)
+            count = os.preadv(fd, [buffer[done : done + _MAX_READ_NBYTES]], offset + done)
         if count == 0:
             raise InputFileError(
                 "file ends too early",

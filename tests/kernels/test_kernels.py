@@ -20,6 +20,7 @@ from daskgraphpart.kernels.bitmap import (
 from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket, scatter_window
 from daskgraphpart.kernels.count_ends import count_ends
 from daskgraphpart.kernels.owner_sort import (
+    EDGES_PER_LOOK_UP,
     count_owners,
     group_positions,
     group_starts,
@@ -55,7 +56,7 @@ def test_an_owner_out_of_range_is_found() -> None:
 
 @given(st.data(), st.sampled_from([np.int32, np.int64]))
 def test_edges_are_grouped_by_the_owner_of_their_destination(data: st.DataObject, dtype: type) -> None:
-    size = data.draw(st.integers(0, 60))
+    size = data.draw(st.integers(0, 60) | st.sampled_from([EDGES_PER_LOOK_UP, 2 * EDGES_PER_LOOK_UP + 1]))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     src, dst = rng.integers(0, 30, size), rng.integers(0, 20, size)
     owner_of, new_src, new_dst = rng.integers(0, PARTS, 20).astype("u1"), rng.permutation(30), rng.permutation(20)
