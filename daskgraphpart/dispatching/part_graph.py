@@ -116,9 +116,9 @@ def _nodes(graph: PartGraph, work: Workspace) -> Iterator[tuple[np.ndarray, bool
 
 def local_ids_of(graph: PartGraph, work: Workspace, *columns: np.ndarray) -> list[np.ndarray]:
     """Turn arrays of new node IDs into local IDs of one part, int64; holds the part's bitmap and ranks."""
-    words, ranks = np.zeros(0, np.uint64), np.zeros(0, np.int64)
-    if graph.num_halo_nodes:
-        words, ranks = (open_npy(work.file("halo", graph.part, name)).read() for name in ("words", "ranks"))
+    if not graph.num_halo_nodes:
+        return [np.subtract(new_nids, graph.low, dtype=np.int64) for new_nids in columns]
+    words, ranks = (open_npy(work.file("halo", graph.part, name)).read() for name in ("words", "ranks"))
     found = [np.empty(new_nids.size, np.int64) for new_nids in columns]
     for new_nids, out in zip(columns, found, strict=True):
         local_ids(new_nids, graph.low, graph.high, words, ranks, out)

@@ -28,12 +28,13 @@ def _popcount(_context: Any, word: Any) -> Any:
 @njit(cache=True, nogil=True)
 def add_foreign(ids, low, high, words):  # type: ignore[no-untyped-def]
     """Add the IDs outside ``[low, high)`` to the set `words`; return how many were outside, repeated ones counted."""
-    foreign = 0
+    foreign = np.int64(0)
     for i in range(ids.size):
         node = np.int64(ids[i])
-        if node < low or node >= high:
-            words[node >> 6] |= np.uint64(1) << np.uint64(node & 63)
-            foreign += 1
+        # no branch, which would be guessed wrong
+        is_foreign = np.uint64(node < low) | np.uint64(node >= high)
+        words[np.uint64(node >> 6)] |= is_foreign << np.uint64(node & 63)
+        foreign += np.int64(is_foreign)
     return foreign
 
 
@@ -104,11 +105,11 @@ def local_ids(ids, low, high, words, ranks, out):  # type: ignore[no-untyped-def
     inner = high - low
     for i in range(ids.size):
         node = np.int64(ids[i])
-        if low <= node < high:
-            out[i] = node - low
-        else:
-            below = words[node >> 6] & ((np.uint64(1) << np.uint64(node & 63)) - np.uint64(1))
-            out[i] = inner + ranks[node >> 6] + np.int64(_popcount(below))
+        word = np.uint64(node >> 6)
+        # of inner nodes as well: a branch would be guessed wrong
+        below = words[word] & ((np.uint64(1) << np.uint64(node & 63)) - np.uint64(1))
+        halo = inner + ranks[word] + np.int64(_popcount(below))
+        out[i] = node - low if low <= node < high else halo
 
 
 def empty_bitmap(num_ids: int) -> np.ndarray:
