@@ -24,7 +24,6 @@ from daskgraphpart.chunked.write_pieces import EDGES_PER_PIECE
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name, parse_edge_type
 from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors
-from daskgraphpart.sources.graph_changes import taken
 from daskgraphpart.sources.id_map import id_map_frame
 from daskgraphpart.sources.place_features import scatter_rows
 
@@ -56,8 +55,7 @@ def change_graph(
 ) -> GraphRows:
     """Return the graph with all changes; `directory` is for temporary files, `out` where the graph will be."""
     graph = replace(graph, data={of_type: _cast(changes, of_type, rows) for of_type, rows in graph.data.items()})
-    num_types = len(graph.num_nodes) + len(graph.edges)
-    graph = _with_reverse_edges(graph, changes, num_types)
+    graph = _with_reverse_edges(graph, changes)
     if changes.remove_self_loops or changes.deduplicate or changes.split_by:
         if changes.remove_self_loops:  # a node may have no other edge
             graph = replace(graph, num_nodes=_count_nodes(graph))
@@ -65,7 +63,7 @@ def change_graph(
         directory.mkdir()
         with open_database(directory, resources) as connection:
             graph = _Selection(connection, changes, out, directory, resources.memory, progress).of_graph(graph)
-    return _with_reverse_types(graph, changes, num_types, out)
+    return _with_reverse_types(graph, changes, out)
 
 
 def _cast(changes: GraphChanges, of_type: str, features: Mapping[str, Rows]) -> dict[str, Rows]:
@@ -103,10 +101,10 @@ def _zeros(rows: np.ndarray, _: int) -> np.ndarray:
     return np.zeros_like(rows)
 
 
-def _with_reverse_edges(graph: GraphRows, changes: GraphChanges, num_types: int) -> GraphRows:
+def _with_reverse_edges(graph: GraphRows, changes: GraphChanges) -> GraphRows:
     """Add reverse edges, with the same features or zeros, behind the edges of types that have both directions."""
     edges, data = dict(graph.edges), dict(graph.data)
-    for etype in [etype for etype in edges if changes.reverse_type(etype, num_types) == etype]:
+    for etype in changes.doubled_types(graph.num_nodes, graph.edges):
         edges[etype] = joined_rows([edges[etype], _reversed(edges[etype])])
         for name, rows in data.get(etype, {}).items():
             of_reverse = rows if changes.copy_edata else mapped_rows(rows, _zeros)
@@ -114,20 +112,18 @@ def _with_reverse_edges(graph: GraphRows, changes: GraphChanges, num_types: int)
     return replace(graph, edges=edges, data=data)
 
 
-def _with_reverse_types(graph: GraphRows, changes: GraphChanges, num_types: int, out: Path) -> GraphRows:
+def _with_reverse_types(graph: GraphRows, changes: GraphChanges, out: Path) -> GraphRows:
     """Add a reverse type behind every edge type that has not both directions itself."""
     edges, data = {}, dict(graph.data)
+    reverse_types = changes.reverse_types(graph.num_nodes, graph.edges)
     for etype, rows in graph.edges.items():
         edges[etype] = rows
-        reverse = changes.reverse_type(etype, num_types)
-        if reverse in (None, etype):
-            continue
-        if reverse in graph.edges:
-            raise taken(etype, reverse)
-        edges[reverse] = _reversed(rows)
-        if changes.copy_edata:
-            data[reverse] = data.get(etype, {})
-            _copy_categories(out, etype, reverse)
+        reverse = reverse_types.get(etype)
+        if reverse is not None:
+            edges[reverse] = _reversed(rows)
+            if changes.copy_edata:
+                data[reverse] = data.get(etype, {})
+                _copy_categories(out, etype, reverse)
     return replace(graph, edges=edges, data=data)
 
 
@@ -142,11 +138,9 @@ def _count_nodes(graph: GraphRows) -> dict[str, int | None]:
     """Return all numbers of nodes: where nobody has said one, the rows of a feature, or the largest ID and one."""
     counts = dict(graph.num_nodes)
     for ntype in [ntype for ntype, count in counts.items() if count is None and not graph.data.get(ntype)]:
-        counts[ntype] = 0
         ends = [(rows, i) for etype, rows in graph.edges.items() for i in (0, 1) if etype.split(":")[2 * i] == ntype]
-        for rows, i in ends:
-            for _, piece in _pieces(rows):
-                counts[ntype] = min(MAX_ROWS, max(counts[ntype] or 0, int(piece[:, i].max()) + 1))
+        largest = [int(piece[:, i].max()) for rows, i in ends for _, piece in _pieces(rows)]
+        counts[ntype] = min(MAX_ROWS, max(largest, default=-1) + 1)
     return counts
 
 

@@ -285,7 +285,7 @@ def _check_names(inputs: Inputs) -> None:
     if inputs.options.map_ids and any(count is not None for count in inputs.num_nodes.values()):
         what = "the number of nodes follows from the IDs when they are mapped"
         raise OptionError(what, place="--num-nodes", hint="leave it out; --nodes gives further nodes")
-    seen = [f"{of_type}:{name}" for of_type, features in inputs.rows.items() for name in features]
+    seen = [f"{t}:{name}" for t in (*inputs.num_nodes, *inputs.etypes) for name in inputs.features(t)]
     for group in inputs.groups:
         path = group.tables[0].path
         for name, numbers in ({group.mask: ()} if group.mask else group.features).items():
@@ -299,7 +299,6 @@ def _check_names(inputs: Inputs) -> None:
                 if column.kind not in (INTEGERS, FLOATS, UNKNOWN):
                     what, expected = f"column {column.name!r} does not hold numbers", "only such columns in a vector"
                     raise InputFileError(what, file=path, expected=expected, found=column.kind)
-            seen.append(f"{group.of_type}:{name}")
     for full_name in seen:
         if seen.count(full_name) > 1:
             raise OptionError("feature is given twice", found=full_name, hint="remove one")

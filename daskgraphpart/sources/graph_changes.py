@@ -62,15 +62,12 @@ class GraphChanges:
     )
 
     def __post_init__(self) -> None:
-        pattern = self.pattern
-        if pattern is not None:
-            if pattern.count("{}") != 1:
-                expected = "dgl, graphstorm, or a name with {} in the place of the relation"
+        if self.add_reverse is not None:
+            expected = "dgl, graphstorm, or a name with {} in the place of the relation"
+            if self.pattern.count("{}") != 1 or self.pattern == "{}":
                 what = "unknown names of reverse types"
-                raise OptionError(what, place="--add-reverse", expected=expected, found=pattern)
-            check_name(pattern, "name of reverse types", OptionError, place="--add-reverse")
-            if pattern == "{}":
-                raise OptionError("reverse types need names of their own", place="--add-reverse", found=pattern)
+                raise OptionError(what, place="--add-reverse", expected=expected, found=self.pattern)
+            check_name(self.pattern, "name of reverse types", OptionError, place="--add-reverse")
         elif self.copy_edata:
             raise OptionError("no reverse edges that get features", place="--copy-edata", hint="give --add-reverse")
         for name, dtype in self.dtypes.items():
@@ -90,9 +87,10 @@ class GraphChanges:
         return _by_name(self.cast, "--cast")
 
     @property
-    def pattern(self) -> str | None:
-        """Relation of a reverse type, with {} in the place of that of its type; None if none are added."""
-        return None if self.add_reverse is None else REVERSE_NAMES.get(self.add_reverse, self.add_reverse)
+    def pattern(self) -> str:
+        """Relation of a reverse type, with {} in the place of that of its type; empty if none are added."""
+        given = self.add_reverse or ""
+        return REVERSE_NAMES.get(given, given)
 
     def split_column(self, etype: str) -> str | None:
         """Return the column by which an edge type is split."""
@@ -103,28 +101,37 @@ class GraphChanges:
         dtype = self.dtypes.get(f"{of_type}/{feature}", self.dtypes.get(feature))
         return None if dtype is None else np.dtype(dtype)
 
-    def reverse_type(self, etype: str, num_types: int) -> str | None:
-        """Return the name of the reverse type; the type itself if it has both directions, None if none is added.
+    def doubled_types(self, num_nodes: Collection[str], edges: Collection[str]) -> list[str]:
+        """Return the edge types that get their reverse edges themselves."""
+        has_one_type = len(num_nodes) == len(edges) == 1 and not self.columns
+        is_dgl, is_graphstorm = self.add_reverse == "dgl", self.add_reverse == "graphstorm" and has_one_type
+        ends = {etype: etype.split(":")[::2] for etype in edges}
+        return [etype for etype, (src, dst) in ends.items() if is_graphstorm or (is_dgl and src == dst)]
 
-        `num_types` are the node and edge types of the graph before reverse types are added.
-        """
-        if self.pattern is None:
-            return None
-        src, relation, dst = etype.split(":")
-        has_both = {"dgl": src == dst, "graphstorm": num_types == 2 and not self.split_by}
-        return etype if has_both.get(self.add_reverse or "") else f"{dst}:{self.pattern.format(relation)}:{src}"
+    def reverse_types(self, num_nodes: Collection[str], edges: Collection[str]) -> dict[str, str]:
+        """Return the names of the reverse types that are added, by edge type; refuse those that are there already."""
+        found: dict[str, str] = {}
+        doubled = self.doubled_types(num_nodes, edges)
+        for etype in edges if self.pattern else ():
+            if etype not in doubled:
+                src, relation, dst = etype.split(":")
+                found[etype] = f"{dst}:{self.pattern.format(relation)}:{src}"
+        for etype, reverse in found.items():
+            if reverse in edges:
+                what = f"the reverse of {etype} would have the name of a type that is there"
+                hint = "leave it out of the input, or give --add-reverse a pattern such as 'reverse-{}'"
+                raise OptionError(what, place="--add-reverse", found=reverse, hint=hint)
+        return found
 
     def check(self, num_nodes: Collection[str], edges: Collection[str], data: Mapping[str, Collection[str]]) -> None:
         """Refuse changes of types and features that are not there, and reverse types that are there already."""
         for etype in self.columns.keys() - {""}:
             check_choice("edge type", "--split-by", etype, edges)
-        for etype in edges:
-            column, reverse = self.split_column(etype), self.reverse_type(etype, len(num_nodes) + len(edges))
+        for etype, column in {etype: self.split_column(etype) for etype in edges}.items():
             if column is not None and column not in data.get(etype, ()):
                 what, expected = f"no feature {column!r} of edges of type {etype!r}", ", ".join(data.get(etype, ()))
                 raise OptionError(what, place="--split-by", expected=expected or "one that there is; it has none")
-            if column is None and reverse is not None and reverse != etype and reverse in edges:
-                raise taken(etype, reverse)
+        self.reverse_types(num_nodes, [etype for etype in edges if self.split_column(etype) is None])
         features = [(of_type, name) for of_type, names in data.items() for name in names]
         for place in self.dtypes:
             if not any(place in (name, f"{of_type}/{name}") for of_type, name in features):
@@ -143,10 +150,3 @@ def _by_name(given: Mapping[str, Any] | Sequence[str], place: str) -> dict[str, 
 
 
 NO_CHANGES = GraphChanges()
-
-
-def taken(etype: str, reverse: str) -> OptionError:
-    """Return the error of a reverse type that would have the name of another type."""
-    hint = "leave it out of the input, or give --add-reverse a pattern such as 'reverse-{}'"
-    what = f"the reverse of {etype} would have the name of a type that is there"
-    return OptionError(what, place="--add-reverse", found=reverse, hint=hint)

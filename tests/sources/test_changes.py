@@ -277,7 +277,7 @@ MANY = {LIKES: pd.DataFrame({"src": 0, "dst": 0, "kind": range(10_001)})}
          "that is there; found item:rev_likes:user; leave it out of the input, or give --add-reverse a pattern"),
         (FRAMES, {"add_reverse": "rev"}, "--add-reverse: unknown names of reverse types; expected dgl, graphstorm, or "
          "a name with {} in the place of the relation, found rev"),
-        (FRAMES, {"add_reverse": "{}"}, "--add-reverse: reverse types need names of their own"),
+        (FRAMES, {"add_reverse": "{}"}, "--add-reverse: unknown names of reverse types; expected dgl"),
         (FRAMES, {"add_reverse": "a/{}"}, "--add-reverse: name of reverse types 'a/{}' cannot be used in DGL's files"),
         (FRAMES, {"copy_edata": True}, "--copy-edata: no reverse edges that get features; give --add-reverse"),
         (FRAMES, {"split_by": "kind"}, "--split-by: no feature 'kind' of edges of type 'user:likes:item'; expected "
@@ -352,8 +352,17 @@ def test_rows_that_are_kept_are_read_in_small_ranges() -> None:
     assert max(asked) <= 7
 
 
-def test_what_is_said_of_reverse_types() -> None:
-    names = [GraphChanges(add_reverse=name).reverse_type("a:r:a", 2) for name in (None, "dgl", "graphstorm", "x{}")]
-    assert names == [None, "a:r:a", "a:r:a", "a:xr:a"]
-    names = [GraphChanges(add_reverse=name).reverse_type("a:r:b", 3) for name in ("dgl", "graphstorm")]
-    assert names == ["b:rev_r:a", "b:r-rev:a"]
+def test_names_of_reverse_types() -> None:
+    def reverse(add_reverse: str | None, *edges: str) -> list[str]:
+        changes = GraphChanges(add_reverse=add_reverse)
+        ntypes = {end for etype in edges for end in etype.split(":")[::2]}
+        return [*changes.doubled_types(ntypes, edges), *changes.reverse_types(ntypes, edges).values()]
+
+    assert [reverse(name, "a:r:a") for name in (None, "dgl", "graphstorm", "x{}")] == [
+        [],
+        ["a:r:a"],
+        ["a:r:a"],
+        ["a:xr:a"],
+    ]
+    assert reverse("dgl", "a:r:b", "a:s:a") == ["a:s:a", "b:rev_r:a"]
+    assert reverse("graphstorm", "a:r:b", "a:s:a") == ["b:r-rev:a", "a:s-rev:a"]
