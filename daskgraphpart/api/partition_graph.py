@@ -149,12 +149,12 @@ def partition_graph(
     if use_graphbolt and "graphbolt" not in layouts:
         layouts = (*layouts, "graphbolt")
     options = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle, layout=layouts)
-    is_open = reshuffle and not {"dgl", "graphbolt"}.isdisjoint(layouts)
+    is_open = reshuffle and bool(options.graphs)
     if return_mapping:
         torch_module()  # says what to install before the work is done
         if not is_open:
             what = (
-                "IDs that are kept have no mapping" if "dgl" in layouts else "mappings are read from dgl or graphbolt"
+                "IDs that are kept have no mapping" if options.graphs else "mappings are read from dgl or graphbolt"
             )
             raise OptionError(what, place="return_mapping", hint="leave it out")
     out = require_local(out_path, "the output of partition_graph", "partition takes URLs").absolute()

@@ -24,6 +24,7 @@ from daskgraphpart.dispatching.workspace import remove_staging
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.layouts.graphstorm import dist_graph_layout
 from daskgraphpart.layouts.ondisk import OnDiskLayout
 from daskgraphpart.layouts.parquet import ParquetLayout
 from daskgraphpart.layouts.ranks import RanksLayout
@@ -52,7 +53,7 @@ def run_dispatch(
 
     The number of parts may be unknown if they are in a directory.
     """
-    layouts, parts = _layouts(options), _known_parts(owners, num_parts)
+    (options, layouts), parts = _layouts(graph, options), _known_parts(owners, num_parts)
     _check_fits(graph, layouts, options, target, parts)
     run = replace(run, resources=run.resources.limited(smallest_memory(graph.schema, owners, options)))
     with environment_faults(), open_progress(run.progress) as listener:
@@ -114,17 +115,21 @@ def _check_fits(
         raise OptionError(what, place="layout ondisk", hint=hint)
 
 
-def _layouts(options: DispatchOptions) -> tuple[Layout, ...]:
-    """Layouts that options ask for, that of DGL first."""
-    graphs = tuple(name for name in ("dgl", "graphbolt") if name in options.layout)
-    made: dict[str, Layout] = {
-        "dgl": DglLayout(options.graph_formats, options.config_name, options.reshuffle, graphs),
-        "ranks": RanksLayout(),
-        "parquet": ParquetLayout(),
-        "ondisk": OnDiskLayout(),
-    }
-    wanted = {"dgl" if name in graphs else name for name in options.layout}
-    return tuple(layout for name, layout in made.items() if name in wanted)
+def _layouts(graph: ChunkedGraph, options: DispatchOptions) -> tuple[DispatchOptions, tuple[Layout, ...]]:
+    """Return options, with what the input adds to them, and the layouts that they ask for, that of DGL first."""
+    beside, found = None, []
+    if "graphstorm" in options.layout:
+        from daskgraphpart.api.graphstorm import files_beside, hard_negatives  # needs pyarrow
+
+        with environment_faults():
+            beside = files_beside(graph)
+            named = dict.fromkeys((*options.map_feature, *hard_negatives(graph)))
+        options = replace(options, map_feature=tuple(named))
+    if options.graphs:
+        dgl = DglLayout(options.graph_formats, options.config_name, options.reshuffle, options.graphs)
+        found.append(dgl if beside is None else dist_graph_layout(dgl, beside))
+    others: dict[str, Layout] = {"ranks": RanksLayout(), "parquet": ParquetLayout(), "ondisk": OnDiskLayout()}
+    return options, (*found, *(layout for name, layout in others.items() if name in options.layout))
 
 
 def _known_parts(owners: Assignment | Path | AssignOptions, num_parts: int | None) -> int | None:

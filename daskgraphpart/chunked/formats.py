@@ -49,7 +49,8 @@ def feature_files(name: str, files: Files) -> tuple[DataSpec, tuple[InputFile, .
                 found=f"{dtype.name} rows of shape {first_shape if row_shape is None else row_shape}",
             )
     try:
-        spec = DataSpec(name, first_dtype, first_shape)
+        is_scalar = first_shape == () or (files.is_flat and files.format == "parquet" and first_shape == (1,))
+        spec = DataSpec(name, first_dtype, () if is_scalar else first_shape)
     except MetadataError as error:
         raise error.restated(InputFileError, file=first.path) from None
     return spec, tuple(file for file, *_ in found)

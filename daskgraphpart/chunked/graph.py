@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.formats import edge_file, feature_files
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.collections import Collections
     from daskgraphpart.chunked.metadata import Metadata
     from daskgraphpart.schema import RowType
+    from daskgraphpart.storage.paths import FilePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class ChunkedGraph:
         By node type or canonical edge type, and feature, in the order of IDs.
     source : Collections or None
         The user's collections of a graph that is not in files, as `from_collections` makes it.
+    raw_ids : mapping of str to tuple of path
+        By node type, the files of GSProcessing's `raw_id_mappings`: the IDs that nodes had before it.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class ChunkedGraph:
     edge_files: Mapping[str, tuple[InputFile, ...]]
     data_files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
     source: Collections | None = None
+    raw_ids: Mapping[str, tuple[FilePath, ...]] = field(default_factory=dict)
 
     @property
     def edges(self) -> Mapping[str, Any]:
@@ -193,20 +197,28 @@ def _read_headers(metadata: Metadata) -> ChunkedGraph:
         data_files[of_type.name] = {name: files for name, (_, files) in found.items()}
         for name, of_feature in data_files[of_type.name].items():
             place = f"{data_key(of_type.name)}.{of_type.name}.{name}"
-            _check_num_rows(metadata, place, of_feature, of_type.num_rows)
+            _check_num_rows(metadata, place, of_feature, of_type.num_rows, metadata.data[of_type.name][name].num_rows)
     for etype, files in metadata.edges.items():
         edge_files[etype] = tuple(edge_file(path, files) for path in files.paths)
         if files.format != "csv" or not files.paths:
-            _check_num_rows(metadata, f"edges.{etype}", edge_files[etype], schema.edge_type(etype).num_edges)
+            num_edges = schema.edge_type(etype).num_edges
+            _check_num_rows(metadata, f"edges.{etype}", edge_files[etype], num_edges, files.num_rows)
     schema = GraphSchema(
         schema.name,
         tuple(replace(t, data=specs[t.name]) for t in schema.node_types),
         tuple(replace(t, data=specs[t.name]) for t in schema.edge_types),
     )
-    return ChunkedGraph(to_key(to_path(metadata.path).parent.absolute()), schema, edge_files, data_files)
+    directory = to_key(to_path(metadata.path).parent.absolute())
+    return ChunkedGraph(directory, schema, edge_files, data_files, raw_ids=metadata.raw_ids)
 
 
-def _check_num_rows(metadata: Metadata, place: str, files: tuple[InputFile, ...], expected: int) -> None:
+def _check_num_rows(
+    metadata: Metadata, place: str, files: tuple[InputFile, ...], expected: int, by_file: tuple[int, ...] | None
+) -> None:
+    for file, count in zip(files, by_file or (), strict=False):
+        if file.num_rows != count:
+            what, where = "another number of rows than the metadata says", f"{place}.row_counts"
+            raise InputFileError(what, file=file.path, place=where, expected=f"{count:,}", found=f"{file.num_rows:,}")
     found = sum(file.num_rows or 0 for file in files)
     if found != expected:
         raise InputFileError(

@@ -1,7 +1,9 @@
 """Read `metadata.json` of a chunked graph, in both dialects, validated as a whole before any data is read.
 
 Sources: DGL user guide 7.1, tools/distpartitioning/utils.py of DGL 0.9 to 2.5. DGL 1.0 and earlier count by chunk
-(`num_nodes_per_chunk`), later releases by type (`num_nodes_per_type`); either or both may be given.
+(`num_nodes_per_chunk`), later releases by type (`num_nodes_per_type`); either or both may be given. GSProcessing of
+GraphStorm 0.2 to 0.5 adds `row_counts` of files, `raw_id_mappings`, and in `graph_info` which arrays are labels and
+masks (graphstorm_processing/graph_loaders/dist_heterogeneous_loader.py).
 """
 
 from __future__ import annotations
@@ -33,21 +35,30 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_ROWS)]
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files of one edge type or one feature: format, delimiter (of CSV) and absolute paths."""
+    """Files of one edge type or one feature: format, delimiter (of CSV), absolute paths, and their rows if known.
+
+    Rows of a flat array are numbers, even if parquet has no key ``shape`` that says so.
+    """
 
     format: str
     delimiter: str
     paths: tuple[FilePath, ...]
+    num_rows: tuple[int, ...] | None = None
+    is_flat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What `metadata.json` says: types and counts without features, files by edge type, and by any type and feature."""
+    """What `metadata.json` says: types and counts without features, files by edge type, and by any type and feature.
+
+    Files of `raw_ids`, by node type, hold the IDs that nodes had before GSProcessing; they need not be there.
+    """
 
     path: str
     schema: GraphSchema
     edges: Mapping[str, Files]
     data: Mapping[str, Mapping[str, Files]]
+    raw_ids: Mapping[str, tuple[FilePath, ...]]
 
 
 class _Format(msgspec.Struct):
@@ -58,6 +69,25 @@ class _Format(msgspec.Struct):
 class _Entry(msgspec.Struct):
     format: _Format
     data: list[Annotated[str, msgspec.Meta(min_length=1)]]
+    row_counts: list[Count] | None = None
+
+
+class _GraphInfo(msgspec.Struct):
+    """Which arrays are labels and masks: names of types, then of their labels, then masks by type."""
+
+    ntype_label: list[str] = []
+    etype_label: list[str] = []
+    ntype_label_property: list[str] = []
+    etype_label_property: list[str] = []
+    ntype_to_label_masks: dict[str, list[str]] = {}
+    etype_to_label_masks: dict[str, list[str]] = {}
+
+    def flat_arrays(self, key: str) -> tuple[list[str], set[str]]:
+        """Types that have labels, and the names of these and of their masks; before GraphStorm 0.4 the usual ones."""
+        kind = "ntype" if key == "node_data" else "etype"
+        types, labels, masks = (getattr(self, kind + name) for name in ("_label", "_label_property", "_to_label_masks"))
+        named = {name for of_type in masks.values() for name in of_type} or {"train_mask", "val_mask", "test_mask"}
+        return types, {*labels, *named}
 
 
 def read_metadata(path: AnyPath, *, confined: bool = False) -> Metadata:
@@ -72,11 +102,13 @@ def read_metadata(path: AnyPath, *, confined: bool = False) -> Metadata:
     reader = _Reader(file, file.parent.absolute())
     schema = reader.read_schema(content)
     edges = reader.read_edges(content.get("edges", {}), schema)
-    node_data = reader.read_data("node_data", content.get("node_data", {}), schema.ntypes)
-    edge_data = reader.read_data("edge_data", content.get("edge_data", {}), schema.etypes)
+    info = reader.convert("graph_info", content.get("graph_info", {}), _GraphInfo) or _GraphInfo()
+    node_data = reader.read_data("node_data", content.get("node_data", {}), schema.ntypes, info)
+    edge_data = reader.read_data("edge_data", content.get("edge_data", {}), schema.etypes, info)
+    raw_ids = reader.read_raw_ids(content.get("raw_id_mappings", {}))
     reader.check_paths(confined)
     reader.raise_faults()
-    return Metadata(to_key(file), schema, edges, node_data | edge_data)
+    return Metadata(to_key(file), schema, edges, node_data | edge_data, raw_ids)
 
 
 def data_key(type_name: str) -> str:
@@ -176,17 +208,27 @@ class _Reader:
             for t in schema.edge_types
         }
 
-    def read_data(self, key: str, data: Any, names: Sequence[str]) -> dict[str, dict[str, Files]]:
+    def read_data(self, key: str, data: Any, names: Sequence[str], info: _GraphInfo) -> dict[str, dict[str, Files]]:
         """Read the files of the features of all node types, or of all edge types."""
         found: dict[str, dict[str, Files]] = {name: {} for name in names}
+        labelled, flat = info.flat_arrays(key)
         for name, features in self._by_type(key, data, names).items():
             place = f"{key}.{name}"
             for feature, entry in (self.convert(place, features, dict[str, Any]) or {}).items():
                 with self.faults_at(place):
                     check_name(feature, "feature name")
-                files = found[name][feature] = self._read_files(f"{place}.{feature}", entry, DATA_FORMATS)
+                files = self._read_files(f"{place}.{feature}", entry, DATA_FORMATS)
+                found[name][feature] = replace(files, is_flat=name in labelled and feature in flat)
                 if not files.paths and not self.faults:
                     self.add_fault("feature has no files", f"{place}.{feature}.data", hint="list them, or remove it")
+        return found
+
+    def read_raw_ids(self, entries: Any) -> dict[str, tuple[FilePath, ...]]:
+        """Read the files of the IDs before GSProcessing, which only some outputs need: they may be missing."""
+        found = {}
+        for ntype, entry in (self.convert("raw_id_mappings", entries, dict[str, _Entry]) or {}).items():
+            found[ntype] = tuple(to_key(join_path(self.directory, path)) for path in entry.data)
+            self.paths += [(f"raw_id_mappings.{ntype}.data", path) for path in found[ntype] if is_file(path)]
         return found
 
     def _by_type(self, key: str, entries: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -210,7 +252,11 @@ class _Reader:
             self.add_fault("bad delimiter", key, expected=expected, found=shown(delimiter))
         paths = tuple(to_key(join_path(self.directory, path)) for path in found.data)
         self.paths += [(f"{place}.data", path) for path in paths]
-        return Files(name, delimiter, paths)
+        counts = None if found.row_counts is None else tuple(found.row_counts)
+        if counts is not None and len(counts) != len(paths):
+            expected = f"{len(paths)}, one for each file"
+            self.add_fault("wrong number of counts", f"{place}.row_counts", expected=expected, found=len(counts))
+        return Files(name, delimiter, paths, counts)
 
     def check_paths(self, confined: bool) -> None:
         """Note files that are not there; and, of a confined graph, those that are not in its directory."""

@@ -59,7 +59,7 @@ def _options_of(kind: type, heading: str, *names: str, is_open: bool = False) ->
 
 def _option(stated: Field[Any], heading: str, is_open: bool) -> Callable[[Any], Any]:
     limits, word = stated.metadata, str(stated.type).partition(" ")[0]
-    default = ",".join(stated.default) if isinstance(stated.default, tuple) else stated.default
+    default = (",".join(stated.default) or None) if isinstance(stated.default, tuple) else stated.default
     settings: dict[str, Any] = {"default": None if is_open else default, "metavar": limits["values"]}
     if word == "bool":
         settings = {"is_flag": True}
@@ -118,7 +118,7 @@ CONFINED_OPTION = click.option(
     "--confined", is_flag=True, help="Refuse input files outside the input directory, links followed."
 )
 OUTPUT_OPTIONS = (
-    *_options_of(DispatchOptions, "Partitions", "layout", "num_hops", "graph_formats", "out_edges"),
+    *_options_of(DispatchOptions, "Partitions", "layout", "num_hops", "graph_formats", "out_edges", "map_feature"),
     click.option(
         "--overwrite", cls=Option, heading="Partitions", is_flag=True, help="Replace partitions that are in OUT_DIR."
     ),
@@ -164,8 +164,9 @@ def made_of(kind: type[T], values: dict[str, Any], **others: Any) -> T:
     """Make an options object of the values of its options, and of others that are none of the command line's."""
     for name, stated in stated_options(kind).items():
         if name in values:
-            is_list = isinstance(stated.default, tuple) and isinstance(values[name], str)
-            others[name] = tuple(map(str.strip, values[name].split(","))) if is_list else values[name]
+            is_list = isinstance(stated.default, tuple) and (values[name] is None or isinstance(values[name], str))
+            words = values[name].split(",") if is_list and values[name] else ()
+            others[name] = tuple(map(str.strip, words)) if is_list else values[name]
     return kind(**others)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from daskgraphpart.cli.options import made_of
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.tables import text_table
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size
 
@@ -43,7 +45,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
     }
     if report is not None:
         facts = {"method": report.method, **facts}
-    if in_dir is not None and not outcome.hosts and "dgl" in values["layout"]:
+    if in_dir is not None and not outcome.hosts and "dgl" in made_of(DispatchOptions, dict(values)).graphs:
         facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent)])
     _show(facts)
 

@@ -72,18 +72,19 @@ def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions,
     by_type = (features + original + split + 16 * schema.num_edges) * len({"ranks", "parquet"} & set(options.layout))
     if "ondisk" in options.layout:
         by_type += features + 2 * split + _whole_graph_nbytes(schema)
-    if not {"dgl", "graphbolt"} & set(options.layout):
+    if not options.graphs:
         return by_type
     typed, graph = (4 if schema.is_heterogeneous else 0), 0
     nodes, edges = schema.num_nodes + expected.num_halo, schema.num_edges + expected.num_extra
-    if "dgl" in options.layout:
+    if "dgl" in options.graphs:
         graph += (9 + typed) * (nodes + edges)  # ID, inner or not, type
         for name in options.graph_formats:
             graph += 16 * edges + (0 if name == "coo" else 8 * (nodes + num_parts))
-    if "graphbolt" in options.layout:
+    if "graphbolt" in options.graphs:
         graph += 12 * nodes + (20 + typed // 4) * edges  # integers of 32 bits but for IDs, types of 8
     kept = 0 if options.reshuffle else original
-    return graph + features + original + split + kept + by_type
+    raw_ids = 20 * schema.num_nodes if "graphstorm" in options.layout else 0
+    return graph + features + original + split + kept + raw_ids + by_type
 
 
 def workspace_files(
@@ -98,6 +99,7 @@ def workspace_files(
     compressed = len(set(options.graph_formats) - {"coo"})
     rows = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
     encoded = (rows + 8 * schema.num_nodes + 24 * schema.num_edges) if "parquet" in options.layout else 0
+    encoded += 4 * schema.num_nodes if "graphstorm" in options.layout else 0
     if "ondisk" in options.layout:
         encoded += _whole_graph_nbytes(schema)
     if {"graphbolt", "ondisk"} & set(options.layout):

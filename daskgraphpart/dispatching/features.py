@@ -6,7 +6,7 @@ since `count-owners`. HALO nodes never carry features.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from daskgraphpart.storage.paths import to_path
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from daskgraphpart.book import PartitionBook
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Partition, RowRange
     from daskgraphpart.dispatching.job import Job
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import DataSpec, RowType
     from daskgraphpart.storage.paths import FilePath
     from daskgraphpart.storage.region import Region
+
+IDS_PER_PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,15 @@ class RowUnit:
     owners: Region
     before: np.ndarray  # int64 (parts,)
     targets: Sequence[RowTarget]
+    ids: NodeIds | None = None  # what the values are, if they are IDs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeIds:
+    """New homogeneous IDs of the nodes of one type by original ID, and the book that makes them type-wise."""
+
+    new_nids: Region
+    book: PartitionBook
 
 
 def move_features(
@@ -90,11 +102,19 @@ def move_features(
     owners: Mapping[str, Region],
     offsets: Mapping[str, RowOffsets],
     targets: Mapping[str, Sequence[RowTarget]],
+    ids: Mapping[str, NodeIds],
 ) -> None:
-    """Bring the rows of all features to their owners; types that have features have owners and offsets."""
+    """Bring the rows of all features to their owners; types that have features have owners and offsets.
+
+    `ids` are of those that hold IDs of nodes, by key.
+    """
     wanted = [feature for feature in features if feature.array in targets]
     moved = [feature for feature in wanted if feature.spec.row_nbytes]  # those of width 0 are laid out already
-    units = [unit for feature in moved for unit in row_units(feature, owners, offsets, targets[feature.array])]
+    units = [
+        replace(unit, ids=ids.get(feature.key))
+        for feature in moved
+        for unit in row_units(feature, owners, offsets, targets[feature.array])
+    ]
     values = [partition.value for feature in moved for partition in feature.partitions]
     before = _signatures(job.graph, wanted)
     job.runner.run(place_rows_pass(units, values))
@@ -123,7 +143,7 @@ def place_rows_pass(units: Sequence[RowUnit], partitions: Sequence[Any]) -> Pass
 
 def place_rows(values: np.ndarray, unit: RowUnit, _: None) -> None:
     """Move the rows of one partition to their owners."""
-    grouped, counts = group_rows(values, unit)
+    grouped, counts = group_rows(values if unit.ids is None else map_ids(values, unit.ids, unit.rows), unit)
     write_groups(grouped, counts, unit.targets, unit.before)
 
 
@@ -138,6 +158,23 @@ def group_rows(values: np.ndarray, unit: RowUnit) -> tuple[np.ndarray, np.ndarra
     # with `out` and a mode that needs no second look, numpy copies row by row at the speed of memory, without the GIL
     np.take(stored, positions, axis=0, out=grouped, mode="clip")
     return grouped, counts
+
+
+def map_ids(values: np.ndarray, ids: NodeIds, rows: RowRange) -> np.ndarray:
+    """Return new type-wise IDs of nodes for original ones; -1 stays."""
+    total = ids.new_nids.num_rows
+    bad = np.flatnonzero((values < -1) | (values >= total))
+    if bad.size:
+        row = rows.first_row + int(bad[0]) * len(values) // values.size
+        what, expected = f"not an ID of a node in a feature of {rows.name!r}", f"-1, or an ID in [0, {total:,})"
+        found = int(values.reshape(-1)[bad[0]])
+        raise InputFileError(what, place=f"row {row:,}", expected=expected, found=found, hint="see --map-feature")
+    mapped = values.copy()
+    for start in range(0, mapped.size, IDS_PER_PIECE):
+        piece = mapped.reshape(-1)[start : start + IDS_PER_PIECE]
+        places = np.flatnonzero(piece >= 0)
+        piece[places] = ids.book.map_to_per_ntype(ids.new_nids.take(piece[places]))[1]
+    return mapped
 
 
 def _signatures(graph: ChunkedGraph, features: Sequence[Feature]) -> dict[FilePath, Any]:

@@ -113,6 +113,7 @@ def _complete(
             reshuffle=job.options.reshuffle,
             checksums={file.path: checksums[file.path] for file in of_layout},
             id_map=_find_id_map(job),
+            mapped_features=job.options.mapped_features,
             constraints=() if job.assignment.report is None else job.assignment.report.constraints,
         )
         layout.finish(dispatched)

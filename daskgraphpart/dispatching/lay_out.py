@@ -139,7 +139,7 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
     places, files = Places({}, {}, {}), [file for layout in job.layouts for file in files_of(job, layout, sizes)]
     for file in files:
         for array, where in file.layout.regions.items() if file.part < 0 else ():
-            region = Region(temporary_path(f"{job.out}/{file.name}"), *where)
+            region = Region(temporary_path(f"{array_directory(job, file.layout)}/{file.name}"), *where)
             places.whole[array] = (*places.whole.get(array, ()), region)
     for (array, is_streamed), target in _targets(job, files):
         if not is_streamed:

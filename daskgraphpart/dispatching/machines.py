@@ -52,8 +52,8 @@ class Machines:
         return tuple(dict.fromkeys(self.hosts))
 
     def host_of(self, part: int) -> str:
-        """Machine of a part; the one that DGL's dispatch pipeline writes it on."""
-        return self.hosts[part % len(self.hosts)]
+        """Machine of a part, the one that DGL's dispatch pipeline writes it on; files of the whole graph: the first."""
+        return self.hosts[max(0, part) % len(self.hosts)]
 
     def check_cluster(self, cluster: object) -> None:
         """Refuse tasks that run on this machine only."""

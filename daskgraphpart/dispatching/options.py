@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import check_options, documented, option
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
-LAYOUTS = ("dgl", "graphbolt", "ranks", "parquet", "ondisk")
+LAYOUTS = ("dgl", "graphbolt", "graphstorm", "ranks", "parquet", "ondisk")
 
 
 @documented
@@ -46,10 +48,18 @@ class DispatchOptions:
     layout: tuple[str, ...] = option(
         ("dgl",),
         "What is written: some of dgl (what DGL loads), graphbolt (the same with GraphBolt's graphs in place of DGL's, "
-        "or, given both, beside them), ranks (raw arrays by rank), parquet (tables), ondisk (GraphBolt's dataset of "
-        "the whole graph, for one part); the latter each in a directory of its name.",
+        "or, given both, beside them), graphstorm (what dgl has, in dist_graph, as GSPartition leaves it), ranks (raw "
+        "arrays by rank), parquet (tables), ondisk (GraphBolt's dataset of the whole graph, for one part); the latter "
+        "each in a directory of its name.",
         choices=LAYOUTS,
         values="LAYOUT,...",
+    )
+
+    map_feature: tuple[str, ...] = option(
+        (),
+        "Features that hold IDs of nodes, such as hard negatives, with the node type: these IDs become new type-wise "
+        "ones, and -1 stays. The layout graphstorm finds those of GSProcessing itself.",
+        values="TYPE/FEATURE=NTYPE,...",
     )
 
     def __post_init__(self) -> None:
@@ -63,8 +73,27 @@ class DispatchOptions:
                 hint="leave out reshuffle=False; every layout has the original IDs beside the new ones",
             )
 
+    @property
+    def mapped_features(self) -> dict[str, str]:
+        """Node types whose IDs features hold, by ``<type>/<feature>``."""
+        return {name: ntype for name, _, ntype in (text.rpartition("=") for text in self.map_feature)}
+
     def check_fits(self, schema: GraphSchema) -> None:
-        """Raise an `OptionError` if a heterogeneous graph should keep its IDs."""
+        """Raise an `OptionError` if a heterogeneous graph should keep its IDs, or a feature cannot be one of IDs."""
+        counts = {kind.name: kind.num_nodes for kind in schema.node_types}
+        features = {f"{kind.name}/{spec.name}": spec.dtype for kind in schema.row_types for spec in kind.data}
+        for name, ntype in self.mapped_features.items():
+            dtype = features.get(name)
+            is_wide = dtype is not None and dtype.kind in "iu" and np.iinfo(dtype).max >= counts.get(ntype, 0) - 1
+            if not is_wide or ntype not in counts or not self.reshuffle:
+                raise OptionError(
+                    "not a feature whose IDs can be mapped",
+                    place="--map-feature",
+                    expected="TYPE/FEATURE=NTYPE, of integers wide enough for the IDs of all nodes of NTYPE"
+                    + ("" if self.reshuffle else ", and IDs that are new"),
+                    found=f"{name}={ntype}" + ("" if dtype is None else f", of {dtype.name}"),
+                    hint=f"features: {', '.join(features) or 'none'}; node types: {', '.join(counts)}",
+                )
         if not self.reshuffle and schema.is_heterogeneous:
             raise OptionError(
                 "a heterogeneous graph cannot keep its IDs",
@@ -73,6 +102,12 @@ class DispatchOptions:
                 found=f"{len(schema.ntypes)} node types, {len(schema.etypes)} edge types",
                 hint="leave out reshuffle=False, as DGL does since 1.0",
             )
+
+    @property
+    def graphs(self) -> tuple[str, ...]:
+        """Graphs that the parts have: dgl, graphbolt or both; none without a layout that DGL loads."""
+        found = tuple(name for name in ("dgl", "graphbolt") if name in self.layout)
+        return found or (("dgl",) if "graphstorm" in self.layout else ())
 
     @property
     def has_extra_edges(self) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.edges import bucket_all_edges
-from daskgraphpart.dispatching.features import cut_features, move_features, partition_marks
+from daskgraphpart.dispatching.features import NodeIds, cut_features, move_features, partition_marks
 from daskgraphpart.dispatching.finish import finish
 from daskgraphpart.dispatching.graphs import find_held, write_graphs
 from daskgraphpart.dispatching.lay_out import lay_out, mask_keys
@@ -43,10 +43,11 @@ def dispatch_graph(job: Job) -> Outcome:
     list_all_nodes(job, nodes, places.targets)
     write_graphs(job, held, places.targets)
     job.work.remove_edges()
-    move_features(job, node_features, owners, nodes.offsets, places.rows)
+    mapped = {key: NodeIds(nodes.maps[ntype], book) for key, ntype in job.options.mapped_features.items()}
+    move_features(job, node_features, owners, nodes.offsets, places.rows, mapped)
     edge_marks = partition_marks(edge_features)
     edge_offsets = count_intervals(edge_owners, edge_marks, job.num_parts, job.sizes.interval_rows, job.runner)
-    move_features(job, edge_features, edge_owners, edge_offsets, places.rows)
+    move_features(job, edge_features, edge_owners, edge_offsets, places.rows, mapped)
     split_nids(job, masks, nodes, marked, places.targets)
     copy_owners(job, edge_owners, places.whole)
     _warn_of_empty_parts(job, sizes)

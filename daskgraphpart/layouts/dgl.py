@@ -57,13 +57,16 @@ class DglLayout:
     """Formats of `graph.dgl`, file name of the config (None for ``<graph>.json``), whether IDs are new, and graphs.
 
     These are ``"dgl"`` and ``"graphbolt"``, whose file takes the place of `graph.dgl` or lies beside it; DGL from 2.5
-    on refuses both together.
+    on refuses both together. `directory` is that of the config, and `parts` that of the parts below it; both are empty,
+    or end in a slash.
     """
 
     graph_formats: tuple[str, ...] = ("coo",)
     config_name: str | None = None
     reshuffle: bool = True
     graphs: tuple[str, ...] = ("dgl",)
+    directory: str = ""
+    parts: str = ""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse nothing: what DGL cannot load is no schema."""
@@ -81,7 +84,7 @@ class DglLayout:
             ORIG_EIDS: tensor_file_layout(_ids(zip(schema.etypes, edges, strict=True)), "orig_eids/"),
             **({SPLIT_NIDS: tensor_file_layout(_ids(marked.items()), "split_nids/")} if marked else {}),
         }
-        return {f"part{{part}}/{name}": layout for name, layout in files.items()}
+        return {f"{self.directory}{self.parts}part{{part}}/{name}": layout for name, layout in files.items()}
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
         """Lay out the maps of owners, which only graphs with one type of each and their own IDs have."""
@@ -95,7 +98,9 @@ class DglLayout:
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Name the manifest and the config."""
-        return f"{schema.name}{SUFFIX}", self.config_name or f"{schema.name}.json"
+        return tuple(
+            self.directory + name for name in (schema.name + SUFFIX, self.config_name or f"{schema.name}.json")
+        )
 
     def finish(self, graph: DispatchedGraph) -> None:
         """Write the manifest with the checksums of all files, and then the config."""
@@ -109,17 +114,19 @@ class DglLayout:
             book=graph.book,
             parts=tuple(
                 PartPaths(
-                    f"part{part}/{NODE_FEAT}",
-                    f"part{part}/{EDGE_FEAT}",
-                    f"part{part}/{GRAPH}" if "dgl" in self.graphs else "",
-                    f"part{part}/{GRAPHBOLT}" if "graphbolt" in self.graphs else "",
+                    f"{self.parts}part{part}/{NODE_FEAT}",
+                    f"{self.parts}part{part}/{EDGE_FEAT}",
+                    f"{self.parts}part{part}/{GRAPH}" if "dgl" in self.graphs else "",
+                    f"{self.parts}part{part}/{GRAPHBOLT}" if "graphbolt" in self.graphs else "",
                 )
                 for part in range(graph.book.num_parts)
             ),
             id_maps=None if graph.reshuffle else (f"{directory}/{NODE_MAP}", f"{directory}/{EDGE_MAP}"),
         )
         content = config_bytes(config)
-        checksums = {**graph.checksums, path.name: hash_bytes(content)}
+        below, files = self.directory, graph.checksums.items()
+        checksums = {name.removeprefix(below): found for name, found in files if name.startswith(below)}
+        checksums[path.name] = hash_bytes(content)
         write_manifest(manifest, self._manifest(graph), checksums)
         write_bytes(path, content)
 
@@ -146,6 +153,7 @@ class DglLayout:
             "out_edges": graph.out_edges,
             **({} if graph.reshuffle else {"reshuffle": False}),
             **({} if graph.id_map is None else {"id_map": graph.id_map}),
+            **({"mapped_features": dict(graph.mapped_features)} if graph.mapped_features else {}),
             **({"constraints": list(graph.constraints)} if graph.constraints else {}),
             "node_data": stated_data(graph.schema.node_types),
             "edge_data": stated_data(graph.schema.edge_types),

@@ -33,7 +33,7 @@ Values are converted to the dtype of their place, which has to hold them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class DispatchedGraph:
     reshuffle: bool
     checksums: Mapping[str, FileChecksum]
     id_map: str | None = None  # where the original IDs of the user's input lie, from the output; None if there are none
+    mapped_features: Mapping[str, str] = field(default_factory=dict)  # node types of features that hold new IDs
     constraints: tuple[str, ...] = ()  # what was balanced, with the ratios reached and allowed, where it is known
 
     @property

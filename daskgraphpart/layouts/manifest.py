@@ -54,6 +54,7 @@ def describe_layout(graph: DispatchedGraph, layout: str, version: int, content: 
         "method": graph.method,
         "num_nodes": {kind.name: kind.num_nodes for kind in schema.node_types},
         "num_edges": {kind.name: kind.num_edges for kind in schema.edge_types},
+        **({"mapped_features": dict(graph.mapped_features)} if graph.mapped_features else {}),
         **content,
     }
     files = {name.removeprefix(f"{layout}/"): found for name, found in graph.checksums.items()}

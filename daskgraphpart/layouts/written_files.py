@@ -24,13 +24,20 @@ ONDISK = "ondisk"
 OWN_LAYOUTS = (RANKS, PARQUET, ONDISK)
 """Layouts that have a directory of their own name in the output, and a JSON file in it."""
 
+DIST_GRAPH = "dist_graph"
+RAW_IDS = f"{DIST_GRAPH}/raw_id_mappings"
+TRANSFORMATIONS = f"{DIST_GRAPH}/data_transform_new.json"
+ASSIGNMENT = "partition_assignment"
+ASSIGNMENT_META = f"{ASSIGNMENT}/partition_meta.json"
+
 _PART_FILES = "|".join(map(re.escape, (GRAPH, GRAPHBOLT, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)))
-OWN_DIRECTORY = re.compile("|".join([r"part\d+", *OWN_LAYOUTS]))
+OWN_DIRECTORY = re.compile("|".join([r"part\d+", *OWN_LAYOUTS, DIST_GRAPH, ASSIGNMENT]))
 """Name of a directory of a part, or of a layout, in the output."""
 OWN_FILE = re.compile(
-    rf"part\d+/({_PART_FILES})|{NODE_MAP}|{EDGE_MAP}|{RANKS}/.+_part_\d+_of_\d+|"
+    rf"({DIST_GRAPH}/)?part\d+/({_PART_FILES})|{NODE_MAP}|{EDGE_MAP}|{RANKS}/.+_part_\d+_of_\d+|"
     rf"{PARQUET}/(nodes|edges)/[^/]+/part=\d+/data\.parquet|"
-    rf"{ONDISK}/(dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy))",
+    rf"{ONDISK}/(dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy))|"
+    rf"{RAW_IDS}/[^/]+/[^/]+\.parquet|{TRANSFORMATIONS}|{ASSIGNMENT}/[^/]+\.txt|{ASSIGNMENT_META}",
     re.DOTALL,
 )
 """Path of a file below the output; configs and manifests, whose names are free, are known by their content."""

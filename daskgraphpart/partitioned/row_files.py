@@ -38,8 +38,6 @@ from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.partitioned.stored_rows import Reordered
     from daskgraphpart.storage.paths import AnyPath, Location
 
@@ -165,7 +163,7 @@ def write_table(id_map: Path | None, how: tuple[Reordered, Path]) -> None:
     num_rows, done = rows.shape[0], 0
     value = pa.from_numpy_dtype(rows.dtype)
     with whole_file(out) as temporary:
-        ids = _ids(id_map, num_rows, rows.block_rows)
+        ids = id_batches(id_map, num_rows, rows.block_rows)
         id_type = next(ids)
         fields = [(COLUMN, id_type), (VALUE, pa.list_(value) if rows.ndim > 1 else value)]
         schema = pa.schema(fields, metadata={b"shape": str(rows.shape).encode()})
@@ -174,18 +172,6 @@ def write_table(id_map: Path | None, how: tuple[Reordered, Path]) -> None:
                 values = to_arrow(rows[done : done + len(batch)])
                 writer.write_table(pa.table([batch, values], schema=schema))
                 done += len(batch)
-
-
-def _ids(id_map: Path | None, num_rows: int, step: int) -> Iterator[Any]:
-    """Yield the Arrow type of IDs, then the IDs in batches of at most so many."""
-    import pyarrow as pa
-
-    if id_map is not None:
-        yield from id_batches(id_map, num_rows, step)
-        return
-    yield pa.int64()
-    for start in range(0, num_rows, step):
-        yield pa.array(np.arange(start, min(start + step, num_rows)))
 
 
 def find_id_map(

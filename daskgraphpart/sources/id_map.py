@@ -18,12 +18,16 @@ from daskgraphpart.chunked.open_parquet import open_parquet, row_group_lengths
 from daskgraphpart.chunked.write_pieces import parquet_writer
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.files import is_file
+from daskgraphpart.storage.paths import to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import pandas as pd
+
+    from daskgraphpart.storage.paths import Location
 
 COLUMN = "id"
 FORMAT_KEY, FORMAT = b"daskgraphpart", b"id map, version 1"
@@ -84,8 +88,13 @@ def id_map_frame(path: Path) -> Any:
     return dd.from_map(read, range(len(lengths)), starts[:-1], meta=meta, divisions=divisions, label="read-id-map")
 
 
-def id_batches(path: Path, num_nodes: int, max_rows: int) -> Iterator[Any]:
-    """Yield the Arrow type of the IDs in a map, and then all of them in batches."""
+def id_batches(path: Location | None, num_nodes: int, max_rows: int) -> Iterator[Any]:
+    """Yield the Arrow type of the IDs in a map, and then all of them in batches; without a map they are numbers."""
+    if path is None:
+        yield pa.int64()
+        for start in range(0, num_nodes, max_rows):
+            yield pa.array(np.arange(start, min(start + max_rows, num_nodes)))
+        return
     with _open(path) as file:
         if file.metadata.num_rows != num_nodes:
             found = f"{file.metadata.num_rows:,}"
@@ -96,12 +105,12 @@ def id_batches(path: Path, num_nodes: int, max_rows: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[Any]:
+def _open(path: Location) -> Iterator[Any]:
     """Open a map of IDs."""
-    if not path.is_file():
+    if not is_file(path):
         hint = "chunk writes one for each node type with --map-ids"
         raise InputFileNotFoundError("no map of IDs", file=str(path), hint=hint)
-    with open_parquet(str(path)) as file:
+    with open_parquet(to_key(path)) as file:
         found = (file.metadata.metadata or {}).get(FORMAT_KEY)
         if found != FORMAT:
             raise InputFileError("not a map of IDs", file=str(path), expected=FORMAT.decode(), found=found)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.layouts.manifest import SUFFIX, Manifest, find_manifest, read_manifest, stated_data
-from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
+from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, OWN_LAYOUTS, description_of
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import cached_listings, file_size, is_directory, is_file, read_file
 from daskgraphpart.storage.paths import to_key
@@ -106,12 +106,13 @@ def unlisted_findings(config: Location, num_parts: int, manifest: Manifest | Non
     if not isinstance(root, Path):
         return  # a store has other objects below the same prefix
     listed = None if manifest is None or manifest.files is None else {*manifest.files, manifest.path.name}
+    known = {*OWN_LAYOUTS, DIST_GRAPH, ASSIGNMENT, *(name.partition("/")[0] for name in listed or ())}
     for entry in sorted(root.iterdir()):
         number = part_of(entry.name) if entry.is_dir() else None
         if number is not None and (number >= num_parts or entry.name != f"part{number}"):
             what = "directory of a part that the config does not have"
             yield Finding("files", entry.name, what, expected=f"{num_parts:,} parts")
-        elif listed is not None and not entry.name.startswith(".") and entry.name not in OWN_LAYOUTS:
+        elif listed is not None and not entry.name.startswith(".") and (number is not None or entry.name not in known):
             found = [entry] if number is None else sorted(entry.iterdir())
             names = (path.relative_to(root).as_posix() for path in found)
             for name in names:

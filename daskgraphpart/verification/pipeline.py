@@ -139,7 +139,8 @@ def verify(
         counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
         if run is not None and not quick:
             wanted = manifest is not None and manifest.content.get("out_edges") is True
-            run = replace(run, has_extra=run.has_extra or wanted)
+            mapped = {} if manifest is None else manifest.content.get("mapped_features", {})
+            run = replace(run, has_extra=run.has_extra or wanted, mapped=mapped)
             with _scratch(parts, runner) as scratch:
                 contents = Contents(graph, parts, manifest, replace(run, scratch=str(scratch)), runner, facts)
                 wrong, num_rows = contents.compare(sample)

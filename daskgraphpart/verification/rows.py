@@ -125,9 +125,21 @@ def _feature_rows(part: Part, feature: Compared) -> Iterator[tuple[np.ndarray, n
         place = np.searchsorted(feature.stretches[:, 0], ids, side="right") - 1
         chosen = (place >= 0) & (ids < feature.stretches[place, 1])
         if chosen.all():
-            yield region.read(first, stop), ids, numbers
+            yield _restored(region.read(first, stop), feature, name), ids, numbers
         elif chosen.any():
-            yield region.take(numbers[chosen]), ids[chosen], numbers[chosen]
+            yield _restored(region.take(numbers[chosen]), feature, name), ids[chosen], numbers[chosen]
+
+
+def _restored(rows: np.ndarray, feature: Compared, name: str) -> np.ndarray:
+    """Return rows as the input has them: of those that hold new IDs of nodes, the original ones."""
+    run, spec = feature.run, feature.spec
+    ntype = None if spec is None else run.mapped.get(f"{name}/{spec.name}")
+    if ntype is None:
+        return rows
+    new_nids = open_parts(run).book.map_to_homo_nid(rows[rows >= 0], ntype)
+    first = run.firsts("node")[run.schema.ntypes.index(ntype)]
+    rows[rows >= 0] = open_npy(run.temporary(ORIGINAL_NIDS)).take(new_nids) - first
+    return rows
 
 
 def original_ends(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import GraphSchema, RowType
@@ -51,6 +51,7 @@ class Run:
     num_hops: int
     has_originals: bool = False
     has_extra: bool = False
+    mapped: Mapping[str, str] = field(default_factory=dict)  # node types of features that hold new IDs
     scratch: str = ""
 
     def types(self, kind: str) -> Sequence[RowType]:

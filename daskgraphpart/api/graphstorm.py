@@ -1,0 +1,161 @@
+"""What a graph of GSProcessing has beside nodes, edges and features, for the layout graphstorm to pass on.
+
+Its IDs before GSProcessing (`raw_id_mappings`), and the configuration with transformations that `launch_arguments.json`
+names; as GraphStorm 0.5 has them (gpartition/dist_partition_graph.py, gpartition/post_hard_negative.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from daskgraphpart.chunked.output import ID_MAP
+from daskgraphpart.chunked.read_parquet import read_parquet_header
+from daskgraphpart.chunked.write_pieces import parquet_writer
+from daskgraphpart.errors import InputFileError, MetadataError
+from daskgraphpart.layouts.file_layout import FileLayout, raw_file_layout
+from daskgraphpart.layouts.written_files import RAW_IDS, TRANSFORMATIONS
+from daskgraphpart.sources.id_map import IDS_PER_GROUP, id_batches
+from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.checksums import read_pieces
+from daskgraphpart.storage.files import is_file, read_file
+from daskgraphpart.storage.json_file import convert_json, read_json_object
+from daskgraphpart.storage.paths import leads_outside, to_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.schema import NodeType
+    from daskgraphpart.storage.paths import FilePath, Location
+
+LAUNCH_ARGUMENTS = "launch_arguments.json"
+HARD_NEGATIVES = "edge_dst_hard_negative"
+COLUMNS = ("orig", "new")
+
+
+def files_beside(graph: ChunkedGraph) -> dict[str, FileLayout]:
+    """Files of the original IDs of all nodes, and that of the transformations, by path below the output."""
+    of_types = {kind.name: _raw_ids(graph, kind) for kind in graph.schema.node_types}
+    found = {f"{RAW_IDS}/{ntype}/{name}": of for ntype, files in of_types.items() for name, of in files.items()}
+    path = _find_transformations(graph)
+    if path is not None:
+        content = read_file(path)
+        found[TRANSFORMATIONS] = FileLayout(((0, content),), {}, len(content))
+    return found
+
+
+def _raw_ids(graph: ChunkedGraph, kind: NodeType) -> dict[str, FileLayout]:
+    """Files of the original IDs of a node type: those of GSProcessing, or one of our map of IDs, or of numbers."""
+    paths = graph.raw_ids.get(kind.name, ())
+    if paths:
+        _check_raw_ids(paths, kind)
+        return {PurePath(str(path)).name: raw_file_layout((), CopiedFile(path)) for path in paths}
+    path = to_path(graph.directory) / ID_MAP / f"{kind.name}.parquet"
+    id_map = path if graph.source is None and is_file(path) else None
+    next(id_batches(id_map, kind.num_nodes, 1))  # a map of another graph is refused
+    return {"part-00000.parquet": raw_file_layout((), RawIds(kind.num_nodes, id_map))}
+
+
+def _check_raw_ids(paths: tuple[FilePath, ...], kind: NodeType) -> None:
+    """Refuse files that GraphStorm cannot read, or of other nodes."""
+    headers = [read_parquet_header(path) for path in paths]
+    for path, header in zip(paths, headers, strict=True):
+        if not {*COLUMNS} <= {*header.schema.names}:
+            names = ", ".join(header.schema.names)
+            raise InputFileError("not a file of IDs", file=path, expected="columns orig and new", found=names)
+    found = sum(header.num_rows for header in headers)
+    if found != kind.num_nodes:
+        what, expected = f"IDs of other nodes than those of {kind.name!r}", f"{kind.num_nodes:,} in all files"
+        hint = "list all files in raw_id_mappings of the metadata, or none"
+        raise InputFileError(what, file=paths[0], expected=expected, found=f"{found:,}", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedFile:
+    """Encodes nothing: copies a file of the input."""
+
+    source: FilePath
+
+    def __call__(self, _: Mapping[str, Any], path: str) -> None:
+        """Copy the file."""
+        with whole_file(path) as temporary, open(temporary, "wb") as file:
+            file.writelines(read_pieces(self.source))
+
+
+@dataclass(frozen=True, slots=True)
+class RawIds:
+    """Encodes a table of a column `orig`, the IDs in our map (or numbers), and a column `new`, the nodes."""
+
+    num_nodes: int
+    id_map: Location | None
+
+    def __call__(self, _: Mapping[str, Any], path: str) -> None:
+        """Write the table."""
+        import pyarrow as pa
+
+        batches, done = id_batches(self.id_map, self.num_nodes, IDS_PER_GROUP), 0
+        schema = pa.schema(zip(COLUMNS, (next(batches), pa.int64()), strict=True))
+        with whole_file(path) as temporary, parquet_writer(temporary, schema) as writer:
+            for ids in batches:
+                new = pa.array(np.arange(done, done + len(ids)))
+                writer.write_table(pa.table([ids, new], schema=schema))
+                done += len(ids)
+
+
+class _Named(msgspec.Struct):
+    type: str
+
+
+class _Transformation(msgspec.Struct):
+    name: str = ""
+
+
+class _Feature(msgspec.Struct):
+    column: Any = ""
+    name: str = ""
+    transformation: _Transformation = msgspec.field(default_factory=_Transformation)
+
+
+class _Edges(msgspec.Struct):
+    source: _Named
+    relation: _Named
+    dest: _Named
+    features: list[_Feature] = []
+
+
+def hard_negatives(graph: ChunkedGraph) -> Iterator[str]:
+    """Edge features that hold IDs of destination nodes, as `map_feature` of the options names them."""
+    path = _find_transformations(graph)
+    content = {} if path is None else read_json_object(path, MetadataError)
+    edges = (content.get("graph") or content).get("edges", [])
+    what = "not the edges of a configuration of GSProcessing"
+    for of_type in convert_json(edges, list[_Edges], MetadataError, what, file=str(path), place="edges"):
+        for feature in of_type.features:
+            if feature.transformation.name == HARD_NEGATIVES:
+                etype = ":".join(end.type for end in (of_type.source, of_type.relation, of_type.dest))
+                yield f"{etype}/{feature.name or feature.column}={of_type.dest.type}"
+
+
+def _find_transformations(graph: ChunkedGraph) -> Location | None:
+    """Find the configuration with transformations that GSProcessing has left in the directory of a graph."""
+    directory = to_path(graph.directory)
+    arguments = directory / LAUNCH_ARGUMENTS
+    if graph.source is not None or not is_file(arguments):
+        return None
+    given = read_json_object(arguments, MetadataError).get("config_filename")
+    path = directory / f"{str(given).removesuffix('.json')}_with_transformations.json"
+    if not isinstance(given, str) or leads_outside(path, directory) is not None or not is_file(path):
+        raise MetadataError(
+            "the configuration with transformations is missing",
+            file=str(arguments),
+            place="config_filename",
+            expected=f"a file {path.name} beside it",
+            found=given,
+            hint=f"copy it from the output of GSProcessing, or remove {LAUNCH_ARGUMENTS}",
+        )
+    return path
