@@ -38,6 +38,7 @@ COMMANDS = {
     "remap": "Bring rows (embeddings, say) back into the order of the input graph.",
     "report": "Show cut, balance, HALO, edges between parts and more, as text, JSON or a page.",
     "verify": "Compare partitions with the graph they were made from.",
+    "dgl-tools": "Print a directory with scripts in place of those of dgl/tools, as GraphStorm calls them.",
 }
 MODULES = dict.fromkeys(("partition", "assign", "dispatch", "plan", "convert"), "jobs") | dict.fromkeys(
     ("generate", "info"), "graphs"
@@ -61,7 +62,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"daskgraphpart.cli.{MODULES.get(cmd_name, cmd_name)}")
+        module = importlib.import_module(f"daskgraphpart.cli.{MODULES.get(cmd_name, cmd_name).replace('-', '_')}")
         command: click.Command = getattr(module, cmd_name if cmd_name in MODULES else "command")
         return command
 

@@ -31,7 +31,7 @@ MAX_LISTED = 20
 QUICK_NBYTES = 256 << 20
 """Bytes that a quick check reads for checksums, of the smallest files."""
 
-_PART = re.compile(r"part(\d+)")
+_PART = re.compile(r"part(\d+)(/|$)")
 
 
 def manifest_of(config: Location) -> Manifest | None:
@@ -122,7 +122,7 @@ def unlisted_findings(config: Location, num_parts: int, manifest: Manifest | Non
 
 def part_of(name: str) -> int | None:
     """Part in whose directory a file lies, by its path relative to the config."""
-    match = _PART.fullmatch(name.split("/")[0])
+    match = _PART.match(name.removeprefix(f"{DIST_GRAPH}/"))
     return int(match[1]) if match else None
 
 

@@ -26,7 +26,7 @@ def judge(graph, config):
     seen_edges = {t: np.zeros(len(e[0]), np.int64) for t, e in graph["edges"].items()}
     parts, orig_nids, orig_eids = [], {}, {}
     for p in range(num_parts):
-        directory = Path(config).parent / f"part{p}"
+        directory = (Path(config).parent / meta[f"part-{p}"]["node_feats"]).parent
         for name, found in (("orig_nids.dgl", orig_nids), ("orig_eids.dgl", orig_eids)):
             for key, ids in load_tensors(str(directory / name)).items():
                 found.setdefault(key, []).append(ids.numpy())

@@ -1,0 +1,42 @@
+"""``daskgraphpart dgl-tools``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from daskgraphpart.cli.options import Command
+from daskgraphpart.storage.atomic import write_bytes
+
+SCRIPTS = {
+    "dispatch_data.py": ("dispatch",),
+    "distpartitioning/parmetis_preprocess.py": ("parmetis", "write", "--overwrite"),
+    "distpartitioning/parmetis_postprocess.py": ("parmetis", "read", "--overwrite"),
+}
+SCRIPT = """# Written by `daskgraphpart dgl-tools`: runs it in place of the script of dgl/tools, by whichever Python 3.
+import os
+import sys
+
+if os.environ.get("OMPI_COMM_WORLD_RANK", "0") == "0":  # of several processes that mpirun starts, one does the work
+    os.execv({python!r}, [{python!r}, "-m", "daskgraphpart", *{command!r}, *sys.argv[1:]])
+"""
+
+
+@click.command("dgl-tools", cls=Command)
+@click.argument("directory", required=False, type=click.Path(file_okay=False))
+def command(directory: str | None) -> None:
+    """Write scripts that run daskgraphpart under the names of dgl/tools to DIRECTORY, and print it.
+
+    They run the Python of this command, whichever runs them. Default: a directory of the user's configuration.
+
+    \b
+    python -m graphstorm.gpartition.dist_partition_graph ... --dgl-tool-path $(python -m daskgraphpart dgl-tools)
+    """
+    target = Path(directory or f"{click.get_app_dir('daskgraphpart')}/dgl-tools").absolute()
+    for name, words in SCRIPTS.items():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(target / name, SCRIPT.format(python=os.path.abspath(sys.executable), command=words).encode())
+    click.echo(target)
