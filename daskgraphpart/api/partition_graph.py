@@ -153,9 +153,7 @@ def partition_graph(
     if return_mapping:
         torch_module()  # says what to install before the work is done
         if not is_open:
-            what = (
-                "IDs that are kept have no mapping" if options.graphs else "mappings are read from dgl or graphbolt"
-            )
+            what = "IDs that are kept have no mapping" if options.graphs else "mappings are read from dgl or graphbolt"
             raise OptionError(what, place="return_mapping", hint="leave it out")
     out = require_local(out_path, "the output of partition_graph", "partition takes URLs").absolute()
     if out.is_dir() and not is_unfinished(out):
