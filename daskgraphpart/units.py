@@ -38,6 +38,18 @@ def parse_count(text: str) -> int:
     return round(value)
 
 
+def parse_share(share: str | float, place: str) -> float:
+    """Number from 0 to 1 of a share such as ``"2%"`` or ``0.02``."""
+    number, percent, rest = str(share).strip().partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = -1.0
+    if rest or not 0 <= value <= 1:
+        raise OptionError("not a share", place=place, expected="0% to 100%", found=repr(share))
+    return value
+
+
 def format_size(nbytes: float) -> str:
     """Bytes with a decimal unit: ``"1.5 GB"``."""
     for unit in ("B", "kB", "MB", "GB", "TB"):

@@ -56,7 +56,8 @@ def identify_owners(
 ) -> tuple[str, dict[str, Any], list[Path]]:
     """Return the command, the options and the files that the owners of a job depend on."""
     if isinstance(owners, AssignOptions):
-        files = [] if owners.method in METHODS else _files_in(require_local(owners.method, "an assignment"))
+        named = [name for name in (owners.method, owners.extend) if name is not None and name not in METHODS]
+        files = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
         return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
     if isinstance(owners, Assignment):
         # not in a directory of the user's: its files are temporary, their names too

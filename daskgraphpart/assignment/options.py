@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.assignment.balance import DEFAULT_BALANCE
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import check_options, documented, option
+from daskgraphpart.units import parse_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,16 @@ class AssignOptions:
         values="ETYPE/FEATURE",
     )
 
+    extend: str | None = option(
+        None,
+        "Directory of the owners of a smaller state of the graph, in as many parts. Its nodes, the first of each type, "
+        "stay where they are, and new ones are assigned beside them, whatever the method.",
+        values="OLD_DIR",
+    )
+    may_move: str | float = option(
+        "0%", "Share of the old nodes that may move where a graph is extended.", values="SHARE"
+    )
+
     def __post_init__(self) -> None:
         names = (self.edge_weight,) if isinstance(self.edge_weight, str) else tuple(self.edge_weight)
         object.__setattr__(self, "edge_weight", names)
@@ -83,11 +94,28 @@ class AssignOptions:
                 place="--recursive --objtype vol",
                 hint="leave one of them out",
             )
+        object.__setattr__(self, "may_move", parse_share(self.may_move, "--may-move"))
+        self._check_extension()
         if self.edge_weight and self.objtype == "vol":
             what, place = "the communication volume knows no weights of edges", "--edge-weight --objtype vol"
             raise OptionError(what, place=place, hint="leave one of them out")
         if self.seed >= 2**31:
             raise OptionError("impossible seed", place="--seed", expected="0 to 2147483647", found=self.seed)
+
+    def _check_extension(self) -> None:
+        """Refuse options by which old nodes would move."""
+        if self.extend is None and self.may_move:
+            raise OptionError("there are no old nodes", place="--may-move", hint="give their owners by --extend")
+        others = {
+            f"--method {self.method}": self.method != "auto",
+            "--refine": self.refine,
+            "--fill-parts": self.fill_parts,
+            "--num-trainers-per-machine": self.num_trainers_per_machine > 1,
+        }
+        for name in [name for name, is_given in others.items() if is_given and self.extend is not None]:
+            raise OptionError(
+                "old nodes would not stay where they are", place=f"--extend {name}", hint=f"leave out {name}"
+            )
 
     def check_fits(self, schema: GraphSchema, num_parts: int) -> None:
         """Refuse more parts than nodes, unless owners are random."""
@@ -104,6 +132,11 @@ class AssignOptions:
     def needs_adjacency(self) -> bool:
         """Whether owners cannot be had without reading the edges."""
         return self.method in METHODS[:-1] or self.refine or self.balance is not None
+
+    @property
+    def keeps_owners(self) -> bool:
+        """Whether owners that are given stay as they are."""
+        return not self.refine and self.balance is None and self.extend is None
 
     @property
     def runs_cycles(self) -> bool:

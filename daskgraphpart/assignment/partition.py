@@ -22,6 +22,7 @@ from daskgraphpart.assignment.libraries.call import run_library
 from daskgraphpart.assignment.libraries.export import export_graph
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import LEAST_SHRINKAGE, largest_clusters, v_cycle
+from daskgraphpart.assignment.multilevel.extend import extend
 from daskgraphpart.assignment.multilevel.graph import Graph, hold
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
@@ -61,7 +62,8 @@ class Problem:
 class PartitionConfig:
     """What is partitioned, and how.
 
-    Without a choice there is nothing to cut, or parts are given (`start`, int32) and have to be balanced or refined.
+    Without a choice there is nothing to cut, or parts are given (`start`, int32) and have to be balanced or refined, or
+    those of some nodes are, and the others (-1) have to be assigned.
     """
 
     problem: Problem
@@ -103,6 +105,8 @@ class Solver:
         """Return the part of each node, int32 (nodes,), and what it comes from; given parts are improved."""
         config, options, method = self.config, self.config.options, self._method
         given, taken = None if config.start is None else config.start.read(), "given"
+        if given is not None and options.extend is not None:
+            return extend(graph, given, self.limits, float(options.may_move), options.seed, self.directory, self.each)
         if given is None and method in ("none", "fennel"):
             passes, num_isolated = options.passes or FENNEL_PASSES, config.problem.adjacency.num_isolated
             taken = f"fennel ({passes} pass{'es' * (passes > 1)})"

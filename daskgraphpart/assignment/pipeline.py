@@ -19,7 +19,7 @@ from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
-from daskgraphpart.assignment.read_files import read_assignment
+from daskgraphpart.assignment.read_files import check_old_owners, read_assignment, read_old_owners
 from daskgraphpart.assignment.report import AssignReport, WeightedCut, count_cut_edges, measure
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
@@ -29,6 +29,8 @@ from daskgraphpart.storage.region import create_files, npy_region
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
@@ -46,19 +48,22 @@ def assign_nodes(
     started = time.monotonic()
     check_assignable(options, graph.schema, num_parts)
     directory.mkdir(parents=True, exist_ok=True)
-    given = _given_owners(graph, num_parts, options, directory, runner)
+    given, known = _given_owners(graph, num_parts, options, directory, runner), None
+    if options.extend is not None:
+        (directory / "given").mkdir(exist_ok=True)
+        given, known = read_old_owners(options.extend, graph.schema, directory / "given", runner, num_parts)
     num_trainers = options.num_trainers_per_machine
     if given is not None and options.edge_weight and not options.refine:
         logger.warning("--edge-weight changes nothing: owners are %s; assign measures their cut by it", given.method)
     if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
     problem = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
-    parts, method, why, need = _partition(problem, given, options, runner)
+    parts, method, why, need = _partition(problem, given, known, options, runner)
     if options.fill_parts:
         parts = fill_parts(parts, graph.schema, problem.num_parts, runner)
     owners = create_owner_files(directory, graph.schema, num_parts, runner)
     write_parts("write-owners", parts, owners, num_trainers, runner)
-    wanted = problem.num_wanted if given is None or options.balance is not None or options.refine else 0
+    wanted = problem.num_wanted if given is None or not options.keeps_owners else 0
     cut, volume, balances = measure(problem, parts, wanted, runner)
     weighted = None
     if (unit := problem.adjacency.weight_unit) is not None:
@@ -72,7 +77,7 @@ def assign_nodes(
     )
     for warning in measured.warnings:
         logger.warning("%s", warning)
-    name = given.method if given is not None else options.method
+    name = given.method if given is not None and options.extend is None else options.method
     return Assignment(num_parts, method.split(" ")[0] if name == "auto" else name, owners, measured, trainers)
 
 
@@ -85,6 +90,8 @@ def check_assignable(options: AssignOptions, schema: GraphSchema, num_parts: int
     options.check_fits(schema, num_parts)
     check_constraints(schema, parse_balance(options.wanted_balance, options.imbalance))
     find_weights(schema, options.edge_weight)
+    if options.extend is not None:
+        check_old_owners(Path(options.extend), schema, num_parts)
 
 
 def check_method(options: AssignOptions) -> None:
@@ -127,7 +134,7 @@ def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, direct
 
 
 def _partition(
-    problem: Problem, given: Assignment | None, options: AssignOptions, runner: Runner
+    problem: Problem, given: Assignment | None, known: Mapping[str, int] | None, options: AssignOptions, runner: Runner
 ) -> tuple[Region, str, str, int]:
     """Find the part of every node: its file, what it comes from, why, and how many bytes that was expected to take."""
     adjacency, resources = problem.adjacency, runner.resources
@@ -136,8 +143,8 @@ def _partition(
     )
     if given is not None:
         runner.step("create-given", lambda: create_files([start]))
-        read_parts(given.owners, start, runner)
-        if not options.refine and options.balance is None:
+        read_parts(given.owners, start, known, runner)
+        if options.keeps_owners:
             return start, given.method, "asked for", 0
     choice = None
     if given is None and problem.num_parts > 1 and adjacency.num_arcs:
@@ -156,7 +163,7 @@ def _partition(
     )
     (taken,) = runner.run(Pass("partition-graph", partition_graph, [None], config, [adjacency.nbytes]))
     if given is not None:
-        return parts, given.method, "asked for", 0
+        return parts, given.method if options.extend is None else taken, "asked for", 0
     if choice is None:
         return parts, options.method, "there is nothing to cut: nodes are assigned to balance", 0
     hint = HIGH_HINT if options.effort != "high" and choice.method in ("auto", "multilevel") else ""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MAX_CHUNK_NBYTES = 256 << 20
 
 
-def read_batches(path: str, form: str, num_nodes: int) -> Iterator[np.ndarray]:
-    """Yield the owners of a file; whether they are parts is for the caller to see."""
+def read_batches(path: str, form: str, num_nodes: int | None) -> Iterator[np.ndarray]:
+    """Yield the owners of a file; whether they are parts, and as many as they should be, is for the caller to see."""
     read = {"txt": _read_txt, "npy": _read_npy, "parquet": _read_parquet, "zarr": _read_zarr}[form]
     try:
         for owners in read(path, num_nodes):
@@ -34,7 +34,7 @@ def read_batches(path: str, form: str, num_nodes: int) -> Iterator[np.ndarray]:
         raise fault.restated(AssignmentError, file=path) from fault
 
 
-def _read_txt(path: str, _: int) -> Iterator[np.ndarray]:
+def _read_txt(path: str, _: int | None) -> Iterator[np.ndarray]:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -51,14 +51,14 @@ def _read_txt(path: str, _: int) -> Iterator[np.ndarray]:
         raise AssignmentError("not one integer per line", file=path, found=found, hint=hint) from fault
 
 
-def _read_npy(path: str, _: int) -> Iterator[np.ndarray]:
+def _read_npy(path: str, _: int | None) -> Iterator[np.ndarray]:
     region = open_npy(path)
     _check_integers(path, region)
     for start in range(0, region.num_rows, ROWS_PER_BATCH):
         yield region.read(start, min(start + ROWS_PER_BATCH, region.num_rows))
 
 
-def _read_parquet(path: str, _: int) -> Iterator[np.ndarray]:
+def _read_parquet(path: str, _: int | None) -> Iterator[np.ndarray]:
     import pyarrow as pa
 
     with open_parquet(path) as file:
@@ -71,13 +71,13 @@ def _read_parquet(path: str, _: int) -> Iterator[np.ndarray]:
             yield batch.column(0).to_numpy()
 
 
-def _read_zarr(path: str, num_nodes: int) -> Iterator[np.ndarray]:
+def _read_zarr(path: str, num_nodes: int | None) -> Iterator[np.ndarray]:
     special = next((inner for inner in Path(path).rglob("*") if not (inner.is_file() or inner.is_dir())), None)
     if special is not None:  # opening a pipe would wait for ever
         raise AssignmentError("not a regular file", file=str(special), hint="remove it, or write the array again")
     array = open_rows_array(path)
     _check_integers(path, array)
-    if array.shape[0] != num_nodes:
+    if num_nodes not in (None, array.shape[0]):
         expected = f"{num_nodes:,}, one per node"
         raise AssignmentError("wrong number of owners", file=path, expected=expected, found=f"{array.shape[0]:,}")
     num_there = min(array.nchunks_initialized, array.nchunks)

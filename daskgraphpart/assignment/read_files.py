@@ -79,6 +79,7 @@ class ReadConfig:
     owners: Mapping[str, Region]
     num_parts: int
     hint: str | None  # where an owner is out of range
+    is_old: bool  # whether some nodes have no owners yet
 
 
 def read_assignment(
@@ -93,12 +94,48 @@ def read_assignment(
     `directory` is as described in assignment.py, or output of ParMETIS; `num_parts` is needed when it has no
     `partition_meta.json`, else it must agree.
     """
-    directory = Path(directory)
-    if _is_of_parmetis(directory, schema):
+    return _read(Path(directory), schema, workspace, runner, num_parts, is_old=False)[0]
+
+
+def read_old_owners(
+    directory: str | os.PathLike[str], schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int
+) -> tuple[Assignment, dict[str, int]]:
+    """Read the owners of the first nodes of each type, as `read_assignment`; also return how many they are."""
+    return _read(Path(directory), schema, workspace, runner, num_parts, is_old=True)
+
+
+def _read(
+    directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None, *, is_old: bool
+) -> tuple[Assignment, dict[str, int]]:
+    if not is_old and _is_of_parmetis(directory, schema):
         found = find_parts(directory, schema.name, num_parts)
         resources = runner.resources
         runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, resources).num_parts)
-        return Assignment(found.num_parts, "parmetis", owner_regions(workspace, schema, found.num_parts))
+        return Assignment(found.num_parts, "parmetis", owner_regions(workspace, schema, found.num_parts)), {}
+    meta, ours, parts = _read_meta(directory, num_parts)
+    method = ours.method or (meta.algo_name if meta is not None else "file")
+    trainers = {} if is_old else _open_trainers(directory / TRAINERS, schema)
+    units = [_choose_form(directory, ntype, ours, trainers.get(ntype)) for ntype in schema.ntypes]
+    owners = create_owner_files(workspace, schema, parts, runner)
+    sizes = [unit.file.stat().st_size if unit.file.is_file() else owners[unit.ntype].nbytes for unit in units]
+    hint_of_range = _HINT_EMPTY_PARTS if method == "metis" and not ours.text_crc32 else None
+    config = ReadConfig(owners, parts, hint_of_range, is_old)
+    found_owners = runner.run(Pass("read-assignment", read_owners, units, config, sizes))
+    if trainers:
+        _check_trainers([borders for borders, _ in found_owners], parts, str(directory / TRAINERS))
+    counts = {unit.ntype: count for unit, (_, count) in zip(units, found_owners, strict=True)}
+    return Assignment(parts, method, owners, trainers=trainers), counts
+
+
+def check_old_owners(directory: Path, schema: GraphSchema, num_parts: int) -> None:
+    """Refuse a directory of owners for another number of parts, or without those of some type; no owner is read."""
+    _, ours, _ = _read_meta(directory, num_parts)
+    for ntype in schema.ntypes:
+        _choose_form(directory, ntype, ours, None)
+
+
+def _read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ours, int]:
+    """Read what a directory of owners says of itself, and find the number of parts."""
     if not directory.is_dir():
         hint = "give the output of assign"
         raise InputFileNotFoundError("no such directory of owners", file=str(directory), hint=hint)
@@ -110,16 +147,7 @@ def read_assignment(
     if parts is None:
         hint = "give --num-parts, or write that file"
         raise AssignmentError(f"no {META_FILE} has the number of parts", file=str(directory), hint=hint)
-    method = ours.method or (meta.algo_name if meta is not None else "file")
-    trainers = _open_trainers(directory / TRAINERS, schema)
-    units = [_choose_form(directory, ntype, ours, trainers.get(ntype)) for ntype in schema.ntypes]
-    owners = create_owner_files(workspace, schema, parts, runner)
-    sizes = [unit.file.stat().st_size if unit.file.is_file() else owners[unit.ntype].nbytes for unit in units]
-    config = ReadConfig(owners, parts, _HINT_EMPTY_PARTS if method == "metis" and not ours.text_crc32 else None)
-    borders = runner.run(Pass("read-assignment", read_owners, units, config, sizes))
-    if trainers:
-        _check_trainers(borders, parts, str(directory / TRAINERS))
-    return Assignment(parts, method, owners, trainers=trainers)
+    return meta, ours, parts
 
 
 def read_num_parts(directory: Path) -> int | None:
@@ -178,15 +206,15 @@ def _open_trainers(directory: Path, schema: GraphSchema) -> dict[str, Region]:
     return files
 
 
-def read_owners(unit: ReadUnit, config: ReadConfig) -> np.ndarray:
-    """Read, check and write the owners of one node type; return the least and greatest trainer of each part."""
+def read_owners(unit: ReadUnit, config: ReadConfig) -> tuple[np.ndarray, int]:
+    """Read, check and write the owners of one type; return the least and greatest trainer of parts, and how many."""
     region, text = config.owners[unit.ntype], unit.file.with_suffix(".txt")
     if unit.crcs is not None and crc_of(text) != unit.crcs[0]:
         hint = f"delete {unit.file.name} and {OURS_FILE} to use the text"
         raise AssignmentError("the text was changed after the binary form was written", file=str(text), hint=hint)
     row = owners_crc = 0
     borders = np.stack([np.full(config.num_parts, border) for border in (2**62, -(2**62))])
-    for batch in read_batches(str(unit.file), unit.form, region.num_rows):
+    for batch in read_batches(str(unit.file), unit.form, None if config.is_old else region.num_rows):
         bad = np.flatnonzero((batch < 0) | (batch >= config.num_parts))
         if bad.size:
             raise AssignmentError(
@@ -209,10 +237,11 @@ def read_owners(unit: ReadUnit, config: ReadConfig) -> np.ndarray:
         what = "the binary form is not what was written with the text"
         hint = f"delete it and {OURS_FILE} to use the text, or the text and {OURS_FILE} to use it"
         raise AssignmentError(what, file=str(unit.file), hint=hint)
-    if row != region.num_rows:
-        what, expected = f"wrong number of owners for node type {unit.ntype!r}", f"{region.num_rows:,}, one per node"
+    if row > region.num_rows or (row < region.num_rows and not config.is_old):
+        what = f"wrong number of owners for node type {unit.ntype!r}"
+        expected = f"{'at most ' * config.is_old}{region.num_rows:,}, one per node"
         raise AssignmentError(what, file=str(unit.file), expected=expected, found=f"{row:,}")
-    return borders
+    return borders, row
 
 
 def _check_trainers(borders: Sequence[np.ndarray], num_parts: int, directory: str) -> None:

@@ -132,22 +132,25 @@ def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, 
 
 
 @njit(cache=True, nogil=True)
-def refine_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares, active, following, patience):  # type: ignore[no-untyped-def]
+def refine_rows(  # type: ignore[no-untyped-def]
+    indptr, indices, weights, first, parts, mine, node_weights, over, shares, active, following, fixed, patience
+):
     """Move nodes of a block, best first and each at most once; take back what comes after the smallest cut.
 
     Rows are those of nodes ``first, first + 1, ...``; no weights means 1. `parts` (all nodes,) holds for other blocks,
     `mine` (block,) for this one, which is changed, as is `over` (parts, constraints), loads minus limits; `shares` are
-    one over each limit. `active` nodes may begin; `following` is set for nodes that moved, and their neighbours. Ends
-    after `patience` moves without a smaller cut; returns by how much the cut fell.
+    one over each limit. `active` nodes may begin; `following` is set for nodes that moved, and their neighbours. Those
+    that are `fixed` stay, (block,), or none if it is empty. Ends after `patience` moves without a smaller cut; returns
+    by how much the cut fell.
     """
     rows, num_parts = mine.size, over.shape[0]
     heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
-    locked = np.zeros(rows, np.bool_)
+    locked = fixed.copy() if fixed.size else np.zeros(rows, np.bool_)
     bound, touched = np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32)
     log_rows, log_parts = np.empty(rows, np.int32), np.empty(rows, np.int32)
     size = 0
     for row in range(rows):
-        if not active[row]:
+        if not active[row] or locked[row]:
             continue
         best, gain = _best_move(
             row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
@@ -200,6 +203,19 @@ def refine_rows(indptr, indices, weights, first, parts, mine, node_weights, over
     return best_total
 
 
+@njit(cache=True, nogil=True)
+def gains_of_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares):  # type: ignore[no-untyped-def]
+    """Return by how much the cut falls if a node moves, for each of a block; the lowest integer if it cannot."""
+    gains = np.empty(mine.size, np.int64)
+    bound, touched = np.zeros(over.shape[0], np.int64), np.empty(over.shape[0], np.int32)
+    for row in range(mine.size):
+        best, gain = _best_move(
+            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+        )
+        gains[row] = gain if best >= 0 else np.iinfo(np.int64).min
+    return gains
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _overload_drop(over, old, new, node_weights, row, shares):  # type: ignore[no-untyped-def]
     """By how much the overload falls if the node moves."""
@@ -233,7 +249,7 @@ def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights
 
 
 @njit(cache=True, nogil=True)
-def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares):  # type: ignore[no-untyped-def]
+def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares, fixed):  # type: ignore[no-untyped-def]
     """Move nodes of a block out of overloaded parts, at the least loss of cut per drop, until no move helps.
 
     Neighbours of a node that has moved are looked at again, so that what moves grows from the border on. Parameters are
@@ -247,7 +263,7 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
         own, is_over = mine[row], False
         for c in range(over.shape[1]):
             is_over |= over[own, c] > 0 and node_weights[row, c] > 0
-        if is_over:
+        if is_over and not (fixed.size and fixed[row]):
             best, score = _best_relief(
                 row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
             )

@@ -8,9 +8,10 @@ from daskgraphpart.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True)
-def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, limits, alpha):  # type: ignore[no-untyped-def]
+def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, limits, alpha, fixed):  # type: ignore[no-untyped-def]
     """Assign the nodes ``first, first + 1, ...`` of a block, or assign them anew; no weights means 1.
 
+    Those that are `fixed` stay, (block,), or none if it is empty.
     `parts` (all nodes,), -1 for none yet, and `loads` (parts, constraints) are changed; `limits` are kept where that is
     possible. ``alpha * 1.5 * sqrt(fullness)``, in units of edge weight, is taken off what a node is bound to a part by;
     with several constraints the mean of that, by what the node weighs in each compared with the average node.
@@ -26,7 +27,7 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
         for c in range(limits.size):
             fullness[part] = max(fullness[part], loads[part, c] / sizes[c])
     for row in range(indptr.size - 1):
-        if indptr[row] == indptr[row + 1]:
+        if indptr[row] == indptr[row + 1] or (fixed.size and fixed[row]):
             continue  # without neighbours, to be dealt out in the end
         old = parts[first + row]
         if old >= 0:

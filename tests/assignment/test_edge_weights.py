@@ -184,14 +184,16 @@ def test_the_plan_counts_the_bytes_of_weights(tmp_path: Path) -> None:
     assert weighted.workspace_nbytes == plain.workspace_nbytes + 500 * (8 + 2 * 4)
 
 
-def test_commands_take_several_and_show_both_cuts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_take_several_and_show_both_cuts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     edges, names = two_types(np.ones(300)).edges, (f"{FRIENDS}/w", f"{LIKES}/w")
     graph = Graph(SCHEMA, edges, {}, {FRIENDS: {"w": np.arange(1, 301)}, LIKES: {"w": np.arange(1, 201)}})
     directory = graph.write(tmp_path / "graph")
     words = ("--edge-weight", names[0], "--edge-weight", names[1], "--report", tmp_path / "report.json")
     assert call("assign", directory, tmp_path / "owners", "--num-parts", "2", "--method", "random", *words) == 0
-    output, errors = capsys.readouterr()
-    assert "of their weight" in output and "--edge-weight changes nothing" in errors
+    assert "of their weight" in capsys.readouterr().out
+    assert "--edge-weight changes nothing" in caplog.text
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert report["weighted"]["total"] == 300 * 301 / 2 + 200 * 201 / 2
     (compared,) = dgp.compare(directory, [2], ["fennel"], options=dgp.AssignOptions(edge_weight=names))

@@ -48,6 +48,12 @@ class Problem(NamedTuple):
         return self.indptr[start : stop + 1] - first, self.indices[first:last], self.weights[first:last]
 
 
+def fixed_nodes(problem: Problem) -> np.ndarray:
+    """Some nodes that stay, or none."""
+    every = 4 if problem.num_nodes % 2 else problem.num_nodes + 1
+    return np.arange(1, problem.num_nodes + 1) % every == 0
+
+
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
     n, m = draw(st.integers(1, 40)), draw(st.integers(0, 120))
@@ -86,7 +92,9 @@ def test_refinement_saves_what_it_says_and_overloads_no_part(problem: Problem, s
         over, active = problem.over(parts), np.ones(stop - start, np.bool_)
         worst = np.maximum(over, 0)
         args = (*problem.block(start, stop), start, parts, mine, problem.node_weights[start:stop], over)
-        saved = refine_rows(*args, problem.shares, active, following, 50)
+        fixed = fixed_nodes(problem)[start:stop]
+        saved = refine_rows(*args, problem.shares, active, following, fixed, 50)
+        assert np.array_equal(mine[fixed], parts[start:stop][fixed])
         moved = np.flatnonzero(mine != parts[start:stop]) + start
         parts[start:stop] = mine
         assert saved >= 0
@@ -103,7 +111,9 @@ def test_rebalancing_lowers_the_overload_and_keeps_the_loads_right(problem: Prob
         stop, over = min(start + size, n), problem.over(parts)
         before, mine = overload(over, problem.shares), parts[start:stop].copy()
         args = (*problem.block(start, stop), start, parts, mine, problem.node_weights[start:stop], over)
-        rebalance_rows(*args, problem.shares)
+        fixed = fixed_nodes(problem)[start:stop]
+        rebalance_rows(*args, problem.shares, fixed)
+        assert np.array_equal(mine[fixed], parts[start:stop][fixed])
         parts[start:stop] = mine
         assert np.array_equal(over, problem.over(parts))
         assert overload(over, problem.shares) <= before + 1e-9
@@ -118,7 +128,8 @@ def test_rebalancing_takes_nodes_from_the_border_inwards() -> None:
         indptr, indices.astype(np.int32), np.empty(0, np.int32), np.ones((n, 1), np.int64), parts, 2, np.array([half])
     )
     mine, over = parts.copy(), path.over(parts)
-    rebalance_rows(*path.block(0, n)[:2], path.weights, 0, parts, mine, path.node_weights, over, path.shares)
+    none = np.empty(0, np.bool_)
+    rebalance_rows(*path.block(0, n)[:2], path.weights, 0, parts, mine, path.node_weights, over, path.shares, none)
     assert overload(over, path.shares) == 0.0
     assert np.array_equal(mine, (np.arange(n) >= half).astype(np.int32))
 
@@ -152,7 +163,7 @@ def test_streams_give_every_node_with_neighbours_a_part(problem: Problem, alpha:
     node_weights, limits, n = problem.node_weights, problem.limits, problem.num_nodes
     parts, loads = np.full(n, -1, np.int32), np.zeros((problem.num_parts, limits.size), np.int64)
     for _ in range(2):
-        stream_nodes(*problem.block(0, n), 0, parts, node_weights, loads, limits, alpha)
+        stream_nodes(*problem.block(0, n), 0, parts, node_weights, loads, limits, alpha, np.empty(0, np.bool_))
     alone = np.diff(problem.indptr) == 0
     assert (parts[~alone] >= 0).all()
     assert (parts[alone] == -1).all()

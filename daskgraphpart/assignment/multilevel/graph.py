@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,12 +27,14 @@ BLOCKS_PER_ROUND = 8
 class Graph:
     """A weighted undirected graph: its blocks in the order of nodes, and a column of node weights per constraint.
 
-    The sum of the weights of all arcs is at most `total_weight`.
+    The sum of the weights of all arcs is at most `total_weight`. Nodes that are `fixed`, bool (nodes,) or (0,) if none
+    is, stay in their parts.
     """
 
     blocks: Sequence[Block]
     columns: tuple[np.ndarray, ...]
     total_weight: int
+    fixed: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
 
     @property
     def num_nodes(self) -> int:

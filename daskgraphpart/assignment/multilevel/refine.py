@@ -61,7 +61,8 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
     def move(call: tuple[Block, np.ndarray]) -> np.ndarray:
         block, over = call
         mine, weights = parts[block.start : block.stop].copy(), graph.node_weights(block.start, block.stop)
-        rebalance_rows(*block.read(), block.start, parts, mine, weights, over, limits.shares)
+        fixed = graph.fixed[block.start : block.stop]
+        rebalance_rows(*block.read(), block.start, parts, mine, weights, over, limits.shares, fixed)
         return mine
 
     loads = graph.loads(parts, limits.num_parts)
@@ -99,6 +100,8 @@ def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
     """
     loads, highest = graph.loads(parts, limits.num_parts), 0
     active, following = np.ones(graph.num_nodes, np.bool_), np.zeros(graph.num_nodes, np.bool_)
+    if graph.fixed.size:
+        active &= ~graph.fixed
 
     def move(call: tuple[Block, int]) -> tuple[int, np.ndarray]:
         block, num_blocks = call
@@ -106,9 +109,9 @@ def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
         if not begin.any():
             return 0, mine
         over, patience = limits.over(loads) / num_blocks, max(200, mine.size // PATIENCE)
-        weights = graph.node_weights(block.start, block.stop)
+        weights, fixed = graph.node_weights(block.start, block.stop), graph.fixed[block.start : block.stop]
         gain = refine_rows(
-            *block.read(), block.start, parts, mine, weights, over, limits.shares, begin, following, patience
+            *block.read(), block.start, parts, mine, weights, over, limits.shares, begin, following, fixed, patience
         )
         return int(gain), mine
 

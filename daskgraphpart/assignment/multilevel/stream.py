@@ -25,15 +25,24 @@ FIRST_PRICE, PRICE_GROWTH = 0.2, 2.0
 FIRST_ROOM = 0.02
 
 
-def stream(graph: Graph, limits: Limits, passes: int, num_isolated: int = 0) -> np.ndarray:
-    """Assign all nodes that have neighbours, in the order of their IDs, once or several times; the others get -1."""
-    parts, loads = np.full(graph.num_nodes, -1, np.int32), np.zeros((limits.num_parts, limits.most.size), np.int64)
+def stream(
+    graph: Graph, limits: Limits, passes: int, num_isolated: int = 0, given: np.ndarray | None = None
+) -> np.ndarray:
+    """Assign all nodes that have neighbours, in the order of their IDs, once or several times; the others get -1.
+
+    Those that are fixed stay in the parts that are given, int32 (nodes,).
+    """
+    parts = np.full(graph.num_nodes, -1, np.int32) if given is None else given.copy()
+    loads = graph.loads(parts, limits.num_parts)
     # Fennel's alpha, m sqrt(k) / n^1.5, times the square root of the size n / k of a full part: edges per node
     alpha = graph.total_weight / 2 / max(1, graph.num_nodes - num_isolated)
     for number in range(passes):
         room = FIRST_ROOM * (passes - 1 - number) / max(1, passes - 1)
         most, price = (limits.most * (1 + room)).astype(np.int64), alpha * FIRST_PRICE * PRICE_GROWTH**number
         for block in graph.blocks:
+            fixed = graph.fixed[block.start : block.stop]
+            if fixed.size and fixed.all():
+                continue
             weights = graph.node_weights(block.start, block.stop)
-            stream_nodes(*block.read(), block.start, parts, weights, loads, most, price)
+            stream_nodes(*block.read(), block.start, parts, weights, loads, most, price, fixed)
     return parts

@@ -1,0 +1,91 @@
+"""Extend an assignment to the nodes that a graph has got: old nodes stay, new ones go where their edges lead.
+
+Old nodes of one part are one node to the new ones, so that the graph of these is small. It is coarsened, its coarsest
+nodes are streamed to parts, and moved on every level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
+from daskgraphpart.assignment.multilevel.cycle import LEAST_NODES, LEAST_SHRINKAGE, NODES_PER_PART, largest_clusters
+from daskgraphpart.assignment.multilevel.refine import refine
+from daskgraphpart.assignment.multilevel.stream import stream
+from daskgraphpart.kernels.refine import gains_of_rows
+from daskgraphpart.storage.runs import id_dtype
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.adjacency.csr_blocks import Block
+    from daskgraphpart.assignment.multilevel.graph import Graph, Map
+    from daskgraphpart.assignment.multilevel.refine import Limits
+
+
+MAX_ARCS_IN_MEMORY = 1 << 22
+
+
+def extend(
+    graph: Graph, old: np.ndarray, limits: Limits, may_move: float, seed: int, directory: Path, each: Map
+) -> tuple[np.ndarray, str]:
+    """Assign the nodes of no part (-1); return the parts of all nodes, and what was done.
+
+    The old nodes that may move are those by whose moves the cut would fall most, and no more than their share.
+    """
+    is_old, num_parts = old >= 0, limits.num_parts
+    num_old = int(np.count_nonzero(is_old))
+    count = num_parts + old.size - num_old
+    clusters = old.astype(id_dtype(count))
+    clusters[~is_old] = np.arange(num_parts, count)
+    known = np.full(count, -1, np.int32)
+    known[:num_parts] = np.arange(num_parts)
+    small = _contract(graph, clusters, count, directory, each)
+    parts = _assign_new(small, known, limits, seed, directory, each)[clusters]
+    if most := int(may_move * num_old):
+        moving = _best_to_move(graph, parts, limits, each)
+        fixed = is_old.copy()
+        fixed[moving[is_old[moving]][:most]] = False
+        refine(replace(graph, fixed=fixed), parts, limits, each)
+    moved = int(np.count_nonzero(parts[is_old] != old[is_old]))
+    return parts, f"extend ({old.size - num_old:,} nodes placed, {moved:,} of {num_old:,} old ones moved)"
+
+
+def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, directory: Path, each: Map) -> np.ndarray:
+    """Assign the nodes whose part is not known (-1), the others staying where they are."""
+    fixed = replace(graph, fixed=known >= 0)
+    if graph.num_nodes > max(LEAST_NODES, NODES_PER_PART * limits.num_parts):
+        sets = np.where(known < 0, limits.num_parts, known).astype(np.int32)
+        clusters, count = cluster(graph, largest_clusters(graph, limits), sets, seed, each)
+        if count < LEAST_SHRINKAGE * graph.num_nodes:
+            of_clusters = np.empty(count, np.int32)
+            of_clusters[clusters] = known
+            coarse = _contract(graph, clusters, count, directory / "coarse", each)
+            known = _assign_new(coarse, of_clusters, limits, seed + 1, directory / "coarse", each)[clusters]
+    parts = stream(fixed, limits, 1, given=known) if (known < 0).any() else known
+    refine(fixed, parts, limits, each)
+    return parts
+
+
+def _contract(graph: Graph, clusters: np.ndarray, count: int, directory: Path, each: Map) -> Graph:
+    """Contract a graph, on disk unless it is small, whatever the memory is, so that results do not depend on that."""
+    directory.mkdir(exist_ok=True)
+    return contract(graph, clusters, count, each, directory if graph.num_arcs > MAX_ARCS_IN_MEMORY else None)
+
+
+def _best_to_move(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> np.ndarray:
+    """Nodes that have neighbours in other parts with room, those whose move gains most first."""
+    over = limits.over(graph.loads(parts, limits.num_parts))
+
+    def gains_of(block: Block) -> np.ndarray:
+        mine, weights = parts[block.start : block.stop], graph.node_weights(block.start, block.stop)
+        gains: np.ndarray = gains_of_rows(*block.read(), block.start, parts, mine, weights, over, limits.shares)
+        return gains
+
+    gains = np.concatenate(list(each(gains_of, graph.blocks)))
+    candidates = np.flatnonzero(gains > np.iinfo(np.int64).min)
+    best: np.ndarray = candidates[np.argsort(-gains[candidates], kind="stable")]
+    return best

@@ -1,0 +1,181 @@
+"""Graphs that have grown: old nodes stay, or move as many as may, new ones get parts within the limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from graphs import Graph
+
+import daskgraphpart as dgp
+from daskgraphpart.api.pipeline import assign as run_assign
+from daskgraphpart.assignment import partition
+from daskgraphpart.assignment.multilevel import extend
+from daskgraphpart.engine.runner import Runner
+from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, OptionError
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PARTS = 3
+COUNTS = {"u": (5_400, 6_000), "v": (900, 1_000)}  # old nodes, and all
+
+
+def grown() -> Graph:
+    """Communities that are mixed, half of all edges inside them."""
+    rng, edges, types = np.random.default_rng(0), {}, []
+    for src_type, dst_type, count in (("u", "u", 30_000), ("u", "v", 6_000)):
+        src = rng.integers(0, COUNTS[src_type][1], count)
+        near = src % 10 + 10 * rng.integers(0, COUNTS[dst_type][1] // 10, count)
+        dst = np.where(rng.random(count) < 0.8, near, rng.integers(0, COUNTS[dst_type][1], count))
+        types.append(EdgeType(src_type, "to", dst_type, count))
+        edges[types[-1].name] = src, dst
+    return Graph(GraphSchema("g", tuple(NodeType(t, n) for t, (_, n) in COUNTS.items()), tuple(types)), edges)
+
+
+def first_nodes(graph: Graph) -> Graph:
+    edges, types = {}, []
+    for edge_type in graph.schema.edge_types:
+        src, dst = graph.edges[edge_type.name]
+        kept = (src < COUNTS[edge_type.src][0]) & (dst < COUNTS[edge_type.dst][0])
+        edges[edge_type.name] = src[kept], dst[kept]
+        types.append(replace(edge_type, num_edges=int(kept.sum())))
+    nodes = tuple(NodeType(t, n) for t, (n, _) in COUNTS.items())
+    return Graph(replace(graph.schema, node_types=nodes, edge_types=tuple(types)), edges)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph in `new`, its first nodes in `old`, their owners in `owners`."""
+    root = tmp_path_factory.mktemp("grown")
+    grown().write(root / "new", edge_format="numpy")
+    dgp.assign(first_nodes(grown()).write(root / "old"), PARTS, out_dir=root / "owners")
+    return root
+
+
+def read_owners(path: Path) -> dict[str, np.ndarray]:
+    return {ntype: np.load(path / f"{ntype}.npy") for ntype in COUNTS}
+
+
+def num_moved(old: Path, new: Path) -> int:
+    before, after = read_owners(old), read_owners(new)
+    return sum(int(np.count_nonzero(after[t][: before[t].size] != before[t])) for t in COUNTS)
+
+
+@pytest.mark.parametrize("may_move", ["0%", "2%", 0.5])
+def test_old_nodes_stay_or_move_as_many_as_may(may_move: str | float, directory: Path, tmp_path: Path) -> None:
+    options = dgp.AssignOptions(extend=str(directory / "owners"), may_move=may_move)
+    report = dgp.assign(directory / "new", PARTS, method=options, out_dir=tmp_path / "out").report
+    moved = num_moved(directory / "owners", tmp_path / "out")
+    assert moved <= {"0%": 0, "2%": 126, 0.5: 3_150}[may_move]
+    assert report is not None
+    assert report.method == f"extend (700 nodes placed, {moved:,} of 6,300 old ones moved)"
+    assert all(balance.is_kept for balance in report.balances)
+    anew = dgp.assign(directory / "new", PARTS).report
+    assert anew is not None
+    assert report.cut_share < 1.1 * anew.cut_share
+
+
+def test_more_may_move_cuts_less(directory: Path, tmp_path: Path) -> None:
+    owners = tmp_path / "owners"
+    dgp.assign(directory / "old", PARTS, method=dgp.AssignOptions("fennel", passes=1), out_dir=owners)
+    found = [
+        dgp.assign(directory / "new", PARTS, method=dgp.AssignOptions(extend=str(owners), may_move=share)).report
+        for share in ("0%", "3%", "100%")
+    ]
+    cuts = [report.cut_share for report in found if report is not None]
+    assert cuts[0] > cuts[1] > cuts[2]
+
+
+def test_forms_workers_and_blocks_on_disk_change_nothing(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for form, workers, memory in (
+        ("npy", 1, 1 << 30),
+        ("parquet", 2, 1 << 26),
+        ("zarr", 1, 1 << 28),
+        ("txt", 2, 1 << 30),
+    ):
+        old = tmp_path / f"old-{form}"
+        dgp.assign(
+            directory / "old",
+            PARTS,
+            method=str(directory / "owners"),
+            out_dir=old,
+            form="npy" if form == "txt" else form,
+        )
+        for ntype in COUNTS if form == "txt" else ():
+            (old / f"{ntype}.npy").unlink()
+        options, out = dgp.AssignOptions(extend=str(old)), tmp_path / form
+        resources = dgp.Resources(memory, "threads", workers)
+        dgp.partition(directory / "new", tmp_path / f"parts-{form}", PARTS, method=options, resources=resources)
+        dgp.assign(directory / "new", PARTS, method=options, out_dir=out, resources=resources)
+        found.append(read_owners(out))
+    assert all(np.array_equal(found[0][t], other[t]) for other in found for t in COUNTS)
+    monkeypatch.setattr(extend, "MAX_ARCS_IN_MEMORY", 1000)
+    dgp.assign(directory / "new", PARTS, method=options, out_dir=tmp_path / "disk")
+    assert num_moved(directory / "owners", tmp_path / "disk") == 0
+
+
+@pytest.mark.parametrize("last", ["read-assignment", "partition-graph", "write-owners"])
+def test_a_stopped_run_is_continued(
+    last: str, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method, run, begun = dgp.AssignOptions(extend=str(directory / "owners"), may_move="1%"), Runner.run, []
+
+    def stop(runner: Runner, pass_: Any) -> Any:
+        begun.append(pass_.name)
+        if pass_.name == last:
+            run(runner, pass_)
+            raise OSError("stopped")
+        return run(runner, pass_)
+
+    run_assign(directory / "new", PARTS, method=method, out_dir=tmp_path / "whole")
+    monkeypatch.setattr(Runner, "run", stop)
+    with pytest.raises(OSError, match="stopped"):
+        run_assign(directory / "new", PARTS, method=method, out_dir=tmp_path / "out")
+    monkeypatch.setattr(Runner, "run", run)
+    monkeypatch.setattr(partition, "extend", None if last == "write-owners" else partition.extend)  # not called again
+    run_assign(directory / "new", PARTS, method=method, out_dir=tmp_path / "out")
+    whole, continued = read_owners(tmp_path / "whole"), read_owners(tmp_path / "out")
+    assert all(np.array_equal(whole[t], continued[t]) for t in COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "metis"}, "old nodes would not stay"),
+        ({"refine": True}, "old nodes would not stay"),
+        ({"num_trainers_per_machine": 2}, "old nodes would not stay"),
+        ({"may_move": "two"}, "not a share; expected 0% to 100%, found 'two'"),
+        ({"may_move": "101%"}, "not a share"),
+        ({"extend": None, "may_move": "1%"}, "there are no old nodes"),
+    ],
+)
+def test_options_that_move_old_nodes_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        dgp.AssignOptions(**{"extend": "owners", **options})
+
+
+def test_owners_that_do_not_fit_are_one_error_before_edges_are_read(directory: Path, tmp_path: Path) -> None:
+    def refused(graph: Path, old: Path, error: type[Exception], words: str, num_parts: int = PARTS) -> None:
+        with pytest.raises(error, match=words):
+            dgp.assign(graph, num_parts, method=dgp.AssignOptions(extend=str(old)))
+
+    owners = directory / "owners"
+    refused(directory / "new", tmp_path / "nothing", InputFileNotFoundError, "no such directory of owners")
+    refused(directory / "new", owners, AssignmentError, "for another number of parts", PARTS + 1)
+    with pytest.raises(AssignmentError, match="for another number of parts"):
+        dgp.plan(directory / "new", PARTS + 1, method=dgp.AssignOptions(extend=str(owners)))
+    dgp.assign(directory / "new", PARTS, method="random", out_dir=tmp_path / "larger")
+    words = (
+        r"wrong number of owners for node type '(u'; expected at most 5,400, .* found 6,000|v'; expected at most 900, )"
+    )
+    refused(directory / "old", tmp_path / "larger", AssignmentError, words)
+    for path in (tmp_path / "larger").glob("v.*"):
+        path.unlink()
+    refused(directory / "new", tmp_path / "larger", AssignmentError, "no owners for node type 'v'")
