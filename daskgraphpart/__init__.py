@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.api.compare import compare as compare
     from daskgraphpart.api.convert import convert as convert
+    from daskgraphpart.api.describe_dataset import describe_dataset as describe_dataset
     from daskgraphpart.api.edge_lists import chunk_edge_lists as chunk_edge_lists
     from daskgraphpart.api.edge_lists import read_id_map as read_id_map
     from daskgraphpart.api.parmetis import read_parmetis as read_parmetis
@@ -52,6 +53,7 @@ _NAMES = {
     "api.chunk_graph": "chunk_graph",
     "api.compare": "compare",
     "api.convert": "convert",
+    "api.describe_dataset": "describe_dataset",
     "api.edge_lists": "chunk_edge_lists read_id_map",
     "api.parmetis": "read_parmetis write_parmetis",
     "api.partition_graph": "partition_graph",

@@ -44,6 +44,7 @@ def chunk_edge_lists(
     id_type: str = "auto",
     nodes: Mapping[str, Paths | tuple[Paths, str]] | None = None,
     num_nodes: Mapping[str, int] | None = None,
+    num_edges: Mapping[str, int] | None = None,
     node_data: FeaturePaths | None = None,
     edge_data: FeaturePaths | None = None,
     masks: FeaturePaths | None = None,
@@ -94,11 +95,13 @@ def chunk_edge_lists(
         Lists of nodes by node type, and the column of IDs, default `id` or the first; they may have no edges.
     num_nodes : mapping of str to int, optional
         Without `map_ids`: number of nodes by type; default the largest ID of all edges plus one.
+    num_edges : mapping of str to int, optional
+        Numbers of rows that the files of edge types must have.
     node_data : mapping of str to mapping of str to paths, optional
         Features by node type and name. ``"customers/:age"`` is a column of a table, whose rows go to the nodes whose
         IDs are in the column of `nodes`; ``"customers/:key:age"`` names another one; ``"customers/:key:*"`` is a vector
-        of all others. Whole files, npy, parquet or CSV, are in the order of IDs, or follow `nodes` if it lists that
-        type.
+        of all others. Whole files, npy, parquet or CSV, raw ones such as ``"feat.bin:float32:1024"``, and arrays of npz
+        files, ``"data.npz:feat"``, are in the order of IDs, or follow `nodes` if it lists that type.
     edge_data : mapping of str to mapping of str to paths, optional
         Features by edge type and name; rows follow the edges.
     masks : mapping of str to mapping of str to paths, optional
@@ -158,6 +161,7 @@ def chunk_edge_lists(
         "edges": edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges},
         "nodes": nodes or {},
         "num_nodes": num_nodes or {},
+        "num_edges": num_edges or {},
         "node_data": node_data or {},
         "edge_data": edge_data or {},
         "masks": masks or {},

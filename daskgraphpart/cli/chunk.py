@@ -24,6 +24,7 @@ from daskgraphpart.sources.graph_changes import GraphChanges
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+KINDS = ("ogb", "mag240m", "igb", "wikikg")
 DEFAULT_NODE_TYPE, DEFAULT_EDGE_TYPE = "_N", "_N:_E:_N"
 
 INPUT_OPTIONS = (
@@ -38,8 +39,17 @@ INPUT_OPTIONS = (
         multiple=True,
         metavar="[SRC:REL:DST=]FILE[:WORD]",
         help="Edges of one type: text, parquet, npz or npy; a file, a directory, a quoted pattern, a pipe, or - for "
-        "standard input. WORD says how this file is read: header, no-header, comma, tab, space, semicolon, or the "
-        "columns SRC,DST. May be repeated, for further files and types. Without a type: _N:_E:_N.",
+        "standard input. WORD says how this file is read: header, no-header, comma, tab, space, semicolon, the "
+        "columns SRC,DST, or, of raw binary rows, their dtype and width: uint32, int64:3. May be repeated, for further "
+        "files and types. Without a type: _N:_E:_N.",
+    ),
+    click.option(
+        "--from",
+        type=(click.Choice(KINDS), click.Path()),
+        metavar="|".join(KINDS) + " DIR",
+        help="A public data set, as it is downloaded: of OGB's node and link property prediction, MAG240M, IGB, "
+        "WikiKG90Mv2. "
+        "Splits become train_mask, val_mask and test_mask. Other options add to it.",
     ),
     click.option(
         "--columns",
@@ -103,8 +113,9 @@ FEATURE_OPTIONS = (
         multiple=True,
         metavar="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
         help="A feature of nodes. A COLUMN of a table goes to the nodes whose IDs are beside it, in the column ID "
-        "(default that of --nodes, id, or the first). A whole file, npy, parquet or CSV, has its rows in the order of "
-        "IDs, or of the list given to --nodes.",
+        "(default that of --nodes, id, or the first). A whole file, npy, parquet, CSV, or raw binary as "
+        "FILE:float32:WIDTH, and an array of an npz file, have rows in the order of IDs, or of the list given to "
+        "--nodes.",
     ),
     click.option(
         "--edge-data",
@@ -127,7 +138,18 @@ FEATURE_OPTIONS = (
 )
 
 TABLE_NAMES = ("delimiter", "header", "comment", "map_ids", "id_type", "unknown_nodes")
-GIVEN_NAMES = ("edges", "columns", "edge_columns", "nodes", "num_nodes", "node_data", "edge_data", "mask", "fill")
+GIVEN_NAMES = (
+    "dataset",
+    "edges",
+    "columns",
+    "edge_columns",
+    "nodes",
+    "num_nodes",
+    "node_data",
+    "edge_data",
+    "mask",
+    "fill",
+)
 FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
 
 
@@ -149,6 +171,7 @@ def command(**values: Any) -> None:
     daskgraphpart chunk graph --edges edges.csv
     daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --edge-columns weight --map-ids
     daskgraphpart chunk both-ways --graph graph --add-reverse dgl --remove-self-loops
+    daskgraphpart chunk mag240m --from mag240m mag240m_kddcup2021
     daskgraphpart chunk mag --map-ids --edges author:writes:paper=writes.csv --edges paper:cites:paper=cites.parquet \\
         --nodes paper=papers.csv:doi --node-data paper:year=papers.csv:year --mask paper:train_mask=train.csv.gz
     """
@@ -175,19 +198,29 @@ def command(**values: Any) -> None:
 
 
 def _tables(values: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments that only tables have."""
-    if not values["edges"]:
-        raise click.UsageError("Missing option '--edges' or '--graph'.")
-    return {
+    """Keyword arguments that only tables have; what a public data set has, too, is that of the options."""
+    from daskgraphpart.api.describe_dataset import describe_dataset
+
+    if not values["edges"] and not values["from"]:
+        raise click.UsageError("Missing option '--edges', '--from' or '--graph'.")
+    tables = describe_dataset(*values["from"]) if values["from"] else {}
+    given: dict[str, dict[str, Any]] = {
         "edges": _by_type(values["edges"], DEFAULT_EDGE_TYPE, ":"),
-        "name": values["name"] or "graph",
-        "columns": _listed(values["columns"]) or None,
-        "edge_columns": _listed(values["edge_columns"]),
-        "nodes": _by_type(values["nodes"], DEFAULT_NODE_TYPE),
         "num_nodes": _num_nodes(values["num_nodes"]),
         "node_data": _features(values["node_data"], DEFAULT_NODE_TYPE, "--node-data"),
         "edge_data": _features(values["edge_data"], DEFAULT_EDGE_TYPE, "--edge-data"),
         "masks": _features(values["mask"], DEFAULT_NODE_TYPE, "--mask"),
+    }
+    for name, by_type in given.items():
+        known = tables.setdefault(name, {})
+        for of_type, value in by_type.items():
+            known[of_type] = {**known.get(of_type, {}), **value} if isinstance(value, dict) else value
+    return {
+        **tables,
+        "name": values["name"] or "graph",
+        "columns": _listed(values["columns"]) or None,
+        "edge_columns": _listed(values["edge_columns"]),
+        "nodes": _by_type(values["nodes"], DEFAULT_NODE_TYPE),
         "fill": dict(text.rpartition("=")[::2] for text in values["fill"]),
         **{name: values[name] for name in TABLE_NAMES},
     }

@@ -235,7 +235,7 @@ def _tasks(graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
         data = [{"name": "seeds", **_file_entry(f"set/{mask}")}]
         if _label_of(graph.schema, mask):
             data.append({"name": "labels", **_file_entry(f"set/{mask}-labels")})
-            labels = np.load(graph.out / _npy(f"set/{mask}-labels"), mmap_mode="r")
+            labels = np.load(graph.out / _npy(f"set/{mask}-labels"), mmap_mode="r", allow_pickle=False)
             if labels.dtype.kind in "iu" and labels.ndim == 1:
                 task["num_classes"] = max(task.get("num_classes", 0), int(labels.max()) + 1)
         task.setdefault(SETS[found[1]], []).append({**_type_entry(graph.schema, ntype), "data": data})

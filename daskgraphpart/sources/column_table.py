@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +25,7 @@ from daskgraphpart.sources.columns import (
     find_columns,
 )
 from daskgraphpart.sources.database import insert_batches
+from daskgraphpart.sources.map_arrays import map_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -197,18 +196,20 @@ class _Expanded:
 
 
 def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnTable:
-    """Open an npz file, whose arrays are unpacked into a directory, or an npy file.
+    """Open a raw, an npy or an npz file; arrays that are packed are unpacked into a directory.
 
     Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
-    the columns of the first, (edges, 2 or more), or its rows, (2, edges); those of a sparse matrix that scipy has saved
-    are its rows and columns.
+    the columns of `edge_index`, or of the first, (edges, 2 or more), or its rows, (2, edges); those of a sparse matrix
+    that scipy has saved are its rows and columns.
     """
     path = file.path
-    arrays, num_nodes = _map_arrays(file, form, directory), tuple[int, ...]()
+    arrays, num_nodes = map_arrays(file, form, directory), tuple[int, ...]()
     if {"format", "shape", "data"} <= arrays.keys() and arrays["format"].shape == () and arrays["shape"].shape == (2,):
         num_nodes = tuple(map(int, arrays["shape"]))
         arrays = _sparse_matrix(path, arrays)
     _check_arrays(path, arrays)
+    if num_ids == 2 and "edge_index" in arrays:
+        arrays = {"edge_index": arrays.pop("edge_index"), **arrays}
     has_pair = num_ids == 2 and any(set(pair) <= arrays.keys() for pair in PAIRS)
     if num_ids and not has_pair and not all(name and name in arrays for name in wanted[:num_ids]):
         arrays = _split_first(path, arrays, wanted, num_ids)
@@ -262,26 +263,6 @@ def _split_first(
     used = max(num_ids, *(int(text) + 1 for text in wanted if text.isdigit()), 0)
     columns = {f"{name}[{i}]" if name else str(i): array[:, i] for i in range(min(used, array.shape[1]))}
     return {**columns, **{other: arrays[other] for other in list(arrays)[1:]}}
-
-
-def _map_arrays(file: TableFile, form: str, directory: Path) -> dict[str, Any]:
-    """Map an npy file, or the arrays of an npz file, which are unpacked into a directory."""
-    members = {"": file.content}
-    unpacked = directory / f"npz-{len(list(directory.glob('npz-*')))}"
-    try:
-        if form == "npz":
-            with zipfile.ZipFile(file.content) as archive:
-                names = [name for name in archive.namelist() if name.endswith(".npy")]
-                members = {name.removesuffix(".npy"): archive.extract(name, unpacked) for name in names}
-        arrays = {name: np.load(member, mmap_mode="r", allow_pickle=False) for name, member in members.items()}
-    except Exception as fault:  # numpy and zipfile raise nearly everything at damaged files
-        if isinstance(fault, OSError) and fault.errno not in (None, errno.EINVAL):
-            raise  # the machine's fault; EINVAL: a damaged archive points to where no byte can be
-        found = str(fault) or type(fault).__name__
-        raise InputFileError(f"not a readable {form} file", file=file.path, found=found) from fault
-    if not arrays:
-        raise InputFileError("npz file without arrays", file=file.path)
-    return arrays
 
 
 def _check_arrays(path: str, arrays: Mapping[str, Any]) -> None:

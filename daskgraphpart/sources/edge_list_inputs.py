@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from daskgraphpart.chunked.rows import ReadRows, array_rows, joined_rows
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.sources.arrays import file_rows
 from daskgraphpart.sources.columns import FLOATS, INTEGERS, STRINGS, UNKNOWN
+from daskgraphpart.sources.map_arrays import map_rows
 from daskgraphpart.sources.table_files import Paths, find_files, read_form
 from daskgraphpart.sources.tables import TableGroup, open_table
 
@@ -22,12 +24,11 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.chunked.rows import ReadRows
     from daskgraphpart.sources.graph_changes import GraphChanges
     from daskgraphpart.sources.table_files import ReadOptions, TableFile
     from daskgraphpart.sources.tables import Table
 
-FeaturePaths: TypeAlias = Mapping[str, Mapping[str, Paths]]
+FeaturePaths: TypeAlias = Mapping[str, Mapping[str, Paths | ReadRows]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +45,7 @@ class Inputs:
     rows: Mapping[str, Mapping[str, ReadRows]]
     notes: tuple[str, ...]
     changes: GraphChanges
+    num_edges: Mapping[str, int]
 
     @property
     def paths(self) -> list[str]:
@@ -88,6 +90,7 @@ def open_inputs(
     edges: Mapping[str, Any],
     nodes: Mapping[str, Any],
     num_nodes: Mapping[str, int],
+    num_edges: Mapping[str, int] | None = None,
     node_data: FeaturePaths,
     edge_data: FeaturePaths,
     masks: FeaturePaths,
@@ -114,9 +117,9 @@ def open_inputs(
         paths, column = given if isinstance(given, tuple) else (given, "")
         files = find_files(paths, "--nodes", options, (column,) if column else ())
         requests.append(_Request(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}, is_list=True))
-    rows: dict[str, dict[str, ReadRows]] = {}
+    rows = _given_rows(node_data, edge_data, masks)
     for place, data, _ in features:
-        for of_type, name, paths in [(t, name, paths) for t in sorted(data) for name, paths in data[t].items()]:
+        for of_type, name, paths in _files_of_features(data):
             files = find_files(paths, place, options)
             if place == "--mask":
                 requests.append(_Request(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
@@ -135,7 +138,7 @@ def open_inputs(
         counts = {
             ntype: counts[ntype] or max((n for end, n in sizes if end == ntype), default=None) for ntype in ntypes
         }
-    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes)
+    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes, num_edges or {})
     _check_names(inputs)
     changes.check(ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
     for of_type, name, found in [(t, name, found) for t in rows for name, found in rows[t].items()]:
@@ -143,6 +146,19 @@ def open_inputs(
         expected = counts[of_type] if ordered is None else ordered.num_rows
         check_row_count(inputs, of_type, name, found.paths, found.shape[0], expected)
     return inputs
+
+
+def _files_of_features(data: FeaturePaths) -> list[tuple[str, str, Paths]]:
+    return [(t, name, v) for t in sorted(data) for name, v in data[t].items() if not isinstance(v, ReadRows)]
+
+
+def _given_rows(*data: FeaturePaths) -> dict[str, dict[str, ReadRows]]:
+    """Features by type that need no files to be found."""
+    found: dict[str, dict[str, ReadRows]] = {}
+    for of_type, features in (item for by_type in data for item in by_type.items()):
+        rows = {name: value for name, value in features.items() if isinstance(value, ReadRows)}
+        found.setdefault(of_type, {}).update(rows)
+    return found
 
 
 def _add_feature(
@@ -161,6 +177,10 @@ def _add_feature(
             if forms == {"parquet"}:
                 error.add_hint("FILE:COLUMN takes a column of a table, FILE:ID:COLUMN by the IDs in another")
             raise
+    if forms <= {"raw", "npy", "npz"} and len(files[0].columns) < 2:
+        arrays = [map_rows(file, form, directory) for file, form in opened]
+        if all(array is not None and array.shape[1:] == arrays[0].shape[1:] for array in arrays):
+            return joined_rows([array_rows(array) for array in arrays])
     *before, column = files[0].columns or ("*",)
     if place == "--edge-data" or not files[0].columns or forms & {"npy", "npz"}:
         requests.append(_Request(of_type, (), files, (), {name: column}))
@@ -265,6 +285,15 @@ def check_row_count(
     what = f"feature {name!r} of {of_type!r} has a wrong number of rows"
     place = f"and {len(paths) - 1} more files" if len(paths) > 1 else None
     raise InputFileError(what, file=paths[0], place=place, expected=f"{expected:,} rows", found=f"{found:,}", hint=hint)
+
+
+def check_edge_counts(inputs: Inputs, given: Mapping[str, int]) -> None:
+    """Refuse an edge type that has another number of rows than its data set says; `given` are rows by table."""
+    for group in inputs.groups[: len(inputs.etypes)]:
+        expected, found = inputs.num_edges.get(group.of_type), given[group.name]
+        if expected not in (None, found):
+            what = f"another number of {group.of_type!r} edges than there should be"
+            raise InputFileError(what, file=group.tables[0].path, expected=f"{expected:,}", found=f"{found:,}")
 
 
 def _check_types(edges: Mapping[str, Any], nodes: Mapping[str, Any], num_nodes: Mapping[str, int]) -> None:

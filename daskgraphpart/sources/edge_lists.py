@@ -17,6 +17,7 @@ from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
+from daskgraphpart.sources.edge_list_inputs import check_edge_counts
 from daskgraphpart.sources.place_features import FeaturePlacer
 from daskgraphpart.sources.read_table import read_table
 
@@ -40,6 +41,7 @@ def read_graph(job: Job, name: str) -> GraphRows:
     for group in inputs.groups:
         read_table(job, group)
     given = {group.name: job.count_rows(group.name) for group in inputs.groups}
+    check_edge_counts(inputs, given)
     job.progress.end()
     steps = len(kinds) + len(inputs.etypes)
     job.progress.begin("map-ids" if inputs.options.map_ids else "stage-edges", steps, steps)

@@ -1,6 +1,7 @@
 """Find the files of tables, unpack what DuckDB cannot read, and refuse other formats by name.
 
-``FILE:WORD:WORD`` says how one file is read: ``header``, ``no-header``, a delimiter, or columns.
+``FILE:WORD:WORD`` says how one file is read: ``header``, ``no-header``, a delimiter, columns, or, of a file that holds
+nothing but the bytes of an array, its dtype and the shape of a row: ``float32:1024``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
 HEADERS = {"header": True, "no-header": False}
+RAW_DTYPES = (
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+)  # fmt: skip
 ID_TYPES = ("auto", "integer", "string")
 UNKNOWN_NODES = ("add", "drop", "error")
 
@@ -97,12 +101,17 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A file of a table: what messages call it, how it is read, the columns asked for, where its content is."""
+    """A file of a table: what messages call it, how it is read, the columns asked for, where its content is.
+
+    One with a dtype is raw: rows of that shape, little-endian, without a header.
+    """
 
     path: str
     options: ReadOptions
     columns: tuple[str, ...] = ()
     content: str = ""
+    dtype: str = ""
+    row_shape: tuple[int, ...] = ()
 
     @property
     def constants(self) -> dict[str, str]:
@@ -119,15 +128,21 @@ def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str,
             found.append(one)
             continue
         pattern, words = split_words(os.fspath(one))
-        its_options, named = options, list(columns)
+        its_options, named, dtype, row_shape = options, list(columns), "", list[int]()
         for word in words:
-            if word in HEADERS:
+            if word in RAW_DTYPES:
+                dtype = word
+            elif dtype and word.isdigit():
+                row_shape.append(int(word))
+            elif word in HEADERS:
                 its_options = replace(its_options, header=HEADERS[word])
             elif word in DELIMITERS:
                 its_options = replace(its_options, delimiter=word)
             else:
                 named.append(word)
-        found += [TableFile(os.path.abspath(path), its_options, tuple(named)) for path in _expand(pattern)]
+        shape = (2,) if place == "--edges" and not row_shape else tuple(row_shape)
+        paths = [os.path.abspath(path) for path in _expand(pattern)]
+        found += [TableFile(path, its_options, tuple(named), "", dtype, shape if dtype else ()) for path in paths]
     if not found:
         raise OptionError("no files", place=place)
     return tuple(found)
@@ -183,6 +198,8 @@ def read_form(file: TableFile, directory: Path) -> tuple[TableFile, str, str]:
         if not stat.S_ISFIFO(os.stat(content).st_mode):
             raise InputFileError("is neither a file, a directory nor a pipe", file=file.path)
         content = _copy(open, content, directory)
+    if file.dtype:
+        return replace(file, content=content), "raw", "none"
     with attach_path_to_error(file.path), open(content, "rb") as opened:
         begin = opened.read(16)
     for magic, unpack in _UNPACKED.items():
