@@ -1,4 +1,4 @@
-"""Write the tables of the README and of docs/glance.md from the newest results: ``python benchmarks/table.py``."""
+"""Write the tables of the README, docs/glance.md and docs/howto/graphbolt.md from the newest results: ``python benchmarks/table.py``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 GLANCE = HERE.parent / "docs" / "glance.md"
+GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 
 
 def main() -> None:
     write(README, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale)))
     write(GLANCE, (("vs_copy", vs_copy),))
+    write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
 
 
 def write(page: Path, tables: tuple[tuple[str, Callable[[Any], list[list[str]]]], ...]) -> None:
