@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from commands import call
-from graphs import Graph, file_hashes, load_real_graph
+from graphs import REAL_GRAPHS, Graph, file_hashes, load_real_graph
 from judges import run_in_dgl, save_for_judge
 
 import daskgraphpart as dgp
@@ -49,15 +49,15 @@ def to_train_on() -> Graph:
     return Graph(schema, edges, graph.node_data, {"node:edge:node": {"w": weights}})
 
 
-@pytest.mark.parametrize("names", [("cora", "small"), pytest.param(("oewn",), marks=pytest.mark.long)])
+@pytest.mark.parametrize("names", [("cora", "small"), pytest.param(REAL_GRAPHS[1:], marks=pytest.mark.long)])
 def test_dgl_opens_what_it_would_make_and_learns_as_much(names: tuple[str, ...], tmp_path: Path) -> None:
-    make = {"cora": to_train_on, "small": small, "oewn": partial(load_real_graph, "oewn")}
-    hows = {"cora": (), "oewn": ("--memory", "100MB"), "small": ("--staging", "zarr")}
+    make = {name: partial(load_real_graph, name) for name in names} | {"cora": to_train_on, "small": small}
     task = {}
     for name in names:
         graph, root = make[name](), tmp_path / name
+        how = ("--staging", "zarr") if name == "small" else ("--memory", "100MB")
         source, out = graph.write(root / "in", num_chunks=3), root / "out"
-        assert call("partition", source, out, "--num-parts", "1", "--layout", "ondisk", "--quiet", *hows[name]) == 0
+        assert call("partition", source, out, "--num-parts", "1", "--layout", "ondisk", "--quiet", *how) == 0
         epochs = 8 if name == "cora" else 0
         task[str(out / "ondisk" / "dataset")] = {"graph": str(save_for_judge(graph, root / "judge")), "epochs": epochs}
     (tmp_path / "task.json").write_text(json.dumps(task))

@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-SETS = {"train_mask": "train_set", "val_mask": "validation_set", "test_mask": "test_set"}
+SETS = {"train": "train_set", "val": "validation_set", "test": "test_set"}
 
 
 def make_with_dgl(directory, out):
     """Have DGL preprocess a graph."""
-    graph, is_one = json.loads((directory / "graph.json").read_text()), None
+    graph = json.loads((directory / "graph.json").read_text())
     is_one = len(graph["num_nodes"]) == len(graph["edges"]) == 1
 
     def typed(name):
@@ -32,7 +32,7 @@ def make_with_dgl(directory, out):
         return {"format": "numpy", "path": f"{name}.npy"}
 
     nodes = [{**typed(name), "num": count} for name, count in graph["num_nodes"].items()]
-    edges, features, task = [], [], {"name": "node_classification"}
+    edges, features, tasks = [], [], {}
     for i, (name, ends) in enumerate(graph["edges"].items()):
         edges.append({**typed(name), **saved(f"edges-{i}", np.stack([np.load(directory / end) for end in ends]))})
     for domain in ("node", "edge"):
@@ -40,18 +40,20 @@ def make_with_dgl(directory, out):
             kind, _, name = key.rpartition("/")
             rows = np.load(directory / file)
             features.append({"domain": domain, **typed(kind), "name": name, **saved(f"{domain}-{i}", rows)})
-            if name in SETS:
+            split, found, suffix = name.partition("_mask")
+            if found:
+                task = tasks.setdefault(suffix, {"name": f"node_classification{suffix}"})
                 nids = np.flatnonzero(rows)
                 labels = np.load(directory / graph["node_data"][f"{kind}/y"])[nids]
                 data = [{"name": "seeds", **saved(f"{i}-{name}", nids)}]
                 data.append({"name": "labels", **saved(f"{i}-{name}-labels", labels)})
-                task.setdefault(SETS[name], []).append({**typed(kind), "data": data})
+                task.setdefault(SETS[split], []).append({**typed(kind), "data": data})
                 task["num_classes"] = max(task.get("num_classes", 0), int(labels.max()) + 1)
     content = {
         "dataset_name": graph["name"],
         "graph": {"nodes": nodes, "edges": edges},
         "feature_data": features,
-        "tasks": [task] if len(task) > 1 else [],
+        "tasks": [*tasks.values()],
     }
     (out / "metadata.yaml").write_text(json.dumps(content))
     return gb.OnDiskDataset(str(out), include_original_edge_id=True).load()
