@@ -1,4 +1,4 @@
-"""Write the tables of the README, docs/glance.md and docs/howto/graphbolt.md from the newest results: ``python benchmarks/table.py``."""
+"""Write tables of the README and of pages of docs/ from the newest results: ``python benchmarks/table.py``."""
 
 from __future__ import annotations
 

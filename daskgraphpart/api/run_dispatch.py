@@ -104,15 +104,12 @@ def _check_fits(
     options.check_fits(graph.schema)
     for layout in layouts:
         layout.check_fits(graph.schema, num_parts)
-    hint = "give a directory of this file system, without dispatch_to"
-    if not isinstance(target, Path) and not options.reshuffle:
-        what = (
-            "partitions with original IDs name their maps of IDs by path, so they are written to a directory here only"
+    if not isinstance(target, Path) and (not options.reshuffle or "ondisk" in options.layout):
+        raise OptionError(
+            "what names its files by path, or links them, is written to a directory here only",
+            place="layout ondisk" if options.reshuffle else "reshuffle",
+            hint="give a directory of this file system, without dispatch_to",
         )
-        raise OptionError(what, place="reshuffle", hint=hint)
-    if not isinstance(target, Path) and "ondisk" in options.layout:
-        what = "a dataset of GraphBolt has a link in it, so it is written to a directory here only"
-        raise OptionError(what, place="layout ondisk", hint=hint)
 
 
 def _layouts(graph: ChunkedGraph, options: DispatchOptions) -> tuple[DispatchOptions, tuple[Layout, ...]]:

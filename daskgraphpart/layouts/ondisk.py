@@ -16,6 +16,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,42 +105,34 @@ class OnDiskLayout:
 
 @dataclass(frozen=True, slots=True)
 class WholeGraphFile:
-    """Encodes the sampling graph: types, and the first homogeneous ID of each, of a homogeneous graph none."""
+    """Encodes the sampling graph."""
 
-    ntypes: tuple[str, ...]
-    etypes: tuple[str, ...]
-    node_starts: tuple[int, ...]
-    edge_starts: tuple[int, ...]
+    schema: GraphSchema
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
         """Write the file of the arrays that are complete."""
-        indptr, indices = arrays["csc/indptr"], arrays["csc/indices"]
+        schema, indptr, indices = self.schema, arrays["csc/indptr"], arrays["csc/indices"]
+        node_starts, edge_starts = (
+            np.cumsum([0, *(kind.num_rows for kind in of)]) for of in (schema.node_types, schema.edge_types)
+        )
         independent = {
             "version_number": VERSION_NUMBER,
             "indptr": read_tensor(indptr, indptr.dtype),
             "indices": read_tensor(indices, indices.dtype),
         }
         state: dict[str, Any] = {"independent_tensors": independent}
-        if self.ntypes:
-            offsets = np.array(self.node_starts)
-            independent["node_type_offset"] = Tensor(indices.dtype, offsets.shape, [offsets])
-            last_type = len(self.etypes) - 1
+        eids = arrays.get("csc/eids")
+        if eids is not None:
+            types_of: Any = partial(np.searchsorted, edge_starts[1:], side="right")
+            type_wise = read_tensor(eids, eids.dtype, lambda eids: eids - edge_starts[types_of(eids)])
+            state["edge_attributes"] = {"_ORIGINAL_EDGE_ID": type_wise}
+        if schema.is_heterogeneous and eids is not None:
+            last_type = len(schema.etypes) - 1
             dtype = np.dtype(np.uint8) if last_type < 1 << 8 else shortest_int(last_type, 2, 4)
-            independent["type_per_edge"] = read_tensor(arrays["csc/eids"], dtype, self._types_of)
-            state |= {"node_type_to_id": type_numbers(self.ntypes), "edge_type_to_id": type_numbers(self.etypes)}
-        if (eids := arrays.get("csc/eids")) is not None:
-            state["edge_attributes"] = {"_ORIGINAL_EDGE_ID": read_tensor(eids, eids.dtype, self._type_wise)}
+            independent["node_type_offset"] = Tensor(indices.dtype, node_starts.shape, [node_starts])
+            independent["type_per_edge"] = read_tensor(eids, dtype, types_of)
+            state |= {"node_type_to_id": type_numbers(schema.ntypes), "edge_type_to_id": type_numbers(schema.etypes)}
         write_sampling_graph(state, path)
-
-    def _types_of(self, eids: np.ndarray) -> np.ndarray:
-        types: np.ndarray = np.searchsorted(self.edge_starts, eids, side="right") - 1
-        return types
-
-    def _type_wise(self, eids: np.ndarray) -> np.ndarray:
-        if not self.etypes:
-            return eids
-        found: np.ndarray = eids - np.array(self.edge_starts)[self._types_of(eids)]
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +160,9 @@ def _graph_layout(sizes: GraphSizes, part: int) -> FileLayout:
         ArraySpec("csc/indptr", eid_dtype, (num_nodes + 1,)),
         ArraySpec("csc/indices", nid_dtype, (num_edges,)),
     ]
-    if not schema.is_heterogeneous:
-        file = WholeGraphFile((), (), (), ())
-    else:
-        starts = (np.cumsum([0, *(kind.num_rows for kind in of)]) for of in (schema.node_types, schema.edge_types))
-        nodes, edges = (tuple(of_type.tolist()) for of_type in starts)
-        file = WholeGraphFile(schema.ntypes, schema.etypes, nodes, edges[:-1])
     if schema.is_heterogeneous or any(kind.data for kind in schema.edge_types):
         arrays.append(ArraySpec("csc/eids", eid_dtype, (num_edges,)))
-    return raw_file_layout(arrays, file)
+    return raw_file_layout(arrays, WholeGraphFile(schema))
 
 
 def _features(sizes: GraphSizes, part: int) -> Iterator[ArraySpec]:
@@ -247,4 +234,4 @@ def _type_entry(schema: GraphSchema, name: str) -> dict[str, str]:
 
 
 def _file_entry(array: str) -> dict[str, str]:
-    return {"format": "numpy", "path": f"{LINKED}/{file_name(array)}.npy"}
+    return {"format": "numpy", "path": _npy(array).replace(FILES, LINKED, 1)}

@@ -187,7 +187,7 @@ def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path
     chunk_graph((np.arange(9), np.arange(9)), "g", output_path=tmp_path / "g")
     kept = {"options": DispatchOptions(reshuffle=False), "resources": detect_resources(workspace=tmp_path / "work")}
     for message, graph, how in (
-        (r"^reshuffle: partitions with original IDs .* to a directory here only; give a dir", tmp_path / "g", kept),
+        (r"^reshuffle: what names its files by path, .* to a directory here only; give a dir", tmp_path / "g", kept),
         (r"workspace.*made in a workspace first", local / "graph", {}),
     ):
         with pytest.raises(OptionError, match=message):
