@@ -8,7 +8,7 @@ DGL_VENVS := .venv-dgl-1.1.3 .venv-dgl-2.1.0
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test test-long lint format docs site slurm unit notebooks dgl-envs clean
+.PHONY: demo test test-long lint format docs site slurm unit notebooks dgl-envs pyg-samplers clean
 
 demo: $(VENV)/.installed
 	rm -rf $(DEMO)
@@ -21,7 +21,7 @@ demo: $(VENV)/.installed
 test: lint site dgl-envs slurm unit
 
 # new random examples, all kills, all formats of all graphs: hours
-test-long: dgl-envs slurm $(VENV)/.installed-dev
+test-long: dgl-envs slurm pyg-samplers
 	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"
 
 lint: $(VENV)/.installed-dev
@@ -52,6 +52,17 @@ slurm:
 	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends slurm-wlm munge; }
 
 dgl-envs: $(DGL_VENVS:%=%/.installed)
+
+pyg-samplers: $(VENV)/.installed-pyg-samplers
+
+# PyPI has their sources only: twenty CPU minutes of compiling, once
+PIP_WHEEL := $(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w build/pyg-samplers
+$(VENV)/.installed-pyg-samplers: export FORCE_ONLY_CPU = 1
+$(VENV)/.installed-pyg-samplers: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --disable-pip-version-check setuptools wheel
+	$(PIP_WHEEL) torch-scatter==2.1.2 & $(PIP_WHEEL) torch-sparse==0.6.18 && wait $$!
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps build/pyg-samplers/*.whl
+	touch $@
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

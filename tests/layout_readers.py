@@ -33,16 +33,24 @@ COLUMNS = {"orig_nids": "orig_id", "orig_eids": "orig_id", "edge_src": "src", "e
 
 def dgl_agrees(graph: Graph, outs: Sequence[Path], cwd: Path) -> None:
     """By real DGL: local graphs, HALO nodes, features, masks and IDs of every part."""
-    configs = [dgp.open_partitions(out).config_path for out in outs]
+    configs = [out / f"{graph.schema.name}.json" for out in outs]
     judge_with_dgl("2.1.0", {save_for_judge(graph, cwd / "for-judge"): configs}, cwd)
 
 
 def graphbolt_agrees(graph: Graph, outs: Sequence[Path], cwd: Path) -> None:
     """By dgl.graphbolt, against what DGL makes of its own files, which agree with the graph."""
     dgl_agrees(graph, outs, cwd)
-    configs = [dgp.open_partitions(out).config_path for out in outs]
+    configs = [out / f"{graph.schema.name}.json" for out in outs]
     verdict = run_in_dgl("2.1.0", "graphbolt.py", *configs, cwd=cwd)
-    assert 0 < verdict["sampled"] <= sum(len(dgp.open_partitions(out).parts) for out in outs)
+    assert 0 < verdict["sampled"] <= sum(len(list(out.glob("part*"))) for out in outs)
+
+
+def ondisk_agrees(graph: Graph, outs: Sequence[Path], cwd: Path) -> None:
+    """By dgl.graphbolt, against the dataset that DGL makes of the graph."""
+    directory = str(save_for_judge(graph, cwd / "for-judge"))
+    tasks = {str(out / "ondisk" / "dataset"): {"graph": directory, "epochs": 0} for out in outs}
+    (cwd / "tasks.json").write_text(json.dumps(tasks))
+    run_in_dgl("2.1.0", "ondisk.py", cwd / "tasks.json", cwd=cwd)
 
 
 def loader(**others: Any) -> dict[str, Any]:

@@ -21,12 +21,13 @@ DESTINATIONS: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
     "pyg": (("dgl",), by.pyg_agrees),
     "ranks": (("ranks",), by.ranks_agree),
     "parquet": (("parquet",), by.parquet_agrees),
+    "ondisk": (("ondisk",), by.ondisk_agrees),
 }
 """What is written for each, and what reads it."""
 
-IN_DGL = ("dgl", "graphbolt")  # of which the short tests are others
+IN_DGL = ("dgl", "graphbolt", "ondisk")  # of which the short tests are others
 SHORT = {"cora": (1, 4, 13), "coauthor_physics": (4,), "oewn": (4,)}
-ALL = (1, 4, 13)
+ALL = dict.fromkeys(DESTINATIONS, (1, 4, 13)) | {"ondisk": (1,)}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def _cases() -> Iterator[Any]:
     for name in REAL_GRAPHS:
         for destination in DESTINATIONS:
             short = () if destination in IN_DGL else SHORT.get(name, ())
-            rest = tuple(num_parts for num_parts in ALL if num_parts not in short)
+            rest = tuple(num_parts for num_parts in ALL[destination] if num_parts not in short)
             for chosen, marks in ((short, ()), (rest, pytest.mark.long)):
                 if chosen:
                     parts = "-".join(map(str, chosen))

@@ -1,0 +1,72 @@
+"""What each layout costs, alone and as the second of a run, beside the layout of DGL: CPU seconds, wall time, memory.
+
+All write the same partitions of the same graph, with the same random owners; `ondisk` has one part, and is compared
+with one part of DGL's. CPU seconds are those of the whole process tree, system time included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from harness import generate_once, keep_lines, measure, our_command, show, touch_memory
+
+ONE_PART = ("ondisk",)
+
+
+def cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", default="5e6")
+    parser.add_argument("--edges", default="5e7")
+    parser.add_argument("--parts", default="4")
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--layouts", default="ranks,parquet,graphbolt,ondisk")
+    parser.add_argument("--directory", type=Path, help="where files go; default a temporary directory")
+    options = parser.parse_args()
+    found: dict[str, list[dict[str, float]]] = {}
+    with tempfile.TemporaryDirectory(dir=options.directory) as scratch:
+        graph, out = Path(scratch) / "graph", Path(scratch) / "out"
+        generate_once(graph, "--nodes", options.nodes, "--edges", options.edges, "--edge-format", "numpy")
+        layouts = options.layouts.split(",")
+        cases = [("dgl", options.parts), *((name, options.parts) for name in layouts if name not in ONE_PART)]
+        cases += [(f"dgl,{name}", options.parts) for name in layouts if name not in ONE_PART]
+        if set(ONE_PART) & set(layouts):
+            cases += [("dgl", "1"), *((name, "1") for name in ONE_PART), *((f"dgl,{name}", "1") for name in ONE_PART)]
+        for number in range(options.runs + 1):
+            for layout, parts in cases if number else cases[:1]:  # the first compiles the kernels
+                shutil.rmtree(out, ignore_errors=True)
+                touch_memory(120 * float(options.edges))
+                before = cpu_seconds()
+                how = ("--num-parts", parts, "--method", "random", "--layout", layout, "--quiet")
+                taken = measure(our_command("partition", str(graph), str(out), *how))
+                if number:
+                    name = layout if parts == options.parts else f"{layout} (1 part)"
+                    found.setdefault(name, []).append({**asdict(taken), "cpu_seconds": cpu_seconds() - before})
+    setting = {"nodes": options.nodes, "edges": options.edges, "parts": options.parts}
+    keep_lines("layouts", setting, found)
+    show(["layout", "CPU time", "of dgl's", "wall time", "peak memory"], [_row(name, found) for name in found])
+
+
+def _row(name: str, found: dict[str, list[dict[str, float]]]) -> list[Any]:
+    """Medians of a case; of two layouts, what the second adds."""
+    one = " (1 part)" if name.endswith(" (1 part)") else ""
+    runs, dgl = found[name], found[f"dgl{one}"]
+    shares = [run["cpu_seconds"] / of_dgl["cpu_seconds"] for run, of_dgl in zip(runs, dgl, strict=True)]
+    share = f"+{median(shares) - 1:.0%}" if "," in name else f"{median(shares):.0%}"
+    cpu, seconds = (median(run[key] for run in runs) for key in ("cpu_seconds", "seconds"))
+    return [name, f"{cpu:.1f} s", share, f"{seconds:.1f} s", f"{max(run['peak_bytes'] for run in runs) / 1e9:.2f} GB"]
+
+
+if __name__ == "__main__":
+    main()
