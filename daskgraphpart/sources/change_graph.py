@@ -166,7 +166,7 @@ class _Selection:
         data = {ntype: graph.data.get(ntype, {}) for ntype in graph.num_nodes}
         self.progress.begin("change-edges", len(graph.edges), sum(16 * rows.shape[0] for rows in graph.edges.values()))
         for etype, rows in graph.edges.items():
-            features, column = dict(graph.data.get(etype, {})), self.changes.split_column(etype)
+            features, column = dict(graph.data.get(etype, {})), self.changes.split_feature(etype)
             values = None if column is None else features.pop(column)
             src, relation, dst = etype.split(":")
             if values is None and not self.changes.deduplicate and src != dst:
@@ -185,7 +185,7 @@ class _Selection:
                 if column is not None and relation not in names:
                     shutil.rmtree(self.out / CATEGORIES / etype, ignore_errors=True)
             if column is not None:
-                self.progress.note(f"{etype}: split by {column!r} into {len(names):,}")
+                self.progress.note(f"{etype}: split by {self.changes.split_column(etype)!r} into {len(names):,}")
             self.progress.advance(16 * rows.shape[0])
         self.progress.end()
         return replace(graph, edges=edges, data=data)
@@ -196,8 +196,9 @@ class _Selection:
             what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
             found = f"{values.dtype.name} of shape {values.shape}"
             raise OptionError(what, place="--split-by", expected=expected, found=found)
-        before, src_dst = graph.edges[etype].shape[0], "src, dst, " if self.changes.deduplicate else ""
-        statement = f"CREATE OR REPLACE TABLE kept AS SELECT * FROM {{}} ORDER BY v, {src_dst}r"
+        before = graph.edges[etype].shape[0]
+        order = "ORDER BY v, src, dst, r" if self.changes.deduplicate else "" if values is None else "ORDER BY v, r"
+        statement = f"CREATE OR REPLACE TABLE kept AS SELECT * FROM {{}} {order}"
         with translated_errors(str(self.directory)):
             insert_batches(self.connection, statement, _SCHEMA, self._batches(graph, etype, values))
             ((count,),) = run(self.connection, "SELECT count(*) FROM kept")
@@ -233,7 +234,7 @@ class _Selection:
         """Names of the relations: the values, or, if they are codes, what these stand for, which nobody needs then."""
         values = [value for (value,) in run(self.connection, "SELECT DISTINCT v FROM kept ORDER BY v LIMIT 10001")]
         if len(values) > MAX_SPLIT:
-            what, found = f"column {column!r} has too many values to be relations", f"more than {MAX_SPLIT:,}"
+            what, found = f"edges of type {etype!r}: too many values to be relations", f"more than {MAX_SPLIT:,}"
             raise OptionError(what, place="--split-by", expected=f"at most {MAX_SPLIT:,}", found=found)
         categories = self.out / CATEGORIES / etype / f"{column}.parquet"
         names = list(map(str, values))
@@ -242,13 +243,13 @@ class _Selection:
             names = [texts[value] for value in values]
             categories.unlink()
         for name in names:
-            check_name(name, f"relation of {etype}, a value of column {column!r},", OptionError, place="--split-by")
+            check_name(name, f"relation of {etype},", OptionError, place="--split-by")
         return names
 
     def _stage(self, path: str, features: Mapping[str, Rows], is_split: bool) -> Iterator[tuple[Rows, dict[str, Rows]]]:
         """Write the edges that stay into a file; yield those of each value with their features."""
         int64 = np.dtype(np.int64)
-        edges = stage_rows(self.connection, "SELECT src, dst FROM kept ORDER BY rowid", path, int64, (2,))
+        edges = stage_rows(self.connection, "SELECT src, dst FROM kept", path, int64, (2,))
         counts = run(self.connection, "SELECT count(*) FROM kept GROUP BY v ORDER BY v")
         counts = counts if is_split else [(edges.num_rows,)]
         placed: dict[str, Rows] = {}

@@ -110,8 +110,7 @@ def open_inputs(
     requests = []
     for etype in etypes:
         files = find_files(edges[etype], "--edges", options)
-        split = {changes.split_column(etype)} - {None, *edge_data.get(etype, ())}
-        names = {name: name for name in (*files[0].options.edge_columns, *split) if name is not None}
+        names = changes.features_of_table(etype, files[0].options.edge_columns, edge_data.get(etype, ()))
         requests.append(_Request(etype, ends[etype], files, ("", ""), names))
     for ntype, given in sorted(nodes.items()):
         paths, column = given if isinstance(given, tuple) else (given, "")

@@ -10,13 +10,14 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.options import documented, option
-from daskgraphpart.schema import STORED_DTYPES, check_name
+from daskgraphpart.schema import FORBIDDEN_IN_NAMES, STORED_DTYPES, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 REVERSE_NAMES = {"dgl": "rev_{}", "graphstorm": "{}-rev"}
 """Relations of reverse edge types, as `dgl.AddReverse` and GraphStorm's GSProcessing name them."""
+_ALLOWED = dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), "\x1f")
 
 
 @documented
@@ -96,6 +97,17 @@ class GraphChanges:
         """Return the column by which an edge type is split."""
         return self.columns.get(etype, self.columns.get(""))
 
+    def split_feature(self, etype: str) -> str | None:
+        """Return the name of the feature that this column is, until edges are split: one that a feature may have."""
+        column = self.split_column(etype)
+        return None if column is None else column.translate(_ALLOWED)
+
+    def features_of_table(self, etype: str, names: Collection[str], others: Collection[str]) -> dict[str, str]:
+        """Return the columns of a table of edges that become features, by name; `others` are in other files."""
+        column, feature = self.split_column(etype), self.split_feature(etype)
+        split = {} if column is None or feature is None or feature in others else {feature: column}
+        return {**dict(zip(names, names, strict=True)), **split}
+
     def dtype_of(self, of_type: str, feature: str) -> np.dtype | None:
         """Return the dtype that a feature is cast to, if it is."""
         dtype = self.dtypes.get(f"{of_type}/{feature}", self.dtypes.get(feature))
@@ -127,9 +139,13 @@ class GraphChanges:
         """Refuse changes of types and features that are not there, and reverse types that are there already."""
         for etype in self.columns.keys() - {""}:
             check_choice("edge type", "--split-by", etype, edges)
-        for etype, column in {etype: self.split_column(etype) for etype in edges}.items():
-            if column is not None and column not in data.get(etype, ()):
-                what, expected = f"no feature {column!r} of edges of type {etype!r}", ", ".join(data.get(etype, ()))
+        for etype in edges:
+            feature = self.split_feature(etype)
+            if feature is not None and feature not in data.get(etype, ()):
+                what, expected = (
+                    f"no feature {self.split_column(etype)!r} of edges of type {etype!r}",
+                    ", ".join(data.get(etype, ())),
+                )
                 raise OptionError(what, place="--split-by", expected=expected or "one that there is; it has none")
         self.reverse_types(num_nodes, [etype for etype in edges if self.split_column(etype) is None])
         features = [(of_type, name) for of_type, names in data.items() for name in names]

@@ -199,6 +199,19 @@ def test_integers_split_the_edges_of_arrays_and_of_a_chunked_graph(tmp_path: Pat
         pd.testing.assert_frame_equal(frame, again[f"_N:{value}:_N"])
 
 
+def test_columns_that_cannot_be_features_and_names_of_directories_split_edges(tmp_path: Path) -> None:
+    (tmp_path / "neptune.csv").write_text("~id,~from,~to,~label\ne0,b,a,knows\ne1,a,b,likes\n")
+    neptune: dict[str, Any] = {"columns": ("~from", "~to"), "map_ids": True, "split_by": "~label"}
+    dgp.chunk_edge_lists(tmp_path / "0", {"v:*:v": tmp_path / "neptune.csv"}, **neptune)
+    found = {etype: frame.to_numpy().tolist() for etype, frame in read(tmp_path / "0").items()}
+    assert found == {"v:knows:v": [[1, 0]], "v:likes:v": [[0, 1]]}
+    EVENTS[["src", "dst", "stars"]].to_parquet(tmp_path / "hive", partition_cols=["stars"])
+    dgp.chunk_edge_lists(tmp_path / "1", {"user:*:item": tmp_path / "hive"}, split_by="stars")
+    assert {etype: len(frame) for etype, frame in read(tmp_path / "1").items()} == {
+        f"user:{stars}:item": int((EVENTS.stars == stars).sum()) for stars in range(6)
+    }
+
+
 def test_nodes_that_have_only_a_self_loop_stay(tmp_path: Path) -> None:
     dgp.chunk_graph({("n", "r", "n"): ([0, 7, 1], [1, 7, 0])}, "g", output_path=tmp_path, remove_self_loops=True)
     assert dgp.read_chunked(tmp_path).schema.num_nodes == 8
@@ -286,10 +299,10 @@ MANY = {LIKES: pd.DataFrame({"src": 0, "dst": 0, "kind": range(10_001)})}
          "or item:rev_likes:user, found user:hates:item"),
         (FRAMES, {"split_by": {LIKES: "price"}}, "--split-by: edges of type 'user:likes:item' cannot be split; "
          "expected a column of integers or strings, found float32 of shape (600,)"),
-        (MANY, {"split_by": "kind"}, "--split-by: column 'kind' has too many values to be relations; expected at most "
-         "10,000, found more than 10,000"),
-        ({LIKES: EVENTS.assign(kind="a/b")}, {"split_by": "kind"}, "--split-by: relation of user:likes:item, a value "
-         "of column 'kind', 'a/b' cannot be used in DGL's files"),
+        (MANY, {"split_by": "kind"}, "--split-by: edges of type 'user:likes:item': too many values to be "
+         "relations; expected at most 10,000, found more than 10,000"),
+        ({LIKES: EVENTS.assign(kind="a/b")}, {"split_by": "kind"}, "--split-by: relation of user:likes:item, 'a/b' "
+         "cannot be used in DGL's files"),
         ({LIKES: EVENTS, "user:saw:item": ([0], [1])}, {"split_by": {LIKES: "kind"}}, "--split-by: edge type is there "
          "already; found user:saw:item"),
         ({LIKES: EVENTS, "item:rev_saw:user": ([0], [1])}, {"split_by": {LIKES: "kind"}, "add_reverse": "dgl"},
