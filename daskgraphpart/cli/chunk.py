@@ -139,17 +139,8 @@ FEATURE_OPTIONS = (
 
 TABLE_NAMES = ("delimiter", "header", "comment", "map_ids", "id_type", "unknown_nodes")
 GIVEN_NAMES = (
-    "dataset",
-    "edges",
-    "columns",
-    "edge_columns",
-    "nodes",
-    "num_nodes",
-    "node_data",
-    "edge_data",
-    "mask",
-    "fill",
-)
+    "from", "edges", "columns", "edge_columns", "nodes", "num_nodes", "node_data", "edge_data", "mask", "fill",
+)  # fmt: skip
 FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
 
 

@@ -327,7 +327,8 @@ def test_changes_that_cannot_be_are_one_error(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "Missing option '--edges' or '--graph'"),
+        ((), "Missing option '--edges', '--from' or '--graph'"),
+        (("--graph", "graph", "--from", "ogb", "."), "--from: a chunked graph has its IDs and features itself"),
         (("--graph", "graph", "--map-ids"), "--map-ids: a chunked graph has its IDs and features itself"),
         (
             ("--graph", "graph", "--cast", "x=int8", "--cast", "x=int16"),
