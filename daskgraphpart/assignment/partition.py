@@ -21,7 +21,7 @@ from daskgraphpart.assignment.choose import BLOCK_NBYTES, LARGE_ARCS, coarse_arc
 from daskgraphpart.assignment.libraries.call import run_library
 from daskgraphpart.assignment.libraries.export import export_graph
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
-from daskgraphpart.assignment.multilevel.cycle import LEAST_SHRINKAGE, largest_clusters, v_cycle
+from daskgraphpart.assignment.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
 from daskgraphpart.assignment.multilevel.extend import extend
 from daskgraphpart.assignment.multilevel.graph import Graph, hold
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 MAX_CYCLES = 4  # further V-cycles, where an assignment is refined
 LEAST_GAIN = 0.001  # of the cut, for a further V-cycle
+CLUSTER_GROWTH = 16  # nodes of a cluster, times how often the arcs that fit go into those of the graph
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits: what attempts at balance aim at where the limits are not reached
 
 
@@ -136,7 +137,11 @@ class Solver:
             rebalance(graph, parts, self.limits, self.each)
             return parts, taken
         seed = self.config.options.seed
-        clusters, count = cluster(graph, largest_clusters(graph, self.limits), given, seed + depth, self.each)
+        # the further a graph is from what fits, the larger its clusters: dense ones would take many levels, each as
+        # many passes over nearly all arcs
+        growth = CLUSTER_GROWTH * graph.num_arcs / max(1, most_arcs)
+        most = largest_clusters(graph, self.limits, max(CLUSTER_NODES, growth))
+        clusters, count = cluster(graph, most, given, seed + depth, self.each)
         if count > LEAST_SHRINKAGE * graph.num_nodes:
             parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES)
             taken = "fennel"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.graph import Graph, Map
     from daskgraphpart.assignment.multilevel.refine import Limits
 
-CLUSTER_SHARE, CLUSTER_NODES = 0.02, 32  # of a part's limit, and times the average node: the most a cluster may weigh
+CLUSTER_SHARE, CLUSTER_NODES = 0.02, 32  # most that a cluster may weigh: of a part's limit, and average nodes
 LEAST_SHRINKAGE = 0.9
 NODES_PER_PART, LEAST_NODES = 40, 2000  # of the coarsest graph
 
@@ -50,8 +50,8 @@ def overlay(starts: Sequence[np.ndarray], limits: Limits) -> np.ndarray:
     return sets
 
 
-def largest_clusters(graph: Graph, limits: Limits) -> np.ndarray:
-    """Most that a cluster may weigh, int64 (constraints,): some average nodes, and never much of a part."""
+def largest_clusters(graph: Graph, limits: Limits, num_nodes: float = CLUSTER_NODES) -> np.ndarray:
+    """Most that a cluster may weigh, int64 (constraints,): so many average nodes, and never much of a part."""
     averages = np.array([column.sum() for column in graph.columns]) / max(1, graph.num_nodes)
-    most: np.ndarray = np.minimum(limits.most * CLUSTER_SHARE, averages * CLUSTER_NODES)
+    most: np.ndarray = np.minimum(limits.most * CLUSTER_SHARE, averages * num_nodes)
     return np.maximum(most.astype(np.int64), 1)
