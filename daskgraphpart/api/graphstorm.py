@@ -40,8 +40,9 @@ COLUMNS = ("orig", "new")
 
 def files_beside(graph: ChunkedGraph) -> dict[str, FileLayout]:
     """Files of the original IDs of all nodes, and that of the transformations, by path below the output."""
-    of_types = {kind.name: _raw_ids(graph, kind) for kind in graph.schema.node_types}
-    found = {f"{RAW_IDS}/{ntype}/{name}": of for ntype, files in of_types.items() for name, of in files.items()}
+    found: dict[str, FileLayout] = {}
+    for kind in graph.schema.node_types:
+        found |= {f"{RAW_IDS}/{kind.name}/{name}": layout for name, layout in _raw_ids(graph, kind).items()}
     path = _find_transformations(graph)
     if path is not None:
         content = read_file(path)
@@ -63,12 +64,13 @@ def _raw_ids(graph: ChunkedGraph, kind: NodeType) -> dict[str, FileLayout]:
 
 def _check_raw_ids(paths: tuple[FilePath, ...], kind: NodeType) -> None:
     """Refuse files that GraphStorm cannot read, or of other nodes."""
-    headers = [read_parquet_header(path) for path in paths]
-    for path, header in zip(paths, headers, strict=True):
+    found = 0
+    for path in paths:
+        header = read_parquet_header(path)
+        found += header.num_rows
         if not {*COLUMNS} <= {*header.schema.names}:
             names = ", ".join(header.schema.names)
             raise InputFileError("not a file of IDs", file=path, expected="columns orig and new", found=names)
-    found = sum(header.num_rows for header in headers)
     if found != kind.num_nodes:
         what, expected = f"IDs of other nodes than those of {kind.name!r}", f"{kind.num_nodes:,} in all files"
         hint = "list all files in raw_id_mappings of the metadata, or none"
@@ -107,18 +109,15 @@ class RawIds:
                 done += len(ids)
 
 
-class _Named(msgspec.Struct):
-    type: str
-
-
-class _Transformation(msgspec.Struct):
+class _Named(msgspec.Struct, frozen=True):
+    type: str = ""
     name: str = ""
 
 
 class _Feature(msgspec.Struct):
     column: Any = ""
     name: str = ""
-    transformation: _Transformation = msgspec.field(default_factory=_Transformation)
+    transformation: _Named = _Named()
 
 
 class _Edges(msgspec.Struct):

@@ -24,7 +24,7 @@ from daskgraphpart.dispatching.workspace import remove_staging
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
-from daskgraphpart.layouts.graphstorm import dist_graph_layout
+from daskgraphpart.layouts.graphstorm import GraphStormLayout
 from daskgraphpart.layouts.ondisk import OnDiskLayout
 from daskgraphpart.layouts.parquet import ParquetLayout
 from daskgraphpart.layouts.ranks import RanksLayout
@@ -124,7 +124,7 @@ def _layouts(graph: ChunkedGraph, options: DispatchOptions) -> tuple[DispatchOpt
         options = replace(options, map_feature=tuple(named))
     if options.graphs:
         dgl = DglLayout(options.graph_formats, options.config_name, options.reshuffle, options.graphs)
-        found.append(dgl if beside is None else dist_graph_layout(dgl, beside))
+        found.append(dgl if beside is None else GraphStormLayout(dgl, beside))
     others: dict[str, Layout] = {"ranks": RanksLayout(), "parquet": ParquetLayout(), "ondisk": OnDiskLayout()}
     return options, (*found, *(layout for name, layout in others.items() if name in options.layout))
 

@@ -187,6 +187,7 @@ def describe_parts(_: str, sent: SentFiles) -> None:
     """Copy what describes the parts to a machine, the config last, and remove the mark."""
     out = sent.destination.directory
     for name in sent.destination.own_names:
+        (out / name).parent.mkdir(exist_ok=True)
         write_bytes(out / name, Path(sent.destination.staging, name).read_bytes())
     (out / MARK).unlink(missing_ok=True)
 

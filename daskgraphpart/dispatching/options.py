@@ -64,12 +64,12 @@ class DispatchOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if not self.reshuffle and self.layout != ("dgl",):
+        if not self.reshuffle and (self.layout != ("dgl",) or self.map_feature):
             raise OptionError(
                 "only the layout dgl can keep original IDs",
                 place="reshuffle",
-                expected='layout="dgl"',
-                found=",".join(self.layout),
+                expected='layout="dgl", and no map_feature',
+                found=",".join((*self.layout, *self.map_feature)),
                 hint="leave out reshuffle=False; every layout has the original IDs beside the new ones",
             )
 
@@ -83,15 +83,13 @@ class DispatchOptions:
         counts = {kind.name: kind.num_nodes for kind in schema.node_types}
         features = {f"{kind.name}/{spec.name}": spec.dtype for kind in schema.row_types for spec in kind.data}
         for name, ntype in self.mapped_features.items():
-            dtype = features.get(name)
-            is_wide = dtype is not None and dtype.kind in "iu" and np.iinfo(dtype).max >= counts.get(ntype, 0) - 1
-            if not is_wide or ntype not in counts or not self.reshuffle:
+            dtype = features.get(name, np.dtype(bool))
+            if dtype.kind not in "iu" or ntype not in counts or np.iinfo(dtype).max < counts[ntype] - 1:
                 raise OptionError(
                     "not a feature whose IDs can be mapped",
                     place="--map-feature",
-                    expected="TYPE/FEATURE=NTYPE, of integers wide enough for the IDs of all nodes of NTYPE"
-                    + ("" if self.reshuffle else ", and IDs that are new"),
-                    found=f"{name}={ntype}" + ("" if dtype is None else f", of {dtype.name}"),
+                    expected="TYPE/FEATURE=NTYPE, of integers wide enough for the IDs of all nodes of NTYPE",
+                    found=f"{name}={ntype}" + (f", of {dtype.name}" if name in features else ""),
                     hint=f"features: {', '.join(features) or 'none'}; node types: {', '.join(counts)}",
                 )
         if not self.reshuffle and schema.is_heterogeneous:

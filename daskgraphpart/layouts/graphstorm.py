@@ -32,45 +32,42 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 NAME = "graphstorm"
-CONFIG = "metadata.json"
 ROWS_PER_PIECE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphStormLayout:
-    """DGL's layout, whose parts lie in `dist_graph/`, and the files of the input's IDs and transformations, by path."""
+    """Formats and graphs as in `DglLayout`, and the files of the input's IDs and transformations, by path."""
 
-    dgl: DglLayout
+    layout: DglLayout
     beside: Mapping[str, FileLayout]
+
+    @property
+    def dgl(self) -> DglLayout:
+        """The files of the parts, and the config that DGL reads."""
+        return replace(self.layout, parts=f"{DIST_GRAPH}/")
 
     @property
     def dist_graph(self) -> DglLayout:
         """The config that GraphStorm reads."""
-        return replace(self.dgl, config_name=CONFIG, directory=self.dgl.parts, parts="")
+        return replace(self.layout, config_name="metadata.json", directory=f"{DIST_GRAPH}/")
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse the names and shapes that GraphStorm refuses."""
         name, hint = schema.name, "or write the layout dgl"
         if name.startswith("part") or not re.sub(r"^\d+", "", name).replace("-", "_").isidentifier():
+            what = "a graph of this name cannot be trained on by GraphStorm"
             expected = "letters, digits, - and _, one letter at least, and another beginning than 'part'"
-            raise OptionError(
-                "a graph of this name cannot be trained on by GraphStorm",
-                place=f"layout {NAME}",
-                expected=expected,
-                found=name,
-                hint=f"change graph_name in the metadata, {hint}",
-            )
+            hint = f"change graph_name in the metadata, {hint}"
+            raise OptionError(what, place=f"layout {NAME}", expected=expected, found=name, hint=hint)
         check_file_names(schema, NAME)
         for kind in schema.row_types:
             for spec in kind.data:
                 if len(spec.row_shape) > 1:
-                    raise OptionError(
-                        "GraphStorm takes no rows of several dimensions",
-                        place=f"layout {NAME}",
-                        expected="a number (labels, masks) or a vector in each row",
-                        found=f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}",
-                        hint=f"flatten its rows, {hint}",
-                    )
+                    what, expected = "GraphStorm takes no rows of several dimensions", "numbers or vectors"
+                    found = f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}"
+                    hint = f"flatten its rows, {hint}"
+                    raise OptionError(what, place=f"layout {NAME}", expected=expected, found=found, hint=hint)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out the files of one part; see `Layout`."""
@@ -92,17 +89,12 @@ class GraphStormLayout:
 
     def finish(self, graph: DispatchedGraph) -> None:
         """Write the configs, that of GraphStorm last."""
-        algorithm = "random" if graph.method == "random" else "metis"  # GraphStorm and DGL know these names
         self.dgl.finish(graph)
+        algorithm = "random" if graph.method == "random" else "metis"  # GraphStorm and DGL know these names
         meta = {"algo_name": algorithm, "num_parts": graph.book.num_parts, "version": "1.0.0"}
         write_json(graph.out / ASSIGNMENT_META, meta)
         id_map = None if graph.id_map is None else f"../{graph.id_map}"
         self.dist_graph.finish(replace(graph, id_map=id_map))
-
-
-def dist_graph_layout(dgl: DglLayout, beside: Mapping[str, FileLayout]) -> GraphStormLayout:
-    """Put the parts of DGL's layout into `dist_graph/`."""
-    return GraphStormLayout(replace(dgl, parts=f"{DIST_GRAPH}/"), beside)
 
 
 def write_owners(arrays: Mapping[str, Region], path: str) -> None:

@@ -132,7 +132,7 @@ def test_each_machine_gets_its_parts_and_the_config_and_nothing_else(
 
 
 def test_each_machine_gets_its_files_of_every_layout(machines: Machines, graph: Path, tmp_path: Path) -> None:
-    options = dgp.DispatchOptions(layout=("dgl", "graphbolt", "ranks", "parquet"))
+    options = dgp.DispatchOptions(layout=("dgl", "graphbolt", "graphstorm", "ranks", "parquet"))
     dgp.partition(graph, tmp_path / "here", 4, method="random", options=options)
     partition(machines, graph, machines.disk / "layouts", options=options)
     for host in HOSTS:
