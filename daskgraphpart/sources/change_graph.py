@@ -107,7 +107,8 @@ def _with_reverse_edges(graph: GraphRows, changes: GraphChanges) -> GraphRows:
     for etype in changes.doubled_types(graph.num_nodes, graph.edges):
         edges[etype] = joined_rows([edges[etype], _reversed(edges[etype])])
         for name, rows in data.get(etype, {}).items():
-            of_reverse = rows if changes.copy_edata else mapped_rows(rows, _zeros)
+            is_copied = changes.copy_edata or name == changes.split_feature(etype)
+            of_reverse = rows if is_copied else mapped_rows(rows, _zeros)
             data[etype] = {**data[etype], name: joined_rows([rows, of_reverse])}
     return replace(graph, edges=edges, data=data)
 
@@ -242,6 +243,9 @@ class _Selection:
             texts = id_map_frame(categories)["id"].compute(scheduler="sync").tolist()
             names = [texts[value] for value in values]
             categories.unlink()
+            for parent in categories.parents[:2]:
+                if not any(parent.iterdir()):
+                    parent.rmdir()
         for name in names:
             check_name(name, f"relation of {etype},", OptionError, place="--split-by")
         return names
