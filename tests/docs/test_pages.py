@@ -114,7 +114,10 @@ def run_python(block: str, names: dict[str, Any]) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.long if page.endswith(("cluster", "laptop")) else ()) for page in PAGES],
+    [
+        pytest.param(page, marks=pytest.mark.long if page.endswith(("cluster", "laptop", "howto/dgl")) else ())
+        for page in PAGES
+    ],
 )
 def test_the_blocks_of_a_page_run(
     page: str, directory: Path, s3: S3, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
