@@ -68,9 +68,11 @@ def chunk_edge_lists(
     out_dir : path
         Output directory; must be empty or absent, unless `overwrite`.
     edges : mapping of str to paths, or paths
-        Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet, npz
-        (sparse matrices of scipy, too) or npy; a path may be a directory, a pattern such as ``"edges-*.csv"`` or a
-        pipe. ``"edges.csv:no-header"``, ``":tab"`` or ``":from,to"`` say how one file is read.
+        Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet,
+        Matrix Market, npz (sparse matrices of scipy, too) or npy; a path may be a directory (also of a Delta or Iceberg
+        table), a pattern such as ``"edges-*.csv"`` or a pipe. ``"edges.csv:no-header"``, ``":tab"`` or ``":from,to"``
+        say how one file is read; ``"edges.bin:uint32"`` has raw rows of two numbers, ``"edges.bin:int64:3:0,2"`` of
+        three, little-endian.
     name : str
         Name of the graph.
     columns : sequence of (str or int), optional

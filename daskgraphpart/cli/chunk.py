@@ -38,10 +38,10 @@ INPUT_OPTIONS = (
         "--edges",
         multiple=True,
         metavar="[SRC:REL:DST=]FILE[:WORD]",
-        help="Edges of one type: text, parquet, npz or npy; a file, a directory, a quoted pattern, a pipe, or - for "
-        "standard input. WORD says how this file is read: header, no-header, comma, tab, space, semicolon, the "
-        "columns SRC,DST, or, of raw binary rows, their dtype and width: uint32, int64:3. May be repeated, for further "
-        "files and types. Without a type: _N:_E:_N.",
+        help="Edges of one type: text, parquet, Matrix Market, npz or npy; a file, a directory (also of Delta or "
+        "Iceberg), a quoted pattern, a pipe, or - for standard input. WORD says how this file is read: header, "
+        "no-header, comma, tab, space, semicolon, the columns SRC,DST, or, of raw binary rows, their dtype and width: "
+        "uint32, int64:3. May be repeated, for further files and types. Without a type: _N:_E:_N.",
     ),
     click.option(
         "--from",

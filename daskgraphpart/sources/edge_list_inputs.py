@@ -17,6 +17,7 @@ from daskgraphpart.sources.columns import FLOATS, INTEGERS, STRINGS, UNKNOWN
 from daskgraphpart.sources.map_arrays import map_rows
 from daskgraphpart.sources.table_files import Paths, find_files, read_form
 from daskgraphpart.sources.tables import TableGroup, open_table
+from daskgraphpart.sources.text_table import matrix_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -211,6 +212,8 @@ def _open(
             expected = "FILE:SRC,DST" if len(ids) == 2 else "FILE:COLUMN or FILE:ID:COLUMN"
             found = f"FILE:{':'.join(file.columns)}"
             raise OptionError("words after a file that mean nothing", place=file.path, expected=expected, found=found)
+        if len(ids) == 2 and not request.features:
+            request.features.update(matrix_features(file.path))
         table = open_table(connection, file, directory, [*ids, *request.features.values()], len(ids))
         if tables and len(table.columns) != len(tables[0].columns):
             expected = f"{len(tables[0].columns)}, as in {tables[0].path}"

@@ -43,10 +43,22 @@ def read_table(job: Job, group: TableGroup) -> None:
     for table in group.tables:
         with translated_errors(table.path):
             table.insert(job.connection, f"INSERT INTO {group.name} SELECT {_values(job, group, table)} FROM {{}}")
-        ((count,),) = run(job.connection, f"SELECT count(*) FROM {group.name}")
-        starts.append(count)
+        if isinstance(table, TextTable) and table.num_entries is not None:
+            _complete_matrix(job, group, table, starts[-1])
+        starts.append(job.count_rows(group.name))
         job.progress.advance(os.path.getsize(table.content or table.path))
     _check(job, group, starts)
+
+
+def _complete_matrix(job: Job, group: TableGroup, table: TextTable, start: int) -> None:
+    """Compare the number of entries with the header of a matrix; add the other half of a symmetric one."""
+    found = job.count_rows(group.name) - start
+    if found != table.num_entries:
+        what, place = "another number of entries", f"line {table.skipped}"
+        raise InputFileError(what, file=table.path, place=place, expected=f"{table.num_entries:,}", found=f"{found:,}")
+    if table.is_symmetric:
+        reverse = f"SELECT * REPLACE (c1 AS c0, c0 AS c1) FROM {group.name} WHERE rowid >= {start} AND c0 <> c1"
+        run(job.connection, f"INSERT INTO {group.name} {reverse} ORDER BY rowid")
 
 
 def stage_feature(job: Job, group: TableGroup, feature: str, path: str) -> Region:
@@ -87,10 +99,16 @@ def _values(job: Job, group: TableGroup, table: Table) -> str:
     """Return expressions for all columns of a file; what cannot be is NULL."""
     id_type = job.inputs.options.id_type if job.inputs.options.map_ids else "integer"
     values = [id_value(i, table.columns[i], job.kinds[end][0], id_type) for i, end in enumerate(group.ends)]
+    if not job.inputs.options.map_ids and (first := _first_id(table)):
+        values = [f"({value}) - {first}" for value in values]
     for feature, numbers in group.features.items():
         for i in numbers:
             values += feature_values(i, table.columns[i], group.kind(i), job.fill(group.of_type, feature))
     return ", ".join(values) or "NULL"
+
+
+def _first_id(table: Table) -> int:
+    return table.first_id if isinstance(table, TextTable) else 0
 
 
 def _width(job: Job, group: TableGroup, number: int) -> int:
@@ -142,9 +160,12 @@ def _explain_id(job: Job, ntype: str, value: Any, table: Table) -> tuple[str, st
         return what, known, "--id-type string makes all of them strings"
     hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
     if value is not None:
-        if value == limit:
+        first = _first_id(table)
+        if value == limit and not first:
             hint += "; if IDs begin at 1, --map-ids numbers them from 0"
-        expected = "an integer of 63 bits from 0" if limit is None else f"an ID from 0 and below {limit:,}"
+        expected = f"an integer of 63 bits from {first}"
+        if limit is not None:
+            expected = f"an ID from {first} and below {limit + first:,}"
         return f"ID of a {ntype!r} node out of range", expected, hint
     if isinstance(table, TextTable) and not table.skipped:
         hint += "; or --header if the first line names the columns"

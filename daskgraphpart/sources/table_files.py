@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError, check_choice
+from daskgraphpart.sources.lake_tables import lake_files
 from daskgraphpart.storage.faults import attach_path_to_error
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -40,7 +41,6 @@ _UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 _THROUGH_PYTHON = "read it with {}, and hand the result to daskgraphpart.chunk_graph"
 METIS = "METIS", "write it as one line per edge, with IDs from 0: metis files list the neighbours of a node, from 1"
 _FOREIGN = (
-    (b"%%MatrixMarket", (".mtx",), "Matrix Market", _THROUGH_PYTHON.format("scipy.io.mmread")),
     (None, (".metis", ".graph"), *METIS),
     (b"<", (".graphml", ".gexf", ".xml"), "GraphML or XML", _THROUGH_PYTHON.format("networkx.read_graphml")),
     (b"{", (".json", ".jsonl", ".ndjson"), "JSON", _THROUGH_PYTHON.format("pandas.read_json(..., lines=True)")),
@@ -178,14 +178,13 @@ def _natural(path: str) -> list[Any]:
 
 
 def _files_below(directory: str) -> list[str]:
-    """List the files of a directory that Spark, Hive or dask has written, without what they hide."""
-    if os.path.isdir(os.path.join(directory, "_delta_log")):
-        what, hint = "is a Delta table, which keeps files that are no longer valid", "export it as plain parquet"
-        raise InputFileError(what, file=directory, hint=hint)
-    found = []
-    for root, directories, names in os.walk(directory):
-        directories[:] = [name for name in directories if name[0] not in "_." or "=" in name]
-        found += [os.path.join(root, name) for name in names if name[0] not in "_."]
+    """List the files of a table that Spark, Hive, dask, Delta or Iceberg has written, without what they hide."""
+    found = lake_files(directory)
+    if found is None:
+        found = []
+        for root, directories, names in os.walk(directory):
+            directories[:] = [name for name in directories if name[0] not in "_." or "=" in name]
+            found += [os.path.join(root, name) for name in names if name[0] not in "_."]
     if not found:
         raise InputFileError("directory without files", file=directory, expected="files of a table")
     return sorted(found, key=_natural)

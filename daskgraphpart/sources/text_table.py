@@ -6,6 +6,8 @@ takes no runs of spaces for a delimiter, and lets a quoted field run on over man
 
 from __future__ import annotations
 
+import gzip
+import os
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.sources.table_files import TableFile
 
-LINES_LOOKED_AT = 200
+MATRIX_MARKET, MATRIX_KINDS = "%%MatrixMarket", {"real", "integer", "pattern", "general", "symmetric"}
+LINES_LOOKED_AT, MAX_HEADER_BYTES = 200, 1 << 10
 MAX_LINE_BYTES, BUFFER_BYTES = 1 << 20, 8 << 20
 NAMES_OF_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", " ": "spaces"}
 _NAMES_OF_ENDS = (
@@ -36,7 +39,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A file of text with chosen columns; its first `skipped` lines end with the header."""
+    """A file of text with chosen columns; its first `skipped` lines end with the header.
+
+    Matrix Market tells the numbers of nodes and of entries, counts IDs from 1, and has an edge and its reverse once if
+    it is symmetric.
+    """
 
     path: str
     content: str
@@ -49,6 +56,9 @@ class TextTable:
     guesses: str = ""
     num_rows: None = None
     num_nodes: tuple[int, ...] = ()
+    num_entries: int | None = None
+    first_id: int = 0
+    is_symmetric: bool = False
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
         """Run an INSERT that selects from `{}`: texts r0, r1, ... without quotes, NULL where blank or a line is bad."""
@@ -129,6 +139,9 @@ def open_text_table(
     """Open a file of text, and tell what was guessed."""
     path, options = file.path, file.options
     table = TextTable(path, file.content, (), options.delimiter_character or "", options.comment, packing)
+    head = replace(table, comment="").read_lines(connection, 1)
+    if head and head[0][1].startswith(MATRIX_MARKET):
+        return _open_matrix(connection, file, packing, wanted, num_ids)
     first = table.read_lines(connection, 1)
     if not first:
         what = "no line but blanks and comments"
@@ -163,6 +176,45 @@ def open_text_table(
     guessed = [] if options.delimiter or len(rows[0]) == 1 else [f"{delimiter} between fields"]
     guessed += [] if options.header is not None else [f"{'a' if has_header else 'no'} header"]
     return replace(table, guesses=", ".join(guessed))
+
+
+def _open_matrix(
+    connection: duckdb.DuckDBPyConnection, file: TableFile, packing: str, wanted: Sequence[str], num_ids: int
+) -> TextTable:
+    """Open a file of Matrix Market: entries are edges from `row` to `col`, with a `weight` unless it is a pattern."""
+    path = file.path
+    table = TextTable(path, file.content, (), " ", "", packing)
+    words = table.read_lines(connection, 1)[0][1].lower().split()[1:]
+    if num_ids != 2 or words[:2] != ["matrix", "coordinate"] or not {*words[2:]} <= MATRIX_KINDS or len(words) != 4:
+        what, expected = "Matrix Market of a kind that is no list of edges", "matrix coordinate real|integer|pattern "
+        expected += "general|symmetric, given to --edges"
+        raise InputFileError(what, file=path, place="line 1", expected=expected, found=" ".join(words))
+    table = replace(table, comment="%")
+    sizes = table.read_lines(connection, 1)
+    number, line = sizes[0][:2] if sizes else (1, "nothing")
+    is_symmetric, numbers = words[3] == "symmetric", line.split()
+    is_size = len(numbers) == 3 and all(text.isdecimal() for text in numbers)
+    if not is_size or (is_symmetric and numbers[0] != numbers[1]):
+        expected = "numbers of rows, columns and entries" + (" of a square matrix" if is_symmetric else "")
+        raise InputFileError(
+            "no size of a matrix", file=path, place=f"line {number}", expected=expected, found=shown(line)
+        )
+    num_src, num_dst, num_entries = map(int, numbers)
+    names = ["row", "col", "weight"][: 2 if words[2] == "pattern" else 3]
+    table = replace(table, skipped=number, num_fields=len(names), num_nodes=(num_src, num_dst), num_entries=num_entries)
+    sample = [(at, fields) for at, _, fields in table.read_lines(connection, LINES_LOOKED_AT) if fields is not None]
+    found = find_columns(path, wanted, names, len(names), num_ids, file.constants)
+    columns = tuple(_column(name, position, sample) for name, position in found)
+    return replace(table, columns=columns, first_id=1, is_symmetric=is_symmetric)
+
+
+def matrix_features(path: str) -> dict[str, str]:
+    """Name the feature, and its column, that the entries of a file of Matrix Market become."""
+    if not path.lower().endswith((".mtx", ".mtx.gz")) or not os.path.isfile(path):
+        return {}
+    with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
+        words = file.readline(MAX_HEADER_BYTES).lower().split()
+    return {"weight": "weight"} if words[3:4] in ([b"real"], [b"integer"]) else {}
 
 
 def _column(name: str, position: int, sample: Sequence[tuple[int, Sequence[str]]]) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 from threading import Timer
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from edge_lists import DEFAULT, FORMS, chunk, edges_of, path_of_form, write_edge_list
+from edge_lists import DEFAULT, FORMS, chunk, edges_of, originals, path_of_form, write_edge_list
 from graphs import file_hashes, load_real_graph
 from pyarrow import parquet
 
@@ -192,3 +193,52 @@ def test_ctrl_c_ends_a_query_at_once(tmp_path: Path) -> None:
         Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
             run(connection, "CREATE TABLE t AS SELECT count(*) FROM range(100000000000) t(i) WHERE i % 7 = hash(i) % 5")
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz"])
+def test_matrix_market_gives_the_edges_that_scipy_reads(symmetry: str, field: str, name: str, tmp_path: Path) -> None:
+    sparse, io = pytest.importorskip("scipy.sparse"), pytest.importorskip("scipy.io")
+    rng = np.random.default_rng(0)
+    values = rng.integers(1, 9, 60).astype(float if field == "real" else int)
+    matrix = sparse.coo_array((values, random_edges(60, 20)), (25, 25)).tocsr()
+    matrix = matrix + matrix.T if symmetry == "symmetric" else matrix
+    io.mmwrite(tmp_path / "a.mtx", matrix, comment="made\nby hand", field=field, symmetry=symmetry)
+    if name.endswith(".gz"):
+        (tmp_path / name).write_bytes(gzip.compress((tmp_path / "a.mtx").read_bytes()))
+    graph = read_chunked(chunk(tmp_path / "out", tmp_path / name))
+    assert graph.schema.num_nodes == 25
+    features = graph.edge_data.get(DEFAULT, {})
+    found = [features["weight"].compute(scheduler="sync")] if features else []
+    assert [array.dtype for array in found] == {"real": [np.float64], "integer": [np.int64], "pattern": []}[field]
+    expected = io.mmread(tmp_path / "a.mtx").tocsr()
+    weights = found[0] if found else np.ones(expected.nnz)
+    built = sparse.coo_array((weights, edges_of(tmp_path / "out")), (25, 25))
+    assert built.nnz == expected.nnz
+    np.testing.assert_array_equal(built.toarray(), expected.toarray())
+
+
+def test_ids_of_matrix_market_that_are_mapped_are_those_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n9 9 2\n3 1\n9 3\n")
+    out = chunk(tmp_path / "out", tmp_path / "a.mtx", map_ids=True)
+    assert originals(out) == [1, 3, 9]
+    np.testing.assert_array_equal(edges_of(out), [[1, 2], [0, 1]])
+
+
+def test_raw_files_are_read_as_their_words_say(tmp_path: Path) -> None:
+    edges = np.stack(random_edges(40), 1).astype(np.uint32)
+    edges.tofile(tmp_path / "e.bin")
+    np.c_[edges[:, 0], np.arange(40), edges[:, 1]].astype("<i8").tofile(tmp_path / "hrt.bin")
+    features, ids = np.random.default_rng(0).random((50, 3), np.float32), np.arange(0, 50, 7)
+    features[:20].tofile(tmp_path / "x0.bin")
+    features[20:].tofile(tmp_path / "x1.bin")
+    ids.astype(np.int32).tofile(tmp_path / "train.bin")
+    data = {"_N": {"x": [f"{tmp_path}/x0.bin:float32:3", f"{tmp_path}/x1.bin:float32:3"]}}
+    masks = {"_N": {"train_mask": f"{tmp_path}/train.bin:int32"}}
+    wanted = chunk(tmp_path / "out", f"{tmp_path}/e.bin:uint32", node_data=data, masks=masks)
+    np.testing.assert_array_equal(edges_of(wanted), edges.T)
+    found = read_chunked(wanted).node_data["_N"]
+    np.testing.assert_array_equal(found["x"].compute(scheduler="sync"), features)
+    np.testing.assert_array_equal(np.flatnonzero(found["train_mask"].compute(scheduler="sync")), ids)
+    np.testing.assert_array_equal(edges_of(chunk(tmp_path / "3", f"{tmp_path}/hrt.bin:int64:3:0,2")), edges.T)
