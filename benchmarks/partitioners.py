@@ -4,7 +4,7 @@ Sections: ``cuts`` (all real graphs: every method against METIS with balanced no
 edges balanced, and against real DGL's METIS with ``balance_edges=True``), ``types`` (several constraints on
 heterogeneous graphs), ``large`` (graphs with more than ten million edges: time and memory of fresh processes, METIS on
 our adjacency and in real DGL), ``external`` (memory and speed of multilevel, edges quadrupled at equal nodes, one core
-against two).
+against two), ``weights`` (the cut by weights of edges against METIS called directly with the same weights).
 ``python benchmarks/partitioners.py --sections cuts``.
 """
 
@@ -21,16 +21,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pymetis
+import scipy.sparse
 from harness import RESULTS, generate_once, measure, our_command, touch_memory
 
 import daskgraphpart as dgp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests" / "data"), str(HERE.parent / "tests")]
-from graphs import REAL_GRAPHS, load_real_graph  # noqa: E402
+from graphs import REAL_GRAPHS, Graph, load_real_graph  # noqa: E402
 
 PAGE = HERE.parent / "docs" / "partitioners.md"
 KEPT = RESULTS / "partitioners.json"
@@ -40,6 +42,9 @@ HETEROGENEOUS = ("dblp_hetero", "vcs_networkit", "oewn")
 METIS_TOLERANCE = 1.03005  # METIS takes 3 % and a little more
 GENERATED = "<!-- made by benchmarks/partitioners.py from here on -->"
 NEXT_TO_NOTHING = 1000  # nodes and edges
+WEIGHTED = ("metis", "auto", "kaminpar", "multilevel", "fennel", "auto, unweighted")
+METIS_LARGEST = 1 << 20  # of the weights that METIS is given
+MOST_SHOWN = 100  # with decimals
 MULTILEVEL_SHARE = 8  # multilevel gets memory for a coarsest graph of an eighth of the arcs
 
 
@@ -243,6 +248,58 @@ def run(graph: Path, root: Path, parts: int, method: str, balance: str, more: Se
     }
 
 
+def weights(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Weighted cut of every method, of `auto` without weights, and of METIS on the whole graph in memory."""
+    rows = []
+    for name, what, values in weighted_graphs():
+        graph = load_real_graph(name)
+        (etype,) = graph.schema.etypes
+        src, dst = (np.asarray(ids) for ids in graph.edges[etype])
+        source = Graph(graph.schema, graph.edges, {}, {etype: {"weight": values}})
+        directory = source.write(root / f"weights-{name}-{len(rows)}", edge_format="numpy")
+        matrix = scipy.sparse.coo_array((values, (src, dst)), (graph.schema.num_nodes,) * 2).tocsr()
+        matrix = scipy.sparse.csr_array(matrix + matrix.T)
+        matrix.setdiag(0)
+        matrix.eliminate_zeros()
+        integers = np.maximum(np.rint(matrix.data / matrix.data.max() * METIS_LARGEST), 1).astype(np.int64)
+        memory = str(max(8 << 20, 2 * (matrix.nnz // MULTILEVEL_SHARE * 52 + graph.schema.num_nodes * 20)))
+        for parts in options.parts:
+            _, owners = pymetis.part_graph(
+                parts, xadj=matrix.indptr, adjncy=matrix.indices, eweights=integers, recursive=False
+            )
+            row: dict[str, Any] = {"graph": name, "weights": what, "parts": parts}
+            row["METIS"] = weight_cut(np.array(owners), src, dst, values)
+            for method in WEIGHTED:
+                method, _, without = method.partition(", ")
+                how = dgp.AssignOptions(method, balance="nodes", edge_weight=() if without else "weight")
+                resources = dgp.detect_resources(memory if method == "multilevel" else "8GB")
+                found = dgp.assign(directory, parts, method=how, resources=resources)
+                row[", ".join(filter(None, (method, without)))] = weight_cut(
+                    next(iter(found.owners.values())).read(), src, dst, values
+                )
+            rows.append(row)
+            print(row, flush=True)
+    return rows
+
+
+def weighted_graphs() -> Iterator[tuple[str, str, np.ndarray]]:
+    """Real graphs, what their edges weigh, and how much: lengths of roads, nearness, neighbours in common."""
+    (data,) = load_real_graph("usa_road_ny").edge_data.values()
+    yield "usa_road_ny", "1 / length", 1 / data["edge_weight"].astype(np.float64)
+    yield "usa_road_ny", "length", data["edge_weight"]
+    for name in ("coauthor_physics", "musae_github"):
+        graph = load_real_graph(name)
+        ((src, dst),) = graph.edges.values()
+        ones = scipy.sparse.coo_array((np.ones(len(src)), (src, dst)), (graph.schema.num_nodes,) * 2).tocsr()
+        ones = ((ones + ones.T) > 0).astype(np.float64)
+        yield name, "1 + common neighbours", 1 + np.asarray((ones @ ones)[src, dst]).ravel().astype(np.int64)
+
+
+def weight_cut(owners: np.ndarray, src: np.ndarray, dst: np.ndarray, values: np.ndarray) -> float:
+    """Share of the weight that is cut."""
+    return float(values[owners[src] != owners[dst]].sum(dtype=np.float64) / values.sum(dtype=np.float64))
+
+
 def external(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     small = int(float(options.external_edges))
@@ -265,7 +322,7 @@ def external(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-SECTIONS = {"cuts": cuts, "types": types, "large": large, "external": external}
+SECTIONS = {"cuts": cuts, "types": types, "large": large, "external": external, "weights": weights}
 
 
 def page(found: dict[str, Any]) -> str:
@@ -288,6 +345,8 @@ def page(found: dict[str, Any]) -> str:
         )  # fmt: skip
     if "large" in found:
         lines += large_table(found["large"])
+    if "weights" in found:
+        lines += weights_table(found["weights"])
     if "external" in found:
         lines += ["## multilevel with a budget of 256 MB, 8 parts", ""]
         empty = [r["peak"] / 1e9 for r in found["external"] if r["edges"] == NEXT_TO_NOTHING]
@@ -312,6 +371,26 @@ def page(found: dict[str, Any]) -> str:
 def times_as_fast(ratios: list[float] | None) -> str:
     """Median of ratios, smallest and largest."""
     return f"{statistics.median(ratios):.2f} x ({ratios[0]:.2f} to {ratios[-1]:.2f})" if ratios else ""
+
+
+def weights_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Weighted cuts over that of METIS, called directly."""
+    body, ratios = [], []
+    for row in rows:
+        ratios.append([row[name] / row["METIS"] for name in WEIGHTED])
+        cells = [f"{ratio:.3f}" if ratio < MOST_SHOWN else f"{ratio:.0f}" for ratio in ratios[-1]]
+        body.append([row["graph"], row["weights"], row["parts"], f"{row['METIS']:.3%}", *cells])
+    means = [statistics.geometric_mean(column) for column in zip(*ratios, strict=True)]
+    body.append(["**mean**", "", "", "", *(f"{mean:.3f}" if mean < MOST_SHOWN else f"{mean:.0f}" for mean in means)])
+    return [
+        "## Weights of edges: cut against METIS",
+        "",
+        "METIS: share of the weight that is cut by `pymetis.part_graph` on the whole graph in memory, with the same",
+        "weights; the others: their cut over that, nodes balanced (3 %), with `--edge-weight` but for the last column.",
+        f"`multilevel` is given memory for 1/{MULTILEVEL_SHARE} of the arcs. Means are geometric.",
+        "",
+        *table(["graph", "weights", "parts", "METIS", *WEIGHTED], body),
+    ]
 
 
 def large_table(rows: list[dict[str, Any]]) -> list[str]:

@@ -121,6 +121,21 @@ def test_forms_workers_and_blocks_on_disk_change_nothing(
     assert num_moved(directory / "owners", tmp_path / "disk") == 0
 
 
+@pytest.mark.parametrize("num_new", [0, 60])
+@pytest.mark.parametrize("num_edges", [0, 1])
+def test_nodes_without_edges_fill_the_parts_up(num_new: int, num_edges: int, tmp_path: Path) -> None:
+    edges = {"a:to:a": (np.zeros(num_edges, int), np.ones(num_edges, int))}
+    old, new = (
+        Graph(GraphSchema("g", (NodeType("a", count),), (EdgeType("a", "to", "a", num_edges),)), edges)
+        for count in (60, 60 + num_new)
+    )
+    before = dgp.assign(old.write(tmp_path / "old"), PARTS, method="fennel", out_dir=tmp_path / "owners")
+    options = dgp.AssignOptions(extend=str(tmp_path / "owners"), balance="nodes")
+    after = dgp.assign(new.write(tmp_path / "new"), PARTS, method=options).owners["a"].read()
+    assert np.array_equal(after[:60], before.owners["a"].read())
+    assert np.bincount(after).max() <= (60 + num_new) / PARTS + 1
+
+
 @pytest.mark.parametrize("last", ["read-assignment", "partition-graph", "write-owners"])
 def test_a_stopped_run_is_continued(
     last: str, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -43,7 +43,9 @@ def extend(
     clusters[~is_old] = np.arange(num_parts, count)
     known = np.full(count, -1, np.int32)
     known[:num_parts] = np.arange(num_parts)
-    small = _contract(graph, clusters, count, directory, each)
+    # rows of old nodes, which stay, are not needed
+    blocks = [block for block in graph.blocks if not is_old[block.start : block.stop].all()]
+    small = _contract(replace(graph, blocks=blocks or graph.blocks[:1]), clusters, count, directory, each)
     parts = _assign_new(small, known, limits, seed, directory, each)[clusters]
     if most := int(may_move * num_old):
         moving = _best_to_move(graph, parts, limits, each)
