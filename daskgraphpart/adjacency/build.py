@@ -17,7 +17,7 @@ from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.adjacency.split_edges import range_shift, split_edges_of
 from daskgraphpart.adjacency.weigh_edges import WEIGHT_NBYTES, find_weights, weigh_edges
 from daskgraphpart.engine.plan import Pass
-from daskgraphpart.kernels.arcs import count_nodes, merge_arcs
+from daskgraphpart.kernels.arcs import merge_arcs
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
 
@@ -125,7 +125,7 @@ def cut_node_range(unit: tuple[NodeRange, int], config: MergeConfig) -> list[tup
     nodes, limit = unit
     counts = np.zeros(nodes.stop - nodes.start, np.int64)
     for run, start, stop in nodes.slices:
-        count_nodes(run.read(start, stop), nodes.start, counts)
+        counts += np.bincount(run.read(start, stop)[:, 0] - nodes.start, minlength=counts.size)
     ends = np.cumsum(counts)
     cuts, first, done = [], 0, 0
     while first < counts.size:

@@ -58,6 +58,11 @@ class Problem:
         """Numbers of the weights to be balanced: those that a node has, and the first, so that there is one."""
         return [i for i in range(self.num_wanted) if self.weights.constraints[i].total or i == 0]
 
+    @property
+    def is_impossible(self) -> bool:
+        """Whether one node weighs more than a part may."""
+        return any(self.weights.constraints[i].warn_of_node(self.num_parts) for i in self.balanced)
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionConfig:
@@ -199,7 +204,8 @@ class Solver:
             gain, parts, value = value[1] - after[1], further, after
             if gain < LEAST_GAIN * value[1]:
                 break
-        for factor in TIGHTER if graph.num_arcs <= LARGE_ARCS else ():
+        is_hopeless = graph.num_arcs > LARGE_ARCS or self.config.problem.is_impossible
+        for factor in () if is_hopeless else TIGHTER:
             if value[0] == 0:
                 break
             tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))

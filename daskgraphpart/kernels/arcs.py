@@ -160,10 +160,3 @@ def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursor
                 arcs[place, 0] = cluster
                 arcs[place, 1] = other
                 arcs[place, 2] = weights[i] if weights.size else 1
-
-
-@njit(cache=True, nogil=True)
-def count_nodes(arcs, first, counts):  # type: ignore[no-untyped-def]
-    """Add the number of arcs of each node from `first` on to `counts`."""
-    for i in range(arcs.shape[0]):
-        counts[arcs[i, 0] - first] += 1

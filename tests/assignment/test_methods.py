@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment import partition
+from daskgraphpart.assignment import choose, partition
 from daskgraphpart.assignment.libraries import call as library_call
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.engine.runner import open_runner
@@ -136,12 +136,17 @@ def test_more_effort_cuts_less_and_every_effort_keeps_the_limits(communities: Pa
     assert "--effort high" in reports[1].why
 
 
-def test_one_warning_names_the_node_that_makes_a_balance_impossible(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["auto", "metis", "kaminpar", "multilevel", "fennel"])
+def test_one_warning_names_the_node_that_makes_a_balance_impossible(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partition, "TIGHTER", (None,))  # would be an error: nothing is tried that cannot help
+    monkeypatch.setattr(choose, "COARSE_ARCS", 500)
     rng = np.random.default_rng(0)
     schema = GraphSchema("g", (NodeType("a", 50), NodeType("b", 400)), (EdgeType("a", "to", "b", 2000),))
     ends = (rng.integers(0, 50, 2000), np.where(rng.random(2000) < 0.7, 123, rng.integers(0, 400, 2000)))
     directory = Graph(schema, {"a:to:b": ends}).write(tmp_path, edge_format="numpy", num_chunks=1)
-    report = dgp.assign(directory, 4).report
+    report = dgp.assign(directory, 4, method=method).report
     assert report is not None
     (warning,) = report.warnings
     assert "edges: node 123 of type 'b' alone has 2.8" in warning
