@@ -94,8 +94,10 @@ class OnDiskLayout:
     def finish(self, graph: DispatchedGraph) -> None:
         """Write the metadata, a hash that fits the link, and the link; then the JSON file."""
         files, dataset = graph.out / FILES, graph.out / ONDISK / "dataset"
-        # JSON is YAML
-        write_bytes(files / "metadata.yaml", json.dumps(_metadata(graph), indent=1, ensure_ascii=False).encode())
+        content = json.dumps(_metadata(graph), indent=1, ensure_ascii=False)
+        # JSON is YAML, but for characters that cannot be printed
+        content = re.sub("[\x7f-\x9f\ufffe\uffff]", lambda found: f"\\u{ord(found[0]):04x}", content)
+        write_bytes(files / "metadata.yaml", content.encode())
         write_bytes(files / "dataset_hash_value.txt", b"{}")
         dataset.mkdir(exist_ok=True)
         with suppress(FileExistsError):  # of a run that was killed

@@ -49,6 +49,7 @@ def files_nbytes(*directories: Path) -> int:
         ("random", {"graph_formats": ("coo", "csr", "csc")}, "zarr", 0.03),
         ("random", {"out_edges": True}, "in-place", 0.03),
         ("random", {"layout": ("dgl", "graphbolt", "ranks")}, "in-place", 0.03),
+        ("random", {"layout": ("dgl", "ondisk")}, "in-place", 0.03),
         ("random", {"num_hops": 2, "graph_formats": ("csc",)}, "in-place", 0.2),  # what is two hops away is a guess
         ("metis", {}, "in-place", 0.05),
     ],
@@ -57,11 +58,12 @@ def test_output_and_temporary_files_are_as_estimated(
     method: str, options: dict[str, Any], staging: str, tolerance: float, graph: dgp.ChunkedGraph, tmp_path: Path
 ) -> None:
     how = {"method": method, "options": dgp.DispatchOptions(**options), "resources": resources(staging=staging)}
-    plan = dgp.plan(graph, 3, out_dir=tmp_path, **how)
-    dgp.partition(graph, tmp_path, 3, keep_workspace=True, **how)
-    assert plan.output_nbytes == pytest.approx(files_nbytes(*tmp_path.glob("[pr]a*")), rel=tolerance)
-    expected = expect(graph.schema, 3, how["options"], method == "random")
-    files = workspace_files(graph.schema, 3, how["options"], expected, how["resources"])
+    num_parts = 1 if "ondisk" in options.get("layout", ()) else 3
+    plan = dgp.plan(graph, num_parts, out_dir=tmp_path, **how)
+    dgp.partition(graph, tmp_path, num_parts, keep_workspace=True, **how)
+    assert plan.output_nbytes == pytest.approx(files_nbytes(*tmp_path.glob("[opr][an]*")), rel=tolerance)
+    expected = expect(graph.schema, num_parts, how["options"], method == "random")
+    files = workspace_files(graph.schema, num_parts, how["options"], expected, how["resources"])
     for name, nbytes in files.items():
         found = [path for path in (tmp_path / ".daskgraphpart-work" / name).rglob("*") if path.is_file()]
         room = HEADER * len(found) + (nbytes * 0.4 if options.get("num_hops") else nbytes * 0.03)

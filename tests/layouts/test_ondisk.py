@@ -33,7 +33,7 @@ def small() -> Graph:
     dtypes = ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
     data = {f"x {dtype}": (rng.random((40, 3)) * 9).astype(dtype) for dtype in dtypes}
     masks = {"train_mask": rng.random(40) < 0.5, "test_mask": (rng.random(40) < 0.5).astype("u1")}
-    nodes = {"u": {**data, **masks, "y": rng.integers(0, 5, 40), "none": np.empty((40, 0), "f4")}}
+    nodes = {"u": {**data, **masks, "y": rng.integers(0, 5, 40), "none \U0001f600 \x7f": np.empty((40, 0), "f4")}}
     ends = {"v:s:u": (0, 0), "u:r:v": (40, 3), "u:near:u": (40, 40)}
     edges = {t.name: tuple(rng.integers(0, top or 1, t.num_edges) for top in ends[t.name]) for t in types}
     return Graph(schema, edges, nodes, {"u:r:v": {"w": rng.random(60)}, "u:near:u": {"w": rng.random((200, 2))}})  # type: ignore[arg-type]

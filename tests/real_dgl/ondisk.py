@@ -14,6 +14,7 @@ import dgl
 import dgl.graphbolt as gb
 import numpy as np
 import torch
+import yaml
 from torch.nn import functional
 
 SETS = {"train": "train_set", "val": "validation_set", "test": "test_set"}
@@ -55,7 +56,7 @@ def make_with_dgl(directory, out):
         "feature_data": features,
         "tasks": [*tasks.values()],
     }
-    (out / "metadata.yaml").write_text(json.dumps(content))
+    (out / "metadata.yaml").write_text(yaml.safe_dump(content))
     return gb.OnDiskDataset(str(out), include_original_edge_id=True).load()
 
 
