@@ -67,10 +67,10 @@ def frames_of(graph: Graph) -> dict[str, pd.DataFrame]:
 
 def expect(
     frames: Mapping[str, pd.DataFrame], num_ntypes: int, *, add_reverse: str | None, copy_edata: bool,
-    remove_self_loops: bool, deduplicate: bool,
+    remove_self_loops: bool, deduplicate: bool, is_split: bool = False,
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
     """Make the changes with pandas, in the order in which one would by hand."""
-    is_homogeneous = num_ntypes == len(frames) == 1
+    is_homogeneous = num_ntypes == len(frames) == 1 and not is_split
     found = {}
     for etype, frame in frames.items():
         src, rel, dst = etype.split(":")
@@ -103,13 +103,22 @@ def assert_same(found: Mapping[str, pd.DataFrame], expected: Mapping[str, pd.Dat
 @given(
     graphs(),
     st.sampled_from((None, "dgl", "graphstorm", "{}-by")),
-    st.booleans(), st.booleans(), st.booleans(),
+    st.booleans(), st.booleans(), st.booleans(), st.booleans(),
 )  # fmt: skip
 def test_changes_are_those_of_pandas(
-    graph: Graph, add_reverse: str | None, copy_edata: bool, remove_self_loops: bool, deduplicate: bool
+    graph: Graph, add_reverse: str | None, copy_edata: bool, remove_self_loops: bool, deduplicate: bool, is_split: bool
 ) -> None:
     if not graph.edges:
         return
+    frames, split_by = frames_of(graph), {}
+    if is_split:
+        first, frame = next(iter(frames.items()))
+        kind = np.arange(len(frame)) * 7 % 5
+        graph.edge_data[first]["kind"], split_by = kind, {first: "kind"}  # type: ignore[index]
+        src, _, dst = first.split(":")
+        is_kept = (frame.src != frame.dst) | (src != dst) | (not remove_self_loops)  # values of edges that stay
+        parts = {f"{src}:{value}:{dst}": part for value, part in frame.groupby(kind) if is_kept[part.index].any()}
+        frames = {**parts, **{etype: frame for etype, frame in frames.items() if etype != first}}
     how: dict[str, Any] = {
         "add_reverse": add_reverse,
         "copy_edata": copy_edata and add_reverse is not None,
@@ -117,8 +126,8 @@ def test_changes_are_those_of_pandas(
         "deduplicate": deduplicate,
     }
     with tempfile.TemporaryDirectory() as directory:
-        found = change(graph, Path(directory) / "out", **how)
-        assert_same(found, expect(frames_of(graph), len(graph.schema.ntypes), **how))
+        found = change(graph, Path(directory) / "out", split_by=split_by, **how)
+        assert_same(found, expect(frames, len(graph.schema.ntypes), is_split=is_split, **how))
         again = Path(directory) / "again"
         dgp.chunk_graph(dgp.read_chunked(Path(directory) / "out"), "g", None, None, 1, again, num_nodes=None)
         schemas = [dgp.read_chunked(out).schema for out in (Path(directory) / "out", again)]
