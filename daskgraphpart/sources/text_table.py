@@ -9,6 +9,8 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import zlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -148,7 +150,9 @@ def open_text_table(
         raise InputFileError("empty file", file=path, expected="a row per line", found=what)
     refuse_foreign(path, first[0][1][:16].encode())
     if "\0" in first[0][1]:
-        raise InputFileError("not text", file=path, found="a zero byte", hint="text must be UTF-8")
+        raise InputFileError(
+            "not text", file=path, found="a zero byte", hint="text must be UTF-8; raw numbers: FILE:DTYPE"
+        )
     if not table.delimiter:
         table = replace(table, delimiter=_guess_delimiter(first[0][1], num_ids))
     lines = table.read_lines(connection, LINES_LOOKED_AT)
@@ -209,10 +213,14 @@ def _open_matrix(
 
 
 def matrix_features(path: str) -> dict[str, str]:
-    """Name the feature, and its column, that the entries of a file of Matrix Market become."""
+    """Name the feature, and its column, that the entries of a file of Matrix Market become; a damaged file has none."""
     if not path.lower().endswith((".mtx", ".mtx.gz")) or not os.path.isfile(path):
         return {}
-    with gzip.open(path) if path.lower().endswith(".gz") else open(path, "rb") as file:
+    words: list[bytes] = []
+    with (
+        suppress(EOFError, OSError, zlib.error),
+        (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file,
+    ):
         words = file.readline(MAX_HEADER_BYTES).lower().split()
     return {"weight": "weight"} if words[3:4] in ([b"real"], [b"integer"]) else {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import re
 import tempfile
 from pathlib import Path
@@ -185,6 +186,14 @@ def test_a_compressed_member_that_is_broken_is_refused(tmp_path: Path) -> None:
     content[3000:3050] = bytes(50)
     (tmp_path / "e.npz").write_bytes(content)
     assert "e.npz: not a readable npz file" in refusal(tmp_path, tmp_path / "e.npz")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"words", b"\x1f\x8bwords", gzip.compress(f"{MATRIX} real general".encode())[:-9]]
+)
+def test_a_damaged_file_of_matrix_market_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.mtx.gz").write_bytes(content)
+    assert "a.mtx.gz: " in refusal(tmp_path, tmp_path / "a.mtx.gz")
 
 
 def test_files_that_are_missing_or_packed_are_refused(tmp_path: Path) -> None:

@@ -195,9 +195,15 @@ def test_ctrl_c_ends_a_query_at_once(tmp_path: Path) -> None:
             run(connection, "CREATE TABLE t AS SELECT count(*) FROM range(100000000000) t(i) WHERE i % 7 = hash(i) % 5")
 
 
-@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
-@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
-@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz"])
+@pytest.mark.parametrize(
+    ("symmetry", "field", "name"),
+    [
+        ("general", "real", "a.mtx"),
+        ("symmetric", "real", "a.mtx.gz"),
+        ("symmetric", "integer", "a.mtx"),
+        ("general", "pattern", "a.mtx.gz"),
+    ],
+)
 def test_matrix_market_gives_the_edges_that_scipy_reads(symmetry: str, field: str, name: str, tmp_path: Path) -> None:
     sparse, io = pytest.importorskip("scipy.sparse"), pytest.importorskip("scipy.io")
     rng = np.random.default_rng(0)
