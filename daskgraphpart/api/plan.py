@@ -198,7 +198,9 @@ def estimate(
         why = "asked for"
     else:
         choice, why = None, "asked for"
-        if method in METHODS and method != "random" and num_parts > 1:
+        if owners.extend is not None:
+            method = "extend"
+        elif method in METHODS and method != "random" and num_parts > 1:
             choice = expected_choice(schema, owners, limited)
             method, why, need = choice.method, choice.why, choice.need
         assigning = assign_workspace_nbytes(schema, owners, choice)

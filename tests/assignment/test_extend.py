@@ -186,6 +186,7 @@ def test_owners_that_do_not_fit_are_one_error_before_edges_are_read(directory: P
     refused(directory / "new", owners, AssignmentError, "for another number of parts", PARTS + 1)
     with pytest.raises(AssignmentError, match="for another number of parts"):
         dgp.plan(directory / "new", PARTS + 1, method=dgp.AssignOptions(extend=str(owners)))
+    assert dgp.plan(directory / "new", PARTS, method=dgp.AssignOptions(extend=str(owners))).method == "extend"
     dgp.assign(directory / "new", PARTS, method="random", out_dir=tmp_path / "larger")
     words = (
         r"wrong number of owners for node type '(u'; expected at most 5,400, .* found 6,000|v'; expected at most 900, )"
