@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch-sparse, where it is installed, scripts its functions
     from torch_geometric import typing as installed
-    from torch_geometric.loader import NeighborLoader
+    from torch_geometric.loader import NeighborLoader, NodeLoader
+    from torch_geometric.sampler import BaseSampler, SamplerOutput
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using 'NeighborSampler' without a 'pyg-lib'")
 
@@ -85,6 +86,41 @@ def test_stores_hold_the_graph(made: tuple[Graph, dgp.PartitionedGraph]) -> None
         features.get_tensor(None if is_homogeneous else parts.ntypes[0], "no such feature", None)
     with pytest.raises(NotImplementedError, match="not changed"):
         features.put_tensor(torch.zeros(1), parts.ntypes[0], "x", None)
+
+
+class AllNeighbours(BaseSampler):  # type: ignore[misc]
+    """A sampler of PyG that needs nothing compiled, of one node type."""
+
+    def __init__(self, edges: Any, num_nodes: int) -> None:
+        self.ends, self.places = edges.get_edge_index(edge_type=None, layout="coo"), torch.empty(num_nodes).long()
+
+    def sample_from_nodes(self, index: Any, **_: Any) -> SamplerOutput:
+        src, dst = self.ends
+        chosen = torch.isin(dst, index.node).nonzero()[:, 0]
+        others = src[chosen].unique()
+        nodes = torch.cat([index.node, others[~torch.isin(others, index.node)]])
+        self.places[nodes] = torch.arange(len(nodes))
+        row, col = self.places[src[chosen]], self.places[dst[chosen]]
+        return SamplerOutput(nodes, row, col, edge=chosen, batch=None, metadata=(index.input_id, index.time))
+
+    def sample_from_edges(self, index: Any, **_: Any) -> SamplerOutput:
+        raise NotImplementedError
+
+
+def test_a_loader_fetches_features_from_the_stores(tmp_path: Path) -> None:
+    graph = load_real_graph("cora")
+    parts = dgp.partition_graph(graph.write(tmp_path / "in"), "cora", 4, tmp_path / "out", part_method="random")
+    stores, orig_nids = parts.to_pyg_stores(), parts.orig_nids["node"].compute()
+    train = stores[0].get_tensor(None, "train_mask", None)
+    sampler, seen = AllNeighbours(stores[1], len(orig_nids)), 0
+    in_degrees = np.bincount(graph.edges["node:edge:node"][1], minlength=len(orig_nids))
+    for batch in NodeLoader(stores, sampler, input_nodes=train, batch_size=50, shuffle=True):
+        ids = orig_nids[batch.n_id.numpy()]
+        for name, rows in graph.node_data["node"].items():
+            np.testing.assert_array_equal(batch[name].numpy(), rows[ids])
+        assert batch.edge_index.shape[1] == in_degrees[ids[: batch.batch_size]].sum()
+        seen += batch.batch_size
+    assert seen == graph.node_data["node"]["train_mask"].sum()
 
 
 @pytest.mark.long
