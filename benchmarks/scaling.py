@@ -86,7 +86,7 @@ def cluster_of(workers: int) -> Iterator[Cluster]:
         commands = [[*dask, "scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]]
         commands += workers * [
             [*dask, "worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny", "--memory-limit", "0",
-             "--no-dashboard", "--local-directory", scratch]
+             "--no-dashboard", "--local-directory", scratch, "--death-timeout", "30"]
         ]  # fmt: skip
         started = [psutil.Popen(command, env=env, stderr=subprocess.DEVNULL, cwd=scratch) for command in commands]
         try:
