@@ -8,6 +8,8 @@ import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from layouts import table
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,7 +21,7 @@ GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 
 def main() -> None:
     write(README, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale)))
-    write(GLANCE, (("vs_copy", vs_copy),))
+    write(GLANCE, (("vs_copy", vs_copy), ("layouts", table)))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
 
 
@@ -28,9 +30,9 @@ def write(page: Path, tables: tuple[tuple[str, Callable[[Any], list[list[str]]]]
     for name, rows_of in tables:
         lines = (HERE / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
         newest = json.loads(lines[-1])
-        table = "\n".join("| " + " | ".join(row) + " |" for row in with_line(rows_of(newest["results"])))
+        shown = "\n".join("| " + " | ".join(row) + " |" for row in with_line(rows_of(newest["results"])))
         machine = f"{newest['cores']} cores, {newest['memory_gib']} GiB, commit {newest['commit']}"
-        block = f"<!-- {name} -->\n{table}\n\n({machine})\n<!-- end -->"
+        block = f"<!-- {name} -->\n{shown}\n\n({machine})\n<!-- end -->"
         text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
     page.write_text(text, encoding="utf-8")
 
