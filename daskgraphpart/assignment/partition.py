@@ -170,7 +170,7 @@ class Solver:
         starts = [(given, "given")] if given is not None else self._call_libraries(graph)
         parts, taken = min(starts, key=lambda start: self._value(graph, start[0]))
         if self._method in ("auto", "multilevel") or self._value(graph, parts)[0] > 0:
-            if graph.num_arcs <= LARGE_ARCS and options.effort != "fast":
+            if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "fast"):
                 better = v_cycle(graph, [start for start, _ in starts], self.limits, options.seed, self.each)
             else:
                 better = parts.copy()

@@ -216,6 +216,18 @@ def test_limits_are_kept_with_a_v_cycle_and_without(
     assert report.cut_share < 1 - 1 / 6
 
 
+def test_only_with_much_effort_are_large_graphs_kept_in_memory(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "LARGE_ARCS", 0)
+    monkeypatch.setattr(partition, "LARGE_ARCS", 0)
+    methods = {}
+    for effort in ("default", "high"):
+        report = dgp.assign(rmat, 4, method=dgp.AssignOptions(balance="nodes", effort=effort, threads=1)).report
+        assert report is not None
+        methods[effort] = report.method
+    assert "multilevel" in methods["default"]
+    assert "multilevel" not in methods["high"]
+
+
 def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "COARSE_ARCS", 0)
     report = dgp.assign(rmat, 4, method=dgp.AssignOptions("multilevel", balance="nodes")).report
