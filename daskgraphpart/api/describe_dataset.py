@@ -34,8 +34,8 @@ def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, 
     -------
     dict
         Arguments of `chunk_edge_lists`, which may be changed before: `edges`, `num_nodes`, `num_edges`, `node_data`,
-        `edge_data`, `masks`. Features are named ``feat``, ``label``, ``year`` and so on, splits ``train_mask``,
-        ``val_mask`` and ``test_mask``.
+        `edge_data`, `masks`, `split_by`. Features are named ``feat``, ``label``, ``year`` and so on, splits
+        ``train_mask``, ``val_mask`` and ``test_mask``.
 
     Raises
     ------

@@ -174,7 +174,7 @@ def command(**values: Any) -> None:
     how = {name: values[name] for name in (*stated_options(GraphChanges), *FORMAT_NAMES)}
     with run_of(values) as run:
         if values["graph"] is None:
-            path = chunk_edge_lists(values["out_dir"], **_tables(values), **how, **run)
+            path = chunk_edge_lists(values["out_dir"], **{**how, **_tables(values)}, **run)
         else:
             _refuse_tables()
             graph = read_chunked(values["graph"])
@@ -195,6 +195,8 @@ def _tables(values: dict[str, Any]) -> dict[str, Any]:
     if not values["edges"] and not values["from"]:
         raise click.UsageError("Missing option '--edges', '--from' or '--graph'.")
     tables = describe_dataset(*values["from"]) if values["from"] else {}
+    if values["split_by"]:
+        tables.pop("split_by", None)
     given: dict[str, dict[str, Any]] = {
         "edges": _by_type(values["edges"], DEFAULT_EDGE_TYPE, ":"),
         "num_nodes": _num_nodes(values["num_nodes"]),

@@ -156,14 +156,20 @@ def test_the_labelled_papers_of_the_largest_igb_are_split_in_their_order() -> No
         assert masks[name].read(high - 1, high + 1).tolist() == [True, False]
 
 
-def test_relations_of_wikikg_are_a_feature_of_edges(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+def test_relations_of_wikikg_are_edge_types_or_a_feature(tmp_path: Path) -> None:
     root = write_wikikg(tmp_path / "wikikg90m-v2")
     _, data = chunked(tmp_path, "wikikg", root)
     triplets = np.load(root / "processed/train_hrt.npy")
-    np.testing.assert_array_equal(edges_of(tmp_path / "out", "entity:relates:entity"), triplets[:, [0, 2]].T)
-    np.testing.assert_array_equal(data["entity:relates:entity"]["reltype"], triplets[:, 1])
+    for relation in np.unique(triplets[:, 1]).tolist():
+        of_type = triplets[triplets[:, 1] == relation]
+        np.testing.assert_array_equal(edges_of(tmp_path / "out", f"entity:{relation}:entity"), of_type[:, [0, 2]].T)
     np.testing.assert_array_equal(data["entity"]["feat"], np.load(root / "processed/entity_feat.npy"))
+    tables = describe_dataset("wikikg", root)
+    del tables["split_by"]
+    chunk_edge_lists(tmp_path / "one", **tables, resources=RESOURCES)
+    np.testing.assert_array_equal(edges_of(tmp_path / "one", "entity:relates:entity"), triplets[:, [0, 2]].T)
+    found = read_chunked(tmp_path / "one").edge_data["entity:relates:entity"]["reltype"]
+    np.testing.assert_array_equal(found.compute(scheduler="sync"), triplets[:, 1])
 
 
 def test_options_of_the_command_line_add_to_a_data_set(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ ETYPE = "entity:relates:entity"
 
 
 def read_wikikg(directory: Path) -> dict[str, Any]:
-    """Name the files of the training triplets, whose relations become the feature `reltype`, and of entities."""
+    """Name the files of the training triplets, whose relations become edge types, and of entities."""
     triplets, features = directory / "processed" / "train_hrt.npy", directory / "processed" / "entity_feat.npy"
     meta = directory / "meta.pt"
     require_files(directory, "wikikg", [triplets, features, meta])
@@ -22,6 +22,7 @@ def read_wikikg(directory: Path) -> dict[str, Any]:
     return {
         "edges": {ETYPE: f"{triplets}:0,2"},
         "edge_data": {ETYPE: {"reltype": f"{triplets}:1"}},
+        "split_by": {ETYPE: "reltype"},
         "num_nodes": {"entity": count_in(meta, load_torch(meta), "num_entities")},
         "node_data": {"entity": {"feat": features}},
     }
