@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from daskgraphpart.cli.options import Command
+from daskgraphpart.cli.options import Command, with_options
+from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.storage.atomic import write_bytes
 
 SCRIPTS = {
@@ -27,12 +28,14 @@ if os.environ.get("OMPI_COMM_WORLD_RANK", "0") == "0":  # of several processes t
 
 @click.command("dgl-tools", cls=Command)
 @click.argument("directory", required=False, type=click.Path(file_okay=False))
+@with_options(*LOG_OPTIONS)
 def command(directory: str | None) -> None:
     """Write scripts that run daskgraphpart under the names of dgl/tools to DIRECTORY, and print it.
 
     They run the Python of this command, whichever runs them. Default: a directory of the user's configuration.
 
     \b
+    daskgraphpart dgl-tools tools
     python -m graphstorm.gpartition.dist_partition_graph ... --dgl-tool-path $(python -m daskgraphpart dgl-tools)
     """
     target = Path(directory or f"{click.get_app_dir('daskgraphpart')}/dgl-tools").absolute()

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pandas.api.types import is_numeric_dtype
 
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError, check_choice
@@ -37,7 +36,7 @@ def is_split_by_text(graph: Any, changes: GraphChanges) -> bool:
     columns = [
         (frame, changes.split_column(canonical_name(etype))) for etype, frame in frames.items() if is_frame(frame)
     ]
-    return any(name in frame.columns and not is_numeric_dtype(frame.dtypes[name]) for frame, name in columns)
+    return any(name in frame.columns and frame.dtypes[name].kind not in "biuf" for frame, name in columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -98,7 +98,7 @@ def test_the_number_of_parts_is_the_only_choice_one_has_to_make() -> None:
         for param in command.params
         if isinstance(param, click.Option) and param.required
     }
-    assert {of for of in required if of[-1] != "num_parts"} == {("chunk", "edges")}  # its input
+    assert all(name == "num_parts" for *_, name in required)
     assert {("assign", "num_parts"), ("partition", "num_parts")} <= required
 
 
