@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
+from daskgraphpart.schema import BFLOAT16, DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
@@ -226,10 +226,26 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def to_tensor(array: np.ndarray) -> Any:
+    """Return a tensor in the memory of an array, when torch is imported; of bfloat16 it takes the bits alone."""
+    torch: Any = sys.modules["torch"]
+    if array.dtype == BFLOAT16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def to_array(tensor: Any) -> np.ndarray:
+    """Return an array in the memory of a tensor, as `to_tensor` does the reverse."""
+    torch, tensor = sys.modules["torch"], tensor.detach().cpu()
+    is_bfloat16 = tensor.dtype == torch.bfloat16
+    array: np.ndarray = tensor.view(torch.int16).numpy().view(BFLOAT16) if is_bfloat16 else tensor.numpy()
+    return array
+
+
 def like(result: np.ndarray, given: Any) -> Any:
     """Return a result in the kind that was given: torch for torch, a number for one number, numpy otherwise."""
     if is_tensor(given):
-        return sys.modules["torch"].from_numpy(result)
+        return to_tensor(result)
     return result.item() if isinstance(given, (int, np.integer)) and np.ndim(result) == 0 else result
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
+import ml_dtypes
 import numpy as np
 
 from daskgraphpart.errors import GraphPartError, MetadataError, OptionError
@@ -27,8 +28,11 @@ FORBIDDEN_IN_NAMES = ("/", ":", "~", "\0")
 LONGEST_NAME = 200
 """Bytes of a name, which becomes part of file names; file systems take 255."""
 
-STORED_DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
+STORED_DTYPES = ("float16", "bfloat16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
 """Dtypes of node and edge data that DGL can load; bool is stored as uint8."""
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+"""The upper half of a float32, which numpy has no dtype of its own for; its kind is ``"V"``."""
 
 MASK_NAME = re.compile(r"(train|val|valid|validation|test)_?mask")
 
@@ -53,7 +57,9 @@ class DataSpec:
 
     @property
     def stored_dtype(self) -> np.dtype:
-        """Little-endian dtype in the output; bool becomes uint8, as in DGL."""
+        """Little-endian dtype in the output; bool becomes uint8, as in DGL, which loads no empty bfloat16."""
+        if self.dtype == BFLOAT16 and 0 in self.row_shape:
+            return np.dtype("<f4")
         return np.dtype(np.uint8) if self.dtype == np.bool_ else self.dtype.newbyteorder("<")
 
     @property
@@ -177,6 +183,11 @@ class GraphSchema:
     def homo_starts(self) -> tuple[int, ...]:
         """First original homogeneous ID of each node type, then the total."""
         return tuple(accumulate((t.num_nodes for t in self.node_types), initial=0))
+
+    @property
+    def bfloat16_features(self) -> list[str]:
+        """Features of bfloat16, ``TYPE/FEATURE``."""
+        return [f"{t.name}/{spec.name}" for t in self.row_types for spec in t.data if spec.dtype == BFLOAT16]
 
     def node_type(self, name: str) -> NodeType:
         """Node type of that name."""

@@ -13,6 +13,8 @@ from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType
 
 NAMES = ("a", "bee", "c c")
 RELATIONS = ("r", "s")
+DTYPES = [dtype for dtype in STORED_DTYPES if dtype != "bfloat16"]
+"""What every format and layout holds; bfloat16 has tests of its own."""
 
 
 @st.composite
@@ -43,7 +45,7 @@ def _features(draw: st.DrawFn, rng: np.random.Generator, rows: int) -> dict[str,
     features = {}
     for name in draw(st.lists(st.sampled_from(("x", "y z", "weight")), max_size=2, unique=True)):
         shape = draw(st.sampled_from(((), (1,), (3,), (2, 2), (0,))))
-        dtype = draw(st.sampled_from(STORED_DTYPES))
+        dtype = draw(st.sampled_from(DTYPES))
         features[name] = rng.integers(0, 2 if dtype == "bool" else 100, (rows, *shape)).astype(dtype)
     return features
 

@@ -122,6 +122,7 @@ def chunk_graph(
     check_name(name, "graph name")
     wanted = GraphChanges(**changes)
     form = ChunkFormat(edge_format, data_format, delimiter, num_chunks)
+    form.check_holds(wanted.dtypes.values())
     out = require_local(output_path, "a graph that is written").absolute()
     if map_ids or is_split_by_text(g, wanted) or any(is_frame(table) for table in (ndata_paths or {}).values()):
         options = ReadOptions(map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fill)

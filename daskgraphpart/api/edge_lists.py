@@ -195,6 +195,7 @@ def write_tables(
     from daskgraphpart.sources.job import Job
 
     check_name(name, "graph name", OptionError, place="--name")
+    form.check_holds(changes.dtypes.values())
     resources = (resources or detect_resources()).limited(max(MIN_MEMORY, TASK_MEMORY))
     with (
         environment_faults(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.layout import Layout
     from daskgraphpart.storage.paths import Location
 
+logger = logging.getLogger(__name__)
+
 
 def run_dispatch(
     graph: ChunkedGraph,
@@ -75,6 +78,11 @@ def run_dispatch(
         plan = None
         if parts is not None:
             plan = announce(estimate(graph, parts, owners, options, run.resources, out), listener)
+        if options.graphs and (held := graph.schema.bfloat16_features):
+            what = (
+                "DGL's distributed servers cannot start on bfloat16, its load_partition reads it (cast to float16): %s"
+            )
+            logger.warning(what, ", ".join(held))
         try:
             output = _output_directory(out, destination, names, run, plan)
             with open_job(output, graph, identity, run) as (work, runner):

@@ -19,7 +19,7 @@ from daskgraphpart.errors import InputFileError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from daskgraphpart.chunked.rows import Rows
     from daskgraphpart.engine.runner import Runner
@@ -57,6 +57,12 @@ class ChunkFormat:
         if not is_delimiter(self.delimiter):
             expected = "one character between numbers"
             raise OptionError("bad delimiter", place="delimiter", expected=expected, found=repr(self.delimiter))
+
+    def check_holds(self, dtypes: Collection[str]) -> None:
+        """Refuse features of dtypes that the format has not."""
+        if self.data_format == "parquet" and "bfloat16" in dtypes:
+            what, hint = "parquet has no bfloat16", "write numpy, or cast to float16"
+            raise OptionError(what, place="--data-format", expected="numpy", found=self.data_format, hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,6 +155,7 @@ def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Ru
     """Write all files of a graph, metadata last; return the path of the metadata. Without a runner, one by one."""
     num_edges = {etype: rows.shape[0] for etype, rows in graph.edges.items()}
     schema = schema_of(graph.name, graph.num_nodes, num_edges, graph.data)
+    form.check_holds([spec.dtype.name for of_type in schema.row_types for spec in of_type.data])
     units = list(_units(graph, schema, directory, form))
     if runner is None:
         largest = [write_chunk(unit, form) for unit in units]

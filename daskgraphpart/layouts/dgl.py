@@ -29,6 +29,7 @@ from daskgraphpart.layouts.written_files import (
     ORIG_NIDS,
     SPLIT_NIDS,
 )
+from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import hash_bytes
 
@@ -163,8 +164,13 @@ class DglLayout:
 
 
 def _features(types: Sequence[RowType], counts: Sequence[int]) -> list[ArraySpec]:
+    """List features of a part; DGL loads no bfloat16 without rows, and no dtype matters there."""
     return [
-        ArraySpec(f"{kind.name}/{spec.name}", spec.stored_dtype, (count, *spec.row_shape))
+        ArraySpec(
+            f"{kind.name}/{spec.name}",
+            spec.stored_dtype if count or spec.dtype != BFLOAT16 else np.dtype("<f4"),
+            (count, *spec.row_shape),
+        )
         for kind, count in zip(types, counts, strict=True)
         for spec in kind.data
     ]

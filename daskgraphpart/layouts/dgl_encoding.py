@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.schema import BFLOAT16
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.file_layout import ArraySpec, LayoutBuilder
@@ -32,7 +33,7 @@ CPU = 1
 DTYPES = {
     ("iuf".index(np.dtype(name).kind), 8 * np.dtype(name).itemsize): np.dtype(name).newbyteorder("<")
     for name in ("int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
-}
+} | {(4, 16): BFLOAT16}
 """Dtypes by type code and bits."""
 
 

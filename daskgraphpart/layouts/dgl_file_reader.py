@@ -119,8 +119,7 @@ class FileReader:
         *shape, nbytes = self.unpack(f"<{num_axes + 1}q")
         dtype = DTYPES.get((code, bits))
         if dtype is None:
-            found = "bfloat16, which numpy lacks" if (code, bits) == (4, 16) else f"type code {code} with {bits} bits"
-            hint = "convert it to float32 with DGL"
+            found, hint = f"type code {code} with {bits} bits", "convert it to float32 with DGL"
             raise self.fault("array of a dtype that is not supported", found=found, hint=hint)
         expected = checked_nbytes(tuple(shape), dtype)
         if nbytes != expected:

@@ -18,7 +18,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.file_layout import ArraySpec, raw_file_layout
-from daskgraphpart.layouts.owned_arrays import check_file_names
+from daskgraphpart.layouts.owned_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.layouts.written_files import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
 from daskgraphpart.storage.atomic import whole_file, write_json
 
@@ -61,6 +61,7 @@ class GraphStormLayout:
             hint = f"change graph_name in the metadata, {hint}"
             raise OptionError(what, place=f"layout {NAME}", expected=expected, found=name, hint=hint)
         check_file_names(schema, NAME)
+        refuse_bfloat16(schema, NAME, "GraphStorm trains by DGL's servers, which hold")
         for kind in schema.row_types:
             for spec in kind.data:
                 if len(spec.row_shape) > 1:

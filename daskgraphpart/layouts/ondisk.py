@@ -32,7 +32,7 @@ from daskgraphpart.layouts.graphbolt import (
     write_sampling_graph,
 )
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays
+from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.torch_file import Tensor
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ONDISK, description_of
 from daskgraphpart.storage.atomic import whole_file, write_bytes
@@ -60,6 +60,7 @@ class OnDiskLayout:
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse more than one part, and names that cannot be those of files."""
         check_file_names(schema, ONDISK)
+        refuse_bfloat16(schema, ONDISK, "GraphBolt's datasets are read by numpy, which has")
         if num_parts not in (None, 1):
             raise OptionError(
                 "a dataset for one machine has one part",

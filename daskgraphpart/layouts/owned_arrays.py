@@ -63,6 +63,13 @@ def check_file_names(schema: GraphSchema, layout: str) -> None:
                 )
 
 
+def refuse_bfloat16(schema: GraphSchema, layout: str, reason: str) -> None:
+    """Refuse features of bfloat16 in a layout that has no place for them."""
+    if found := schema.bfloat16_features:
+        hint = "chunk --cast makes float16 of it; the layouts ranks and dgl hold bfloat16"
+        raise OptionError(f"{reason} no bfloat16", place=f"layout {layout}", found=", ".join(found), hint=hint)
+
+
 def _arrays(kind: RowType, ids: tuple[str, ...], data: str, count: int) -> list[ArraySpec]:
     return [ArraySpec(f"{name}/{kind.name}", INT64, (count,)) for name in ids] + [
         ArraySpec(f"{data}/{kind.name}/{spec.name}", spec.dtype.newbyteorder("<"), (count, *spec.row_shape))

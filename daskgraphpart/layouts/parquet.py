@@ -18,7 +18,7 @@ import numpy as np
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.file_layout import raw_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays
+from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.written_files import PARQUET, description_of
 from daskgraphpart.storage.atomic import whole_file
 
@@ -43,6 +43,7 @@ class ParquetLayout:
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse features that no column can hold, and names that cannot be those of columns and directories."""
         check_file_names(schema, PARQUET)
+        refuse_bfloat16(schema, PARQUET, "parquet has")
         for kind in schema.row_types:
             for spec in kind.data:
                 taken = dict.fromkeys(("part", "new_id", *IDS.values()))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.book import canonical_tuple
+from daskgraphpart.book import canonical_tuple, to_tensor
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.partitioned.basic_book import BasicPartitionBook, open_kept_ids
@@ -228,7 +228,8 @@ def _opened(
 
 def _read(region: Region) -> Any:
     """Read a region into a torch tensor of its own memory."""
-    return torch_module().from_numpy(region.read())
+    torch_module()
+    return to_tensor(region.read())
 
 
 def _features(regions: Mapping[str, Mapping[str, Region]]) -> dict[str, Any]:

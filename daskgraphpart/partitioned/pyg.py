@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import canonical_tuple
+from daskgraphpart.book import canonical_tuple, to_tensor
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.torch_arrays import pyg_module, torch_module
 
@@ -83,9 +83,9 @@ def _places(types: np.ndarray, num_types: int) -> np.ndarray:
 
 def _features(view: TypeView, ids: np.ndarray, owned: int) -> Iterator[tuple[str, Any]]:
     """Features of local rows, of which the first are owned, with consecutive IDs, and the others lie in other parts."""
-    torch, first = torch_module(), int(ids[0]) if owned else 0
+    first = int(ids[0]) if owned else 0
     for name, rows in view.data.items():
-        yield name, torch.from_numpy(np.concatenate([rows[first : first + owned], rows[ids[owned:]]]))
+        yield name, to_tensor(np.concatenate([rows[first : first + owned], rows[ids[owned:]]]))
 
 
 def _set(part: Part, store: Any, name: str, rows: Any) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import EdgeAttr, FeatureStore, GraphStore, TensorAttr
 from torch_geometric.data.graph_store import EdgeLayout
 
-from daskgraphpart.book import canonical_tuple
+from daskgraphpart.book import canonical_tuple, to_tensor
 from daskgraphpart.partitioned.pyg import edge_index
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class PartitionFeatures(FeatureStore):  # type: ignore[misc]  # PyG ships no typ
             ids = torch.arange(len(view))
             return ids if index is None else ids[index]
         rows = view.data[attr.attr_name][slice(None) if index is None else index]
-        found = rows if isinstance(rows, torch.Tensor) else torch.from_numpy(rows)
+        found = rows if isinstance(rows, torch.Tensor) else to_tensor(rows)
         return found.bool() if f"{view.name}/{attr.attr_name}" in view.parts[0].split_nids else found
 
     def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...]:

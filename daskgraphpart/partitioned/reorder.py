@@ -50,7 +50,7 @@ def reorder(
         if out is None:
             inverse = invert(originals, Path(lasting_directory()), runner)
             return reordered_array(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0))
-        check_output(out, overwrite)
+        check_output(out, rows.dtype, overwrite)
         with scratch_directory(resources.workspace or out.parent) as scratch:
             inverse = invert(originals, scratch, runner)
             rows = _as_stored(rows, scratch, runner)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import is_tensor
+from daskgraphpart.book import is_tensor, to_array, to_tensor
 from daskgraphpart.chunked.blocks import Block
 from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.chunked.read_parquet import read_parquet_header, read_parquet_rows, row_of
@@ -31,6 +31,7 @@ from daskgraphpart.errors import (
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.partitioned.torch_arrays import torch_module
+from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.sources.id_map import COLUMN, id_batches
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.paths import leads_outside
@@ -53,7 +54,7 @@ def open_rows(rows: Any, num_rows: int, what: str) -> Any:
         source = os.fspath(rows)
         found = _open_file(source)
     elif is_tensor(rows):
-        found = rows.detach().cpu().numpy()
+        found = to_array(rows)
     elif hasattr(rows, "to_dask_array"):
         found = rows.to_dask_array(lengths=True)
     elif not hasattr(rows, "dtype") or hasattr(rows, "to_numpy"):  # rows of pandas are taken by position, too
@@ -87,8 +88,7 @@ def _load_tensor(path: str) -> np.ndarray:
     try:
         found = torch.load(path, map_location="cpu", mmap=True, weights_only=True)
         if is_tensor(found):
-            rows: np.ndarray = found.detach().numpy()
-            return rows
+            return to_array(found)
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path) from fault
     except Exception as fault:  # torch raises RuntimeError, pickle's errors, TypeError for dtypes numpy lacks, ...
@@ -135,9 +135,9 @@ class ParquetRows:
         return read_parquet_rows(block, self.dtype, self.shape[1:], self.names)[(slice(None), *rest)]
 
 
-def check_output(out: Path, overwrite: bool) -> None:
-    """Refuse an output that is there and may not be replaced, or whose format its name does not tell."""
-    check_choice("format of the output", str(out), out.suffix, SUFFIXES)
+def check_output(out: Path, dtype: np.dtype, overwrite: bool) -> None:
+    """Refuse an output that is there and may not be replaced, or in a format that is not known, or lacks the dtype."""
+    check_choice("format of the output", str(out), out.suffix, (".npy", ".pt") if dtype == BFLOAT16 else SUFFIXES)
     if out.exists():
         if not overwrite:
             raise OutputExistsError("the output exists", file=str(out), hint="give another name, or --overwrite")
@@ -152,7 +152,7 @@ def save_tensor(rows: str, out: Path) -> None:
     """Write the rows of an npy file as a tensor; they are mapped, not read."""
     torch = torch_module()
     with whole_file(out) as temporary:
-        torch.save(torch.from_numpy(map_npy(rows)), temporary)
+        torch.save(to_tensor(map_npy(rows)), temporary)
 
 
 def write_table(id_map: Path | None, how: tuple[Reordered, Path]) -> None:

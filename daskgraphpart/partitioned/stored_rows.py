@@ -29,8 +29,10 @@ class StoredRows:
     def __init__(self, name: str, regions: Sequence[Region]) -> None:
         self.name = name
         self.regions = tuple(regions)
-        self.shape = (sum(region.num_rows for region in regions), *regions[0].shape[1:])
-        self.ndim, self.dtype = len(self.shape), regions[0].dtype
+        # a region without rows may have any dtype
+        first = next((region for region in regions if region.num_rows), regions[0])
+        self.shape = (sum(region.num_rows for region in regions), *first.shape[1:])
+        self.ndim, self.dtype = len(self.shape), first.dtype
         self.nbytes = sum(region.nbytes for region in regions)
         self._ends = np.cumsum([region.num_rows for region in regions])
 

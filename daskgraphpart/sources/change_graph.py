@@ -22,7 +22,7 @@ from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import joined_rows, kept_rows, mapped_rows, sliced_rows
 from daskgraphpart.chunked.write_pieces import EDGES_PER_PIECE
 from daskgraphpart.errors import OptionError
-from daskgraphpart.schema import check_name, parse_edge_type
+from daskgraphpart.schema import BFLOAT16, check_name, parse_edge_type
 from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors
 from daskgraphpart.sources.id_map import id_map_frame
 from daskgraphpart.sources.place_features import scatter_rows
@@ -79,7 +79,7 @@ def _cast_rows(what: str, dtype: np.dtype, given: np.ndarray, start: int) -> np.
     with np.errstate(over="ignore", invalid="ignore"):
         cast = given.astype(dtype)
         is_lost = np.isfinite(given) & ~np.isfinite(cast)
-        if given.dtype.kind != "f" or dtype.kind != "f":
+        if not all(of.kind == "f" or of == BFLOAT16 for of in (given.dtype, dtype)):
             is_lost |= (cast != given) | (cast.astype(given.dtype) != given)
     if is_lost.any():
         row = start + int(is_lost.reshape(len(given), -1).any(axis=1).argmax())

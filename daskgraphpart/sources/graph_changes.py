@@ -72,9 +72,6 @@ class GraphChanges:
         elif self.copy_edata:
             raise OptionError("no reverse edges that get features", place="--copy-edata", hint="give --add-reverse")
         for name, dtype in self.dtypes.items():
-            if dtype == "bfloat16":
-                what, hint = "npy and parquet files hold no bfloat16", "cast to float16 or float32 here"
-                raise OptionError(what, place=f"--cast {name}".strip(), hint=f"{hint}, and to bfloat16 while training")
             check_choice("dtype", f"--cast {name}".strip(), dtype, STORED_DTYPES)
 
     @property

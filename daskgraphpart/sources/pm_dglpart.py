@@ -79,7 +79,7 @@ def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
     """Return the dtype of that name, if one is given; refuse what is no dtype of numbers that DGL can load."""
     if name is None:
         return None
-    allowed = [dtype for dtype in STORED_DTYPES if dtype != "bool"]
+    allowed = [dtype for dtype in STORED_DTYPES if dtype not in ("bool", "bfloat16")]
     with suppress(TypeError):
         name = np.dtype(name).name  # of "f4", "float32"
     check_choice("dtype of attributes", place, name, allowed)

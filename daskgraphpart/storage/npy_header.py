@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
+from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading
 from daskgraphpart.storage.paths import is_remote
@@ -49,7 +50,7 @@ def read_npy_header(path: AnyPath) -> NpyHeader:
         head = BytesIO(file.read(MAX_NPY_HEADER))
         size = file.seek(0, os.SEEK_END)
     shape, fortran, dtype = parse_npy_header(head, path)
-    if dtype.kind not in "biufc" or not shape:
+    if (dtype.kind not in "biufc" and dtype != BFLOAT16) or not shape:
         what = "is 0-dimensional" if not shape else "does not hold plain numbers"
         hint = "objects are pickled, and are never loaded" if dtype.hasobject else None
         raise InputFileError(f"npy array {what}", file=path, found=f"dtype {dtype}, shape {shape}", hint=hint)
@@ -77,7 +78,10 @@ def parse_npy_header(head: BytesIO, path: AnyPath) -> tuple[tuple[int, ...], boo
         if header.get("fortran_order") not in ("True", "False") or not _SHAPE.fullmatch(header.get("shape", "")):
             raise ValueError(f"header {text[:100]!r}")
         shape = tuple(int(length) for length in re.findall(r"\d+", header["shape"]))
-        return shape, header["fortran_order"] == "True", np.dtype(header["descr"].strip("'\""))
+        descr = header["descr"].strip("'\"")
+        # what numpy writes of bfloat16; of two bytes without a meaning it writes |V2
+        dtype = BFLOAT16 if descr == "<V2" else np.dtype(descr)
+        return shape, header["fortran_order"] == "True", dtype
     except (ValueError, TypeError, KeyError, SyntaxError) as fault:
         raise InputFileError("not a readable npy file", file=path, found=str(fault)) from fault
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.region import Region, write_exactly
@@ -57,7 +58,7 @@ class StagedArray:
                 name=None,
                 shape=(int(num_chunks.sum()) * self.chunk_rows, *self.row_shape),
                 chunks=(self.chunk_rows, *self.row_shape),
-                dtype=self.dtype,
+                dtype=np.uint16 if self.dtype == BFLOAT16 else self.dtype,  # zarr has no bfloat16, but its bits
                 compressors=None,
                 filters=None,
                 chunk_key_encoding={"name": "v2", "separator": "."},  # all chunks in one directory

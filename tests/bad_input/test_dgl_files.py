@@ -99,7 +99,7 @@ FILES = [
         ("names not UTF-8", change(GRAPH, lambda c: c.replace(b"inner_edge", b"\xff\xfe" * 5)), ("not UTF-8",)),
         ("IDs as floats", in_array(GRAPH, b"_ID", 28, "B", 2), ("'_ID'", "float64")),
         ("IDs of 128 bits", in_array(GRAPH, b"_ID", 29, "B", 128), ("dtype",)),
-        ("IDs as bfloat16", in_array(GRAPH, b"_ID", 28, "BB", 4, 16), ("bfloat16",)),
+        ("IDs as complex64", in_array(GRAPH, b"_ID", 28, "BB", 5, 64), ("type code 5 with 64 bits",)),
         ("several lanes", in_array(GRAPH, b"_ID", 30, "H", 2), ("2 lanes",)),
         ("on a GPU", in_array(GRAPH, b"_ID", 16, "i", 2), ("device 2",)),
         ("10**9 axes", in_array(GRAPH, b"_ID", 24, "i", 10**9), ("1000000000 axes",)),

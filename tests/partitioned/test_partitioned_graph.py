@@ -218,6 +218,7 @@ def bad_rows(root: Path) -> dict[str, tuple[tuple[Any, ...], str]]:
     """Arguments of `remap` after the partitions, and what it says."""
     (root / "text.pt").write_text("x")
     torch.save({"a": torch.zeros(3)}, root / "dict.pt")
+    torch.save(torch.zeros(40, dtype=torch.float8_e5m2), root / "float8.pt")
     torch.save(torch.zeros(40, dtype=torch.bfloat16), root / "bfloat16.pt")
     for name, columns in {
         "order": {"id": np.arange(40)[::-1], "x": np.zeros(40)},
@@ -229,7 +230,8 @@ def bad_rows(root: Path) -> dict[str, tuple[tuple[Any, ...], str]]:
     return {
         "no tensor": (("text.pt", "o.npy"), "not a tensor that can be read"),
         "several tensors": (("dict.pt", "o.npy"), "expected one tensor, found dict"),
-        "dtype that numpy lacks": (("bfloat16.pt", "o.npy"), "not a tensor that can be read"),
+        "dtype that numpy lacks": (("float8.pt", "o.npy"), "not a tensor that can be read"),
+        "bfloat16 in parquet": (("bfloat16.pt", "o.parquet"), "expected .npy or .pt, found .parquet"),
         "no file": (("none.pt", "o.npy"), "no such file"),
         "other order": (("order.parquet", "o.npy"), "expected 0, found 39; sort the rows by ID"),
         "text": (("words.parquet", "o.npy"), "does not hold numbers"),

@@ -280,6 +280,9 @@ def test_maps_of_ids_and_categories_follow_their_types(
         ("float64", [0, 1], "bool", None),
         ("int64", [2], "bool", "2 in row 0"),
         ("bool", [True], "float16", None),
+        ("float32", [1.5, 1e38, np.inf, 1e-9], "bfloat16", None),
+        ("float64", [1, 3.4e38], "bfloat16", "3.4e+38 in row 1"),
+        ("int64", [256, 257], "bfloat16", "257 in row 1"),
     ],
 )  # fmt: skip
 def test_a_cast_keeps_values_or_refuses(
@@ -330,8 +333,8 @@ MANY = {LIKES: pd.DataFrame({"src": 0, "dst": 0, "kind": range(10_001)})}
         (FRAMES, {"cast": {"likes/stars": "int8"}}, "--cast: unknown feature; expected user:likes:item/stars, "
          "user:likes:item/price, found likes/stars"),
         (FRAMES, {"cast": {"stars": "float8"}}, "--cast stars: unknown dtype; expected float16 or"),
-        (FRAMES, {"cast": {"price": "bfloat16"}}, "--cast price: npy and parquet files hold no bfloat16; cast to "
-         "float16 or float32 here, and to bfloat16 while training"),
+        (FRAMES, {"cast": {"price": "bfloat16"}, "data_format": "parquet"}, "--data-format: parquet has no bfloat16; "
+         "expected numpy, found parquet; write numpy, or cast to float16"),
         ({FOLLOWS: ([0, -3], [1, -3])}, {"remove_self_loops": True}, "row 1: ID of a 'user' node out of range"),
     ],
 )  # fmt: skip
