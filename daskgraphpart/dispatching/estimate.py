@@ -98,14 +98,22 @@ def workspace_files(
     fits_maps = (owner + item) * schema.num_nodes <= choose_sizes(resources).map_bytes
     compressed = len(set(options.graph_formats) - {"coo"})
     rows = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
-    encoded = (rows + 8 * schema.num_nodes + 24 * schema.num_edges) if "parquet" in options.layout else 0
+    is_staged = resources.staging == "zarr"
+    encoded = 0
+    if "parquet" in options.layout:  # features and original IDs are read from files of the same run that hold them
+        is_beside = bool(options.graphs) or "ranks" in options.layout
+        encoded += 0 if is_beside and not is_staged else rows
+        encoded += 0 if is_beside else 8 * (schema.num_nodes + schema.num_edges)
+        encoded += 0 if "ranks" in options.layout else 16 * schema.num_edges
     encoded += 4 * schema.num_nodes if "graphstorm" in options.layout else 0
     if "ondisk" in options.layout:
-        encoded += _whole_graph_nbytes(schema)
+        encoded += _whole_graph_nbytes(schema) - schema.is_heterogeneous * schema.num_edges  # types follow from IDs
     if {"graphbolt", "ondisk"} & set(options.layout):
         compressed = len({*options.graph_formats, "csc"} - {"coo"})
     if "graphbolt" in options.layout:
-        encoded += 16 * (schema.num_nodes + expected.num_halo) + 28 * (schema.num_edges + expected.num_extra)
+        has_ids = "dgl" in options.graphs  # IDs and types are read from `graph.dgl`
+        encoded += (8 if has_ids else 16) * (schema.num_nodes + expected.num_halo)
+        encoded += (16 if has_ids else 28) * (schema.num_edges + expected.num_extra)
     return {
         "owners": owner * schema.num_nodes,
         "node-maps": item * schema.num_nodes,
@@ -116,7 +124,7 @@ def workspace_files(
         "extra": 24 * expected.num_extra,
         "local": 24 * compressed * (schema.num_edges + expected.num_extra),
         "encoded": encoded,
-        "staged": rows if resources.staging == "zarr" else 0,
+        "staged": rows if is_staged else 0,
     }
 
 

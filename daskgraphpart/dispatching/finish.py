@@ -97,7 +97,7 @@ def _complete(
     job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, staged: Mapping[str, StagedArray]
 ) -> list[int]:
     """Write and describe all files; return the bytes of each part."""
-    files = {layout: list(files_of(job, layout, sizes)) for layout in job.layouts}
+    files = files_of(job, sizes)
     flat = [file for of_layout in files.values() for file in of_layout]
     _encode(job, flat)
     checksums = _write_here(job, flat, staged) if job.destination is None else _send(job, job.destination, flat, staged)
@@ -129,12 +129,13 @@ def _complete(
 def _encode(job: Job, files: Sequence[OutputFile]) -> None:
     """Write the files in which values have no fixed place, whose arrays are complete now."""
     units = [file for file in files if file.layout.encode is not None]
-    config, sizes = (job.out, job.work), [file.layout.nbytes for file in units]
+    sizes = [file.layout.nbytes + sum(region.nbytes for region in file.held.values()) for file in units]
+    config = (job.out, job.work)
     job.runner.run(Pass("encode-files", encode_file, units, config, sizes))
 
 
 def encode_file(file: OutputFile, config: tuple[str, Workspace]) -> None:
-    """Write one file under its temporary name, and delete its arrays; `config` is the output and the workspace."""
+    """Write one file under its temporary name, and delete its own arrays; `config` is the output and the workspace."""
     out, work = config
     source = temporary_path(f"{work.encoded}/{file.path}")
     if not os.path.exists(source):
@@ -142,7 +143,8 @@ def encode_file(file: OutputFile, config: tuple[str, Workspace]) -> None:
     target = Path(temporary_path(f"{out}/{file.path}"))
     target.parent.mkdir(parents=True, exist_ok=True)
     assert file.layout.encode is not None, "only files that are encoded are units"
-    file.layout.encode({name: Region(source, *where) for name, where in file.layout.regions.items()}, str(target))
+    arrays = {name: Region(source, *where) for name, where in file.layout.regions.items()}
+    file.layout.encode({**arrays, **file.held}, str(target))
     if not work.is_kept:
         os.unlink(source)
 

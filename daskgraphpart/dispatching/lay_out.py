@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.layouts.file_layout import create_file
+from daskgraphpart.layouts.file_layout import ArraySpec, create_file, raw_file_layout
 from daskgraphpart.layouts.layout import GraphSizes
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.region import Region
@@ -105,6 +105,7 @@ class OutputFile:
     part: int
     layout: FileLayout
     is_streamed: bool  # whether it is written from front to back, out of staged arrays
+    held: Mapping[str, Region] = field(default_factory=dict)  # arrays that it is encoded from, in files beside it
 
     @property
     def path(self) -> str:
@@ -136,7 +137,7 @@ class Places:
 
 def lay_out(job: Job, sizes: GraphSizes) -> Places:
     """Create all files once, and the arrays of what is streamed; what tasks have written stays in a continued job."""
-    places, files = Places({}, {}, {}), [file for layout in job.layouts for file in files_of(job, layout, sizes)]
+    places, files = Places({}, {}, {}), [file for of_layout in files_of(job, sizes).values() for file in of_layout]
     for file in files:
         for array, where in file.layout.regions.items() if file.part < 0 else ():
             region = Region(temporary_path(f"{array_directory(job, file.layout)}/{file.name}"), *where)
@@ -173,7 +174,29 @@ def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, boo
     return [(key[1:], target) for key, target in found.items()]
 
 
-def files_of(job: Job, layout: Layout, sizes: GraphSizes) -> Iterator[OutputFile]:
+def files_of(job: Job, sizes: GraphSizes) -> dict[Layout, list[OutputFile]]:
+    """All files of each layout; those that are encoded read what files of the same run hold just as they need it."""
+    files = {layout: list(_files_of_layout(job, layout, sizes)) for layout in job.layouts}
+    held = {
+        (array, file.part, dtype, shape): Region(temporary_path(f"{job.out}/{file.path}"), offset, dtype, shape)
+        for of_layout in files.values()
+        for file in of_layout
+        if file.layout.encode is None and not file.is_streamed
+        for array, (offset, dtype, shape) in file.layout.regions.items()
+    }
+
+    def share(file: OutputFile) -> OutputFile:
+        if file.layout.encode is None:
+            return file
+        keys = {array: (array, file.part, dtype, shape) for array, (_, dtype, shape) in file.layout.regions.items()}
+        own = [ArraySpec(array, *key[2:]) for array, key in keys.items() if key not in held]
+        shared = {array: held[key] for array, key in keys.items() if key in held}
+        return replace(file, layout=raw_file_layout(own, file.layout.encode), held=shared)
+
+    return {layout: [share(file) for file in of_layout] for layout, of_layout in files.items()}
+
+
+def _files_of_layout(job: Job, layout: Layout, sizes: GraphSizes) -> Iterator[OutputFile]:
     """All files of a layout, part by part."""
     for part in range(sizes.num_parts):
         for name, file in layout.part_files(sizes, part).items():

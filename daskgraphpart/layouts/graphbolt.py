@@ -81,7 +81,8 @@ class GraphBoltFile:
         slot_dtype, dst_dtype = shortest_int(self.num_edges), shortest_int(self.num_nodes)
         state["node_attributes"] = {"_ID": read_tensor(nids, INT64)}
         state["edge_attributes"] = {
-            "_ID": read_tensor(eids, INT64, new_eids.take),
+            # mapped once: a map of each piece would bring in all pages again
+            "_ID": read_tensor(eids, INT64, np.asarray(new_eids.memmap()).take),
             "_dgl2gb_eid": Tensor(slot_dtype, (num_edges,), _cut(slots)),
             "_gb_dst_id": Tensor(dst_dtype, (num_edges,), _rows_of(indptr)),
         }
@@ -129,8 +130,8 @@ def _rows_of(indptr: Region) -> Iterator[np.ndarray]:
     for start in range(0, indptr.num_rows - 1, ROWS_PER_PIECE):
         ends = indptr.read(start, min(start + ROWS_PER_PIECE + 1, indptr.num_rows))
         for first in range(int(ends[0]), int(ends[-1]), ROWS_PER_PIECE):
-            entries = np.arange(first, min(first + ROWS_PER_PIECE, int(ends[-1])))
-            yield start + np.searchsorted(ends, entries, side="right") - 1
+            in_piece = np.diff(np.clip(ends, first, first + ROWS_PER_PIECE))
+            yield np.repeat(np.arange(start, start + in_piece.size), in_piece)
 
 
 def shortest_int(limit: int, *sizes: int) -> np.dtype:
