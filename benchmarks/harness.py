@@ -6,6 +6,7 @@ each pair. Memory is the resident memory of all processes of the tree, summed, s
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -26,6 +27,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 RESULTS = Path(__file__).parent / "results"
+
+
+def graph_options(doc: str | None, runs: int) -> argparse.ArgumentParser:
+    """Options of a benchmark that partitions one generated graph."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", default="5e6")
+    parser.add_argument("--edges", default="5e7")
+    parser.add_argument("--parts", default="4")
+    parser.add_argument("--runs", type=int, default=runs)
+    parser.add_argument("--directory", type=Path, help="where files go; default a temporary directory")
+    return parser
 
 
 def measure(command: Sequence[str]) -> Measurement:

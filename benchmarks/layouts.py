@@ -6,7 +6,6 @@ with one part of DGL's. CPU seconds are those of the whole process tree, system 
 
 from __future__ import annotations
 
-import argparse
 import resource
 import shutil
 import tempfile
@@ -14,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-from harness import generate_once, keep_lines, measure, our_command, show, touch_memory
+from harness import generate_once, graph_options, keep_lines, measure, our_command, show, touch_memory
 
 ONE_PART = ("ondisk",)
 
@@ -25,13 +24,8 @@ def cpu_seconds() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", default="5e6")
-    parser.add_argument("--edges", default="5e7")
-    parser.add_argument("--parts", default="4")
-    parser.add_argument("--runs", type=int, default=1)
+    parser = graph_options(__doc__, runs=1)
     parser.add_argument("--layouts", default="graphbolt,graphstorm,ranks,parquet,ondisk")
-    parser.add_argument("--directory", type=Path, help="where files go; default a temporary directory")
     options = parser.parse_args()
     found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory(dir=options.directory) as scratch:

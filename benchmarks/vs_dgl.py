@@ -6,25 +6,19 @@ the very owners that ours writes; its distributed pipeline is not in its wheels 
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import statistics
 import tempfile
 from pathlib import Path
 
-from harness import generate_once, in_turn, keep, measure, our_command, ratios, show, touch_memory
+from harness import generate_once, graph_options, in_turn, keep, measure, our_command, ratios, show, touch_memory
 
 HERE = Path(__file__).parent
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", default="5e6")
-    parser.add_argument("--edges", default="5e7")
-    parser.add_argument("--parts", default="4")
-    parser.add_argument("--runs", type=int, default=1)
+    parser = graph_options(__doc__, runs=1)
     parser.add_argument("--dgl-python", default=str(HERE.parent / ".venv-dgl-2.1.0" / "bin" / "python"))
-    parser.add_argument("--directory", type=Path, help="where files go; default a temporary directory")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.directory) as scratch:
         root = Path(scratch)
