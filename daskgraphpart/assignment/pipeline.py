@@ -53,7 +53,7 @@ def assign_nodes(
         (directory / "given").mkdir(exist_ok=True)
         given, known = read_old_owners(options.extend, graph.schema, directory / "given", runner, num_parts)
     num_trainers = options.num_trainers_per_machine
-    if given is not None and options.edge_weight and not options.refine:
+    if given is not None and options.edge_weight and options.keeps_owners:
         logger.warning("--edge-weight changes nothing: owners are %s; assign measures their cut by it", given.method)
     if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
