@@ -13,9 +13,9 @@ import numpy as np
 from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.graphstorm import number_lines
 from daskgraphpart.storage.atomic import publish, temporary_path, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,6 +21,7 @@ from daskgraphpart.layouts.file_layout import ArraySpec, raw_file_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.layouts.written_files import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
 from daskgraphpart.storage.atomic import whole_file, write_json
+from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,10 +105,3 @@ def write_owners(arrays: Mapping[str, Region], path: str) -> None:
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         for start in range(0, owners.num_rows, ROWS_PER_PIECE):
             file.write(number_lines(owners.read(start, min(start + ROWS_PER_PIECE, owners.num_rows))))
-
-
-def number_lines(numbers: np.ndarray) -> bytes:
-    """Return one small number per line, looked up: what formats columns would import pandas, in half a second."""
-    lines = np.char.add(np.arange(int(numbers.max(initial=0)) + 1).astype(np.bytes_), b"\n")
-    letters = lines.view(np.uint8).reshape(lines.size, -1)[numbers].reshape(-1)
-    return bytes(letters[letters != 0])  # shorter lines end in zeros
