@@ -107,11 +107,12 @@ print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if 
 @pytest.mark.memory
 def test_peak_memory_of_text_for_parmetis_does_not_grow_with_edges(tmp_path: Path) -> None:
     peaks = []
-    for name, edges in (("warm-up", 20_000), ("small", 1_000_000), ("large", 4_000_000)):
+    for name, edges in (("warm-up", 20_000), ("small", 1_000_000), ("large", 6_000_000)):
         with open_runner(dgp.detect_resources("256MB")) as runner:
             # row groups of parquet are read whole, which is not what this is about
             how = {"num_nodes": 50_000, "feature_width": 1, "edge_format": "numpy"}
             generate(tmp_path / name, num_edges=edges, runner=runner, **how)
         command = [sys.executable, "-c", PARMETIS_PROGRAM, str(tmp_path / name), str(tmp_path / f"out-{name}")]
         peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    assert peaks[2] - peaks[1] < 48_000_000, peaks
+    budget = 64_000_000  # source and destination of the additional edges alone take 80 MB
+    assert peaks[2] - peaks[1] < budget, peaks
