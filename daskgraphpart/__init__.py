@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import detect_resources as detect_resources
     from daskgraphpart.errors import GraphPartError as GraphPartError
     from daskgraphpart.id_converter import IdConverter as IdConverter
+    from daskgraphpart.partitioned.collections import open_staged as open_staged
     from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
     from daskgraphpart.partitioned.graph import open_partitions as open_partitions
     from daskgraphpart.partitioned.load import load_partition as load_partition
     from daskgraphpart.partitioned.load import load_partition_book as load_partition_book
     from daskgraphpart.partitioned.load import load_partition_feats as load_partition_feats
-    from daskgraphpart.partitioned.staged import open_staged as open_staged
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
     from daskgraphpart.schema import NodeType as NodeType
@@ -69,9 +69,9 @@ _NAMES = {
     "engine.resources": "Resources detect_resources",
     "errors": "GraphPartError",
     "id_converter": "IdConverter",
+    "partitioned.collections": "open_staged",
     "partitioned.graph": "PartitionedGraph open_partitions",
     "partitioned.load": "load_partition load_partition_book load_partition_feats",
-    "partitioned.staged": "open_staged",
     "schema": "EdgeType GraphSchema NodeType",
     "sources.graph_changes": "GraphChanges",
     "verification.pipeline": "verify verify_checksums",

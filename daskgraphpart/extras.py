@@ -16,3 +16,15 @@ def import_extra(module: str, what: str, hint: str = "", *, file: object = None)
         package = module.partition(".")[0]
         hint = hint or f'pip install "daskgraphpart[{package}]"'
         raise MissingPackageError(f"{what}, and {package} is not installed", file=file, hint=hint) from fault
+
+
+def torch_module() -> Any:
+    """Import torch; a `MissingPackageError` if it is not installed."""
+    hint = 'pip install "daskgraphpart[torch]", or use open_partitions, which returns dask arrays'
+    return import_extra("torch", "this returns torch tensors", hint)
+
+
+def pyg_module(name: str) -> Any:
+    """Import a module of torch_geometric; a `MissingPackageError` if it is not installed."""
+    torch_module()
+    return import_extra(name, "this is for PyG", "pip install torch_geometric")

@@ -19,9 +19,9 @@ from daskgraphpart.dispatching.output import check_empty
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
+from daskgraphpart.extras import torch_module
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.partitioned.load import load_mappings
-from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.describe import describe
 from daskgraphpart.storage.atomic import scratch_directory

@@ -1,8 +1,9 @@
-"""Show partitions as lazy dask collections: arrays over regions of files, frames of edges."""
+"""Show partitions as lazy dask collections: arrays over regions of files, frames of edges, rows that are staged."""
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask.array as da
@@ -10,9 +11,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
-from daskgraphpart.errors import LayoutError
+from daskgraphpart.errors import InputFileNotFoundError, LayoutError
+from daskgraphpart.storage.zarr_arrays import open_rows_array
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
 
     from daskgraphpart.book import PartitionBook
@@ -131,3 +134,33 @@ def _check_new_ids(ids: np.ndarray, ranges: np.ndarray, region: Region) -> None:
             found=int(ids[(ids < 0) | (ids >= total)][0]),
             hint="copy the part again, or make the partitions again",
         )
+
+
+def open_staged(workspace: str | os.PathLike[str]) -> dict[str, Any]:
+    """Open the staged features of a job that is under way or stopped, or has kept its workspace.
+
+    Parameters
+    ----------
+    workspace : path
+        Workspace of the job: ``.daskgraphpart-work`` in its output directory, or its directory in `--workspace`.
+
+    Returns
+    -------
+    dict of str to dask.array.Array
+        By ``node_data/<ntype>/<feature>`` or ``edge_data/<etype>/<feature>``; rows in the order of new IDs, in the
+        dtype that is stored. Chunks end where parts end. Rows that are not there yet are 0.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If nothing is staged there.
+    """
+    found = {}
+    for path in sorted(Path(workspace, "staged").glob("*.zarr")):
+        array = open_rows_array(path)
+        rows = da.from_zarr(array)
+        parts = zip(array.attrs["first_rows"], array.attrs["num_rows"], strict=True)
+        found[str(array.attrs["name"])] = da.concatenate([rows[first : first + count] for first, count in parts])
+    if not found:
+        raise InputFileNotFoundError("nothing is staged here", file=workspace, hint="run with --staging zarr")
+    return found

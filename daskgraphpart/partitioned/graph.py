@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import OptionError
+from daskgraphpart.extras import pyg_module
 from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part, open_part
-from daskgraphpart.partitioned.pyg import part_data
-from daskgraphpart.partitioned.torch_arrays import pyg_module
 from daskgraphpart.partitioned.views import EdgeView, NodeView
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
@@ -258,7 +257,7 @@ class PartitionedGraph:
         >>> loader = NeighborLoader(graph.to_pyg_stores(), [15, 10], input_nodes=train)  # doctest: +SKIP
         """
         pyg_module("torch_geometric")
-        from daskgraphpart.partitioned.pyg_stores import PartitionEdges, PartitionFeatures
+        from daskgraphpart.partitioned.pyg import PartitionEdges, PartitionFeatures
 
         return PartitionFeatures(self.nodes, self.edges), PartitionEdges(self.nodes, self.edges)
 
@@ -307,6 +306,9 @@ class PartitionedGraph:
         return tuple(tuple(view.original_ids for view in of.values()) for of in (self.nodes, self.edges))
 
     def _pyg_data(self, part: Part) -> Any:
+        pyg_module("torch_geometric")
+        from daskgraphpart.partitioned.pyg import part_data
+
         return part_data(part, self.nodes, self.edges)
 
     def __repr__(self) -> str:

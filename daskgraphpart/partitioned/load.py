@@ -14,11 +14,10 @@ import numpy as np
 
 from daskgraphpart.book import canonical_tuple, to_tensor
 from daskgraphpart.errors import OptionError
+from daskgraphpart.extras import torch_module
 from daskgraphpart.layouts.dgl_config import find_config, read_config
-from daskgraphpart.partitioned.basic_book import BasicPartitionBook, open_kept_ids
+from daskgraphpart.partitioned.books import BasicPartitionBook, RangePartitionBook, open_kept_ids
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
-from daskgraphpart.partitioned.range_book import RangePartitionBook
-from daskgraphpart.partitioned.torch_arrays import torch_module
 
 if TYPE_CHECKING:
     import os

@@ -1,7 +1,8 @@
 """Give partitions to PyG: one part as `Data` or `HeteroData`, or the files of all parts as its two stores.
 
 A graph with one node type and one edge type becomes homogeneous data, whose types are None, any other heterogeneous
-data. Features keep their names; masks, of which partitions list the marked nodes, become bool.
+data. Features keep their names; masks, of which partitions list the marked nodes, become bool. This imports
+torch_geometric: `pyg_module` says before what to do where it is missing.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
+from torch_geometric.data import Data, EdgeAttr, FeatureStore, GraphStore, HeteroData, TensorAttr
+from torch_geometric.data.graph_store import EdgeLayout
 
 from daskgraphpart.book import canonical_tuple, to_tensor
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.partitioned.torch_arrays import pyg_module, torch_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,13 +28,11 @@ OWN_NAMES = ("edge_index", "n_id", "e_id", "inner_mask", "inner_edge_mask", "num
 
 def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> Any:
     """Read one part; `nodes` and `edges` are those of the whole graph, from which HALO nodes have their features."""
-    torch, (node_types, new_nids) = torch_module(), _per_type(part, "node")
-    edge_types, new_eids = _per_type(part, "edge")
+    (node_types, new_nids), (edge_types, new_eids) = _per_type(part, "node"), _per_type(part, "edge")
     places = _places(node_types, len(nodes))
     src, dst = part.graph.ends(0, part.graph.num_edges)
-    is_homogeneous = len(nodes) == len(edges) == 1
-    data = pyg_module("torch_geometric.data")
-    data = data.Data() if is_homogeneous else data.HeteroData()
+    is_homogeneous = _is_homogeneous(nodes, edges)
+    data = Data() if is_homogeneous else HeteroData()
     for type_id, (ntype, view) in enumerate(nodes.items()):
         ids, owned = new_nids[node_types == type_id], part.node_rows.counts[ntype]
         store = data if is_homogeneous else data[ntype]
@@ -53,7 +54,7 @@ def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, Typ
 
 def edge_index(edges: TypeView) -> tuple[Any, Any]:
     """Read the new type-wise IDs of the sources and destinations of all edges of a type, by new edge ID."""
-    torch, ends, done = torch_module(), np.empty((2, len(edges)), np.int64), 0
+    ends, done = np.empty((2, len(edges)), np.int64), 0
     for part in edges.parts:
         ranges = part.book.edge_ranges[part.part_id]
         first, stop = (ranges[part.book.etypes.index(edges.name)] - ranges[0, 0]).tolist()
@@ -99,3 +100,74 @@ def _set(part: Part, store: Any, name: str, rows: Any) -> None:
             hint="to_pyg_stores() has them apart",
         )
     store[name] = rows
+
+
+def _refuse(*_: Any) -> bool:
+    """Refuse to change a store."""
+    raise NotImplementedError("partitions are not changed: give a transform to the loader instead")
+
+
+class PartitionFeatures(FeatureStore):  # type: ignore[misc]  # PyG ships no types
+    """Features of nodes and edges; rows are read from the files of the parts when they are asked for.
+
+    Beside the features every node type has `n_id`, new type-wise IDs, so that types without features are known.
+    """
+
+    def __init__(self, nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> None:
+        super().__init__()
+        of_nodes: dict[Any, TypeView] = (
+            {None: next(iter(nodes.values()))} if _is_homogeneous(nodes, edges) else {**nodes}
+        )
+        self.views = {**of_nodes, **{canonical_tuple(name): view for name, view in edges.items()}}
+
+    def get_all_tensor_attrs(self) -> list[TensorAttr]:
+        """List the features of nodes and, of heterogeneous graphs, of edges, which loaders leave to their users."""
+        return [
+            TensorAttr(key, name)
+            for key, view in self.views.items()
+            if None not in self.views or key is None
+            for name in (*([] if isinstance(key, tuple) else ["n_id"]), *view.data)
+        ]
+
+    def _get_tensor(self, attr: TensorAttr) -> Any:
+        view, index = self.views[attr.group_name], attr.index
+        if attr.attr_name == "n_id" and attr.attr_name not in view.data:
+            ids = torch.arange(len(view))
+            return ids if index is None else ids[index]
+        rows = view.data[attr.attr_name][slice(None) if index is None else index]
+        found = rows if isinstance(rows, torch.Tensor) else to_tensor(rows)
+        return found.bool() if f"{view.name}/{attr.attr_name}" in view.parts[0].split_nids else found
+
+    def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...]:
+        view = self.views[attr.group_name]
+        return view.data[attr.attr_name].shape if attr.attr_name in view.data else (len(view),)
+
+    _put_tensor = _remove_tensor = _refuse
+
+
+class PartitionEdges(GraphStore):  # type: ignore[misc]  # PyG ships no types
+    """Edges of all types in COO, by new edge ID, read into memory when they are asked for: 16 bytes an edge."""
+
+    def __init__(self, nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> None:
+        super().__init__()
+        self.sizes = {name: len(view) for name, view in nodes.items()}
+        is_homogeneous = _is_homogeneous(nodes, edges)
+        self.views = {None if is_homogeneous else canonical_tuple(name): view for name, view in edges.items()}
+
+    def get_all_edge_attrs(self) -> list[EdgeAttr]:
+        """List the edge types."""
+        found = []
+        for key, view in self.views.items():
+            src, _, dst = canonical_tuple(view.name)
+            found.append(EdgeAttr(key, EdgeLayout.COO, size=(self.sizes[src], self.sizes[dst])))
+        return found
+
+    def _get_edge_index(self, edge_attr: EdgeAttr) -> Any:
+        is_known = edge_attr.layout == EdgeLayout.COO and edge_attr.edge_type in self.views
+        return edge_index(self.views[edge_attr.edge_type]) if is_known else None
+
+    _put_edge_index = _remove_edge_index = _refuse
+
+
+def _is_homogeneous(nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> bool:
+    return len(nodes) == len(edges) == 1

@@ -28,9 +28,9 @@ from daskgraphpart.errors import (
     OutputExistsError,
     check_choice,
 )
+from daskgraphpart.extras import torch_module
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.partitioned.torch_arrays import torch_module
 from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.sources.id_map import COLUMN, id_batches
 from daskgraphpart.storage.atomic import whole_file

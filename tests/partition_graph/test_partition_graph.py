@@ -23,7 +23,7 @@ from strategies import graphs
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
-from daskgraphpart.partitioned.basic_book import BasicPartitionBook
+from daskgraphpart.partitioned.books import BasicPartitionBook
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 RNG = np.random.default_rng(1)

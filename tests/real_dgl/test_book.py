@@ -14,7 +14,7 @@ from real_dgl.book_answers import answers
 
 from daskgraphpart.book import IdOutOfRangeError, PartitionBook
 from daskgraphpart.id_converter import IdConverter
-from daskgraphpart.partitioned.range_book import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
+from daskgraphpart.partitioned.books import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
