@@ -1,10 +1,15 @@
-"""Sizes, counts and durations: read from what people write, and written for people."""
+"""Sizes, counts and durations, read from what people write and written for people; tables as text and HTML."""
 
 from __future__ import annotations
 
 import re
+from html import escape
+from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SIZE = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGtTpP]?)(i?)[bB]?\s*")
 _COUNT = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGbBtT]?)\s*")
@@ -79,3 +84,31 @@ def format_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def printable(text: str) -> str:
+    """Replace what a terminal or a page must not be sent: control characters, lone surrogates."""
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str | None = None) -> str:
+    """Lay out a table with spaces; `align` has ``<`` or ``>`` for each column, by default ``<``."""
+    align = align or "<" * len(headers)
+    table = [[printable(cell) for cell in line] for line in (headers, *rows)]
+    widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
+    lines = [table[0], ["-" * width for width in widths], *table[1:]]
+    return "\n".join(
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(line, align, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """Return a table as an HTML fragment; all cells are escaped."""
+    head = "".join(f"<th style='text-align:left'>{escape(printable(cell))}</th>" for cell in headers)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(printable(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    title = f"<caption style='text-align:left'>{escape(printable(caption))}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.tables import html_table, text_table
 from daskgraphpart.units import (
     format_count,
     format_seconds,
     format_size,
+    html_table,
     parse_count,
     parse_size,
+    text_table,
 )
 
 

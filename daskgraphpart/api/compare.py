@@ -16,8 +16,7 @@ from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.measure import measure
 from daskgraphpart.errors import OptionError
-from daskgraphpart.tables import text_table
-from daskgraphpart.units import format_seconds, format_size
+from daskgraphpart.units import format_seconds, format_size, text_table
 
 if TYPE_CHECKING:
     import os

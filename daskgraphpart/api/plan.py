@@ -23,8 +23,7 @@ from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import PlanError
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.tables import html_table
-from daskgraphpart.units import format_number, format_size
+from daskgraphpart.units import format_number, format_size, html_table
 
 if TYPE_CHECKING:
     import os

@@ -26,7 +26,7 @@ from daskgraphpart.assignment.multilevel.extend import extend
 from daskgraphpart.assignment.multilevel.graph import Graph, hold
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
-from daskgraphpart.engine.malloc import give_memory_back
+from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.storage.region import save_npy
 
 if TYPE_CHECKING:

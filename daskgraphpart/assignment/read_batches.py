@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.assignment.assignment import ROWS_PER_BATCH
-from daskgraphpart.chunked.open_parquet import open_parquet
+from daskgraphpart.chunked.read_parquet import open_parquet
 from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import open_npy

@@ -13,8 +13,7 @@ from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
 from daskgraphpart.storage.paths import resolve_path, to_key, to_path
-from daskgraphpart.tables import html_table, text_table
-from daskgraphpart.units import format_count, format_number, format_size
+from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
     import os

@@ -12,15 +12,11 @@ import numpy as np
 from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.files import file_size
-from daskgraphpart.storage.npy_header import read_npy_header
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import Region, read_npy_header
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.schema import DataSpec
-
-MAX_GAP_NBYTES = 32 << 10  # to read so much takes about as long as to begin another read
-READ_NBYTES = 4 << 20
 
 
 def open_edges(path: str, _: str) -> tuple[InputFile, dict[str, np.dtype]]:
@@ -71,15 +67,9 @@ def _read_fortran(block: Block, array: Region) -> np.ndarray:
     """Read one stretch of every column: the first axis runs fastest in the file."""
     num_columns = int(np.prod(array.shape[1:], dtype=np.int64))
     columns = np.empty((num_columns, block.stop - block.start), array.dtype)
-    in_file = Region(array.path, array.offset, array.dtype, (num_columns, array.num_rows))
-    if in_file.row_nbytes <= MAX_GAP_NBYTES:  # many short columns: fewer reads, of more than is wanted
-        step = max(1, READ_NBYTES // max(1, in_file.row_nbytes))
-        for first in range(0, num_columns, step):
-            stop = min(first + step, num_columns)
-            columns[first:stop] = in_file.read(first, stop)[:, block.start : block.stop]
-    else:
-        for number, column in enumerate(columns):
-            start = array.offset + number * in_file.row_nbytes
-            Region(array.path, start, array.dtype, (array.num_rows,)).read_into(column, block.start)
+    column_nbytes = array.num_rows * array.dtype.itemsize
+    for number, column in enumerate(columns):
+        in_file = Region(array.path, array.offset + number * column_nbytes, array.dtype, (array.num_rows,))
+        in_file.read_into(column, block.start)
     in_file_order = columns.reshape(*reversed(array.shape[1:]), block.stop - block.start)
     return np.ascontiguousarray(in_file_order.transpose())

@@ -4,11 +4,16 @@ A feature is one column of lists (a vector per row), one column of numbers (a ve
 reader has it), or several columns of numbers (a vector per row, in their common dtype). Where the schema has DGL's key
 ``shape``, such as ``(1000, 3, 4)`` or ``(1000,)``, rows have the shape it says.
 Checked against tools/distpartitioning/array_readwriter/parquet.py of DGL 2.5.
+
+Strings and lists in the footer are limited by `THRIFT_LIMITS`. Beyond that pyarrow takes memory for a page as its
+header demands: whoever opens files of strangers limits the memory of the process (docs/bad_input.md).
 """
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -16,22 +21,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.blocks import InputFile
-from daskgraphpart.chunked.open_parquet import open_parquet, row_group_lengths
-from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.files import file_size
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.files import StoreFile, file_size, open_regular
 from daskgraphpart.storage.json_file import shown
-from daskgraphpart.storage.npy_header import checked_nbytes
+from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.region import checked_nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.schema import DataSpec
+    from daskgraphpart.storage.paths import FilePath
 
 _SHAPE = re.compile(rb"\s*[(\[]\s*(-?\d{1,18})\s*((?:,\s*\d{1,18}\s*)*),?\s*[)\]]\s*")
 ROWS_PER_BATCH = 1 << 17
 VALUES_PER_BATCH = 1 << 18
 COLUMNS_AT_ONCE = 32
+
+
+THRIFT_LIMITS = {"thrift_string_size_limit": 16 << 20, "thrift_container_size_limit": 1 << 20}
+"""Bytes of one string, and elements of one list, in a footer; a column chunk is one element."""
+BUFFER_NBYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,43 @@ def open_rows(path: str) -> tuple[InputFile, np.dtype, tuple[int, ...] | None]:
 
 def _input_file(path: str, header: ParquetHeader) -> InputFile:
     return InputFile(path, "parquet", " ", header.num_rows, file_size(path), header.row_group_ends)
+
+
+@contextmanager
+def open_parquet(path: FilePath) -> Iterator[Any]:
+    """Open a `pyarrow.parquet.ParquetFile`, local or remote, for reading in bounded memory."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        # without pre_buffer, which would keep whole column chunks
+        options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
+        source: Any = StoreFile(path) if is_remote(path) else path
+        if source is path:
+            os.close(open_regular(path))  # pyarrow would wait for a pipe
+        with attach_path_to_error(path), parquet.ParquetFile(source, **options) as file:
+            yield file
+    except FileNotFoundError as fault:
+        raise InputFileNotFoundError("no such file", file=path) from fault
+    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as fault:
+        if isinstance(fault, GraphPartError) or getattr(fault, "errno", None):
+            raise  # the machine's fault, not the file's: pyarrow leaves errno empty where the content is wrong
+        found = next(iter(str(fault).splitlines()), type(fault).__name__)
+        if isinstance(fault, MemoryError):
+            raise EnvironmentFaultError(
+                "not enough memory to decode a parquet file",
+                file=path,
+                found=found,
+                hint="the file is damaged, or its pages are too large: write it with smaller ones",
+            ) from fault
+        raise InputFileError(
+            "not a readable parquet file", file=path, found=found, hint="it may be truncated; write it again"
+        ) from fault
+
+
+def row_group_lengths(file: Any) -> list[int]:
+    """Return the number of rows of each row group."""
+    return [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
 
 
 def read_parquet_header(path: str) -> ParquetHeader:
@@ -150,9 +199,6 @@ def _first_list_length(path: str) -> int | None:
             length: int | None = pc.list_value_length(batch.column(0))[0].as_py()
             return length
     return None
-
-
-# ---------------------------------------------------------------------------------------------------------------- rows
 
 
 def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -37,7 +36,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadRows:
-    """Rows that a function reads, and the files that they are in, if any."""
+    """Rows that a function reads, and the files that they are in, if any; dask takes functions to other processes."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
@@ -48,25 +47,37 @@ class ReadRows:
 def array_rows(array: Any) -> ReadRows:
     """Rows of an array in memory, of a memory map, or of anything that is sliced like one."""
     paths = (str(array.filename),) if isinstance(array, np.memmap) and array.filename else ()
-    return ReadRows(np.dtype(array.dtype), tuple(array.shape), partial(_read_array, array), paths)
+    return ReadRows(np.dtype(array.dtype), tuple(array.shape), lambda start, stop: np.asarray(array[start:stop]), paths)
 
 
 def feature_rows(spec: DataSpec, files: Sequence[InputFile]) -> ReadRows:
     """Rows of a feature in npy or parquet files, one file after another."""
 
     def rows_of(file: InputFile) -> ReadRows:
-        shape = file.num_rows or 0, *spec.row_shape
-        return ReadRows(spec.dtype, shape, partial(_read_file, spec, file), (file.path,))
+        def read(start: int, stop: int) -> np.ndarray:
+            block = Block(file.path, file.format, file.delimiter, start, stop, start, stop - start, start)
+            return read_rows(block, spec)
+
+        return ReadRows(spec.dtype, (file.num_rows or 0, *spec.row_shape), read, (file.path,))
 
     return joined_rows([rows_of(file) for file in files])
 
 
 def joined_rows(parts: Sequence[Rows]) -> ReadRows:
     """Rows of several sources one after another, in the dtype that holds all of them."""
-    dtype = np.result_type(*(part.dtype for part in parts))
-    shape = sum(part.shape[0] for part in parts), *parts[0].shape[1:]
+    dtype, row_shape = np.result_type(*(part.dtype for part in parts)), parts[0].shape[1:]
+
+    def read(start: int, stop: int) -> np.ndarray:
+        rows, first = np.empty((stop - start, *row_shape), dtype), 0
+        for part in parts:
+            low, high = max(start, first), min(stop, first + part.shape[0])
+            if low < high:
+                rows[low - start : high - start] = part.read(low - first, high - first)
+            first += part.shape[0]
+        return rows
+
     paths = tuple(path for part in parts for path in getattr(part, "paths", ()))
-    return ReadRows(dtype, shape, partial(_read_joined, parts, dtype), paths)
+    return ReadRows(dtype, (sum(part.shape[0] for part in parts), *row_shape), read, paths)
 
 
 def mapped_rows(
@@ -74,22 +85,38 @@ def mapped_rows(
 ) -> ReadRows:
     """Rows that a function makes of others and of the number of the first; theirs have the same shape."""
     paths = getattr(rows, "paths", ())
-    return ReadRows(dtype or rows.dtype, rows.shape, partial(_read_mapped, rows, function), paths)
+    return ReadRows(dtype or rows.dtype, rows.shape, lambda start, stop: function(rows.read(start, stop), start), paths)
 
 
-def sliced_rows(rows: Rows, start: int, stop: int) -> ReadRows:
-    """Rows ``[start, stop)`` of some."""
-    return ReadRows(rows.dtype, (stop - start, *rows.shape[1:]), partial(_read_sliced, rows, start))
+def sliced_rows(rows: Rows, first: int, end: int) -> ReadRows:
+    """Rows ``[first, end)`` of some."""
+    shape = end - first, *rows.shape[1:]
+    return ReadRows(rows.dtype, shape, lambda start, stop: rows.read(first + start, first + stop))
 
 
 def kept_rows(rows: Rows, numbers: Rows) -> ReadRows:
     """Those of some rows that have the numbers, which rise."""
-    return ReadRows(rows.dtype, (numbers.shape[0], *rows.shape[1:]), partial(_read_kept, rows, numbers))
+
+    def read(start: int, stop: int) -> np.ndarray:
+        kept, done = numbers.read(start, stop), 0
+        found = np.empty((len(kept), *rows.shape[1:]), rows.dtype)
+        while done < len(kept):  # in ranges that have no more rows than are wanted, however few of them are kept
+            low = int(kept[done])
+            end = int(np.searchsorted(kept, low + len(kept)))
+            found[done:end] = rows.read(low, int(kept[end - 1]) + 1)[kept[done:end] - low]
+            done = end
+        return found
+
+    return ReadRows(rows.dtype, (numbers.shape[0], *rows.shape[1:]), read)
 
 
 def edge_rows(src: Rows, dst: Rows) -> ReadRows:
     """Edges as rows of two int64: the IDs of source and destination."""
-    return ReadRows(np.dtype(np.int64), (src.shape[0], 2), partial(_read_ends, src, dst))
+
+    def read(start: int, stop: int) -> np.ndarray:
+        return np.stack([src.read(start, stop), dst.read(start, stop)], axis=1, dtype=np.int64, casting="unsafe")
+
+    return ReadRows(np.dtype(np.int64), (src.shape[0], 2), read)
 
 
 def schema_of(
@@ -129,47 +156,3 @@ def _spec_of(type_name: str, feature: str, rows: Any, count: int) -> DataSpec:
         return DataSpec(feature, rows.dtype.newbyteorder("="), tuple(rows.shape[1:]))
     except MetadataError as error:
         raise error.restated(OptionError, what=f"{type_name}: {error.what}") from None
-
-
-def _read_array(array: Any, start: int, stop: int) -> np.ndarray:
-    return np.asarray(array[start:stop])
-
-
-def _read_file(spec: DataSpec, file: InputFile, start: int, stop: int) -> np.ndarray:
-    return read_rows(Block(file.path, file.format, file.delimiter, start, stop, start, stop - start, start), spec)
-
-
-def _read_joined(parts: Sequence[Rows], dtype: np.dtype, start: int, stop: int) -> np.ndarray:
-    rows, first = np.empty((stop - start, *parts[0].shape[1:]), dtype), 0
-    for part in parts:
-        low, high = max(start, first), min(stop, first + part.shape[0])
-        if low < high:
-            rows[low - start : high - start] = part.read(low - first, high - first)
-        first += part.shape[0]
-    return rows
-
-
-def _read_mapped(rows: Rows, function: Callable[[np.ndarray, int], np.ndarray], start: int, stop: int) -> np.ndarray:
-    return function(rows.read(start, stop), start)
-
-
-def _read_sliced(rows: Rows, first: int, start: int, stop: int) -> np.ndarray:
-    return rows.read(first + start, first + stop)
-
-
-def _read_kept(rows: Rows, numbers: Rows, start: int, stop: int) -> np.ndarray:
-    """Read rows in ranges that have no more rows than are wanted, however few of them are kept."""
-    kept, done = numbers.read(start, stop), 0
-    found = np.empty((len(kept), *rows.shape[1:]), rows.dtype)
-    while done < len(kept):
-        low = int(kept[done])
-        end = int(np.searchsorted(kept, low + len(kept)))
-        found[done:end] = rows.read(low, int(kept[end - 1]) + 1)[kept[done:end] - low]
-        done = end
-    return found
-
-
-def _read_ends(src: Rows, dst: Rows, start: int, stop: int) -> np.ndarray:
-    rows = np.empty((stop - start, 2), np.int64)
-    rows[:, 0], rows[:, 1] = src.read(start, stop), dst.read(start, stop)
-    return rows

@@ -11,8 +11,7 @@ import click
 
 from daskgraphpart.cli.options import made_of
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.tables import text_table
-from daskgraphpart.units import format_count, format_number, format_seconds, format_size
+from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

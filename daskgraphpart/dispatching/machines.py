@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from daskgraphpart.dispatching.output import check_claimable, discard_output, discard_unfinished
-from daskgraphpart.engine.cluster_names import is_on_this_machine
 from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.settings import is_on_this_machine
 from daskgraphpart.errors import (
     EnvironmentFaultError,
     GraphPartError,

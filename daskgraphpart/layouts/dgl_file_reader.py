@@ -14,9 +14,8 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_encoding import ARRAY_HEADER, CPU, DTYPES, MAGIC_ARRAY
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading
-from daskgraphpart.storage.npy_header import MAX_AXES, checked_nbytes
 from daskgraphpart.storage.paths import to_key
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import MAX_AXES, Region, checked_nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,7 @@ from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
 from daskgraphpart.storage.paths import require_local, resolve_path
-from daskgraphpart.tables import html_table, text_table
-from daskgraphpart.units import format_count, format_number, format_size
+from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
     import os

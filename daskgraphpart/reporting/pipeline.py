@@ -15,8 +15,7 @@ from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
-from daskgraphpart.reporting.columns import find_columns, gather_columns, report_columns
-from daskgraphpart.reporting.edges import EdgeUnit, report_edges
+from daskgraphpart.reporting.passes import EdgeUnit, find_columns, gather_columns, report_columns, report_edges
 from daskgraphpart.reporting.report import Report
 from daskgraphpart.storage.files import file_sizes_in
 from daskgraphpart.units import format_number
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.reporting.columns import NodeRegions
+    from daskgraphpart.reporting.passes import NodeRegions
     from daskgraphpart.storage.paths import Location
 
 BYTES_OF_BLOCKS = 12 << 20

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from daskgraphpart.chunked.open_parquet import open_parquet
-from daskgraphpart.chunked.read_parquet import read_parquet_header
+from daskgraphpart.chunked.read_parquet import open_parquet, read_parquet_header
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import (
     BYTES,

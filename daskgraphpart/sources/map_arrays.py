@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.npy_header import MAX_NPY_HEADER, checked_nbytes, parse_npy_header
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import MAX_NPY_HEADER, Region, checked_nbytes, parse_npy_header
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,9 +17,8 @@ from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.storage.runs import id_dtype
-from daskgraphpart.verification.extra_edges import MISSING, UNWANTED, verify_extra
 from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.passes import verify_edges, verify_nodes, verify_once
+from daskgraphpart.verification.passes import MISSING, UNWANTED, verify_edges, verify_extra, verify_nodes, verify_once
 from daskgraphpart.verification.rows import all_edges, explain_rows, list_features, sum_input, verify_rows
 from daskgraphpart.verification.run import IN_SUMS, ORIGINAL_NIDS, SEEN, Run, group_parts, pieces, window_size
 

@@ -16,7 +16,7 @@ from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment.assignment import create_owner_files
-from daskgraphpart.reporting import columns, edges, pipeline
+from daskgraphpart.reporting import passes, pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,8 +96,8 @@ def test_figures_are_those_of_the_definition_however_the_work_is_cut(
         partitioned = dispatched(
             graph, owners, num_parts, Path(root), dgp.DispatchOptions(num_hops, formats, out_edges)
         )
-        patch.setattr(edges, "ROWS_PER_READ", rows)
-        patch.setattr(edges, "EDGES_PER_PIECE", rows)
+        patch.setattr(passes, "ROWS_PER_READ", rows)
+        patch.setattr(passes, "EDGES_PER_PIECE", rows)
         patch.setattr(pipeline, "BYTES_OF_BLOCKS", reserved)  # leaves the counters of one node, if it is all of it
         report = partitioned.report(resources=dgp.Resources(1 << 30, "sync"))
     assert_figures_are_those_of_the_definition(report, graph, owners, num_parts)
@@ -172,7 +172,7 @@ def test_labels_are_found_by_name_or_given(tmp_path: Path) -> None:
 
 
 def test_labels_of_too_many_classes_are_left_out_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "MAX_CLASSES", 15)
+    monkeypatch.setattr(passes, "MAX_CLASSES", 15)
     report = two_parts(np.arange(20), tmp_path).report(resources=dgp.Resources(1 << 30, "sync"))
     assert report.labels == ()
     assert report.notes == ("n/label has more than 15 classes and is left out",)
@@ -218,10 +218,10 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), dgp.DispatchOptions(1, (form,)))
         # the first range of a part is of inner nodes, the last of HALO nodes
         units = pipeline._edge_units([partitioned.part(0).graph], 30_000)
-        edges.report_edges(units[0], partitioned.book)
+        passes.report_edges(units[0], partitioned.book)
         tracemalloc.start()
         for unit in (units[0], units[-1]):
-            edges.report_edges(unit, partitioned.book)
+            passes.report_edges(unit, partitioned.book)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from daskgraphpart.chunked.open_parquet import open_parquet
+from daskgraphpart.chunked.read_parquet import open_parquet
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import open_for_reading, read_file

@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.chunked.rows import ReadRows
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
-from daskgraphpart.storage.npy_header import read_npy_header
+from daskgraphpart.storage.region import read_npy_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

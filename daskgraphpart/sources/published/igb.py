@@ -16,7 +16,7 @@ import numpy as np
 
 from daskgraphpart.chunked.rows import ReadRows
 from daskgraphpart.sources.published.files import require_files, require_shape
-from daskgraphpart.storage.npy_header import read_npy_header
+from daskgraphpart.storage.region import read_npy_header
 
 if TYPE_CHECKING:
     from pathlib import Path
