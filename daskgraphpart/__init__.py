@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
     from daskgraphpart.schema import NodeType as NodeType
-    from daskgraphpart.sources.graph_changes import GraphChanges as GraphChanges
+    from daskgraphpart.sources.options import GraphChanges as GraphChanges
+    from daskgraphpart.sources.options import ReadOptions as ReadOptions
     from daskgraphpart.verification.pipeline import verify as verify
     from daskgraphpart.verification.pipeline import verify_checksums as verify_checksums
 
@@ -73,7 +74,7 @@ _NAMES = {
     "partitioned.graph": "PartitionedGraph open_partitions",
     "partitioned.load": "load_partition load_partition_book load_partition_feats",
     "schema": "EdgeType GraphSchema NodeType",
-    "sources.graph_changes": "GraphChanges",
+    "sources.options": "GraphChanges ReadOptions",
     "verification.pipeline": "verify verify_checksums",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

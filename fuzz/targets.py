@@ -31,7 +31,8 @@ from daskgraphpart.layouts.dgl_config import read_config
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.sources.column_table import open_parquet_table
-from daskgraphpart.sources.table_files import ReadOptions, TableFile
+from daskgraphpart.sources.options import ReadOptions
+from daskgraphpart.sources.table_files import TableFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

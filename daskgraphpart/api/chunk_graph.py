@@ -17,11 +17,10 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.describe import describe
-from daskgraphpart.sources.graph_changes import NO_CHANGES, GraphChanges
 from daskgraphpart.sources.graph_source import LazyRows
+from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
 from daskgraphpart.sources.stage_collections import stage_collections, with_staged
 from daskgraphpart.sources.stage_frames import FrameStage, is_frame, is_split_by_text
-from daskgraphpart.sources.table_files import ReadOptions
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import is_file, open_for_reading

@@ -13,16 +13,15 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
+from daskgraphpart.options import stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
-from daskgraphpart.sources.graph_changes import GraphChanges
-from daskgraphpart.sources.table_files import ReadOptions
+from daskgraphpart.sources.options import GraphChanges, ReadOptions
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
@@ -35,28 +34,19 @@ def chunk_edge_lists(
     edges: Mapping[str, Paths] | Paths,
     *,
     name: str = "graph",
-    columns: Sequence[str | int] | None = None,
-    edge_columns: Sequence[str | int] = (),
-    delimiter: str | None = None,
-    header: bool | None = None,
-    comment: str = "#",
-    map_ids: bool = False,
-    id_type: str = "auto",
     nodes: Mapping[str, Paths | tuple[Paths, str]] | None = None,
     num_nodes: Mapping[str, int] | None = None,
     num_edges: Mapping[str, int] | None = None,
     node_data: FeaturePaths | None = None,
     edge_data: FeaturePaths | None = None,
     masks: FeaturePaths | None = None,
-    unknown_nodes: str = "add",
-    fill: Mapping[str, object] | object = None,
     num_chunks: int | None = None,
     edge_format: str = "parquet",
     data_format: str = "numpy",
     resources: Resources | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
-    **changes: Any,
+    **options: Any,
 ) -> Path:
     """Write a chunked graph from plain edge lists, out of core.
 
@@ -75,24 +65,6 @@ def chunk_edge_lists(
         three, little-endian.
     name : str
         Name of the graph.
-    columns : sequence of (str or int), optional
-        Names or 0-based numbers of the columns of sources and destinations; default the first two.
-    edge_columns : sequence of (str or int)
-        Further columns that become features of the edges. Numbers in text become int64, or float64 if one is no
-        integer.
-    delimiter : str, optional
-        Of text: ``"comma"``, ``"tab"``, ``"semicolon"``, ``"space"`` (any run of spaces and tabs), or a character.
-        Default: guessed from the first line.
-    header : bool, optional
-        Whether the first line of text names the columns. Default: guessed.
-    comment : str
-        Lines of text that begin with it are skipped.
-    map_ids : bool
-        Map string or sparse integer IDs to 0 .. n-1, in the order of numbers or of UTF-8 bytes. The map is kept; see
-        `read_id_map`. Without, IDs must be integers from 0.
-    id_type : str
-        With `map_ids`: ``"integer"``, ``"string"``, or ``"auto"``, which takes IDs in text for integers if all of them
-        look like it, and refuses a mixture.
     nodes : mapping of str to paths or (paths, str), optional
         Lists of nodes by node type, and the column of IDs, default `id` or the first; they may have no edges.
     num_nodes : mapping of str to int, optional
@@ -108,12 +80,6 @@ def chunk_edge_lists(
         Features by edge type and name; rows follow the edges.
     masks : mapping of str to mapping of str to paths, optional
         Lists of node IDs by node type and name, which become features, bool, true for these nodes.
-    unknown_nodes : str
-        What becomes of nodes that edges name and no list does: ``"add"``, ``"drop"`` (their edges, too) or ``"error"``.
-    fill : mapping of str to object, or object, optional
-        What takes the place of missing values, by ``"name"`` or ``"type:name"`` of features, or for all; dtypes grow to
-        hold it. Strings become codes, int64, whose values ``categories/<type>/<name>.parquet`` keeps; times become
-        microseconds since 1970, numbers of several columns of text float32.
     num_chunks : int, optional
         Files for each edge type and feature; default by size.
     edge_format : str
@@ -122,8 +88,8 @@ def chunk_edge_lists(
         ``"numpy"`` or ``"parquet"``.
     resources, overwrite, progress : optional
         As in `assign`.
-    **changes
-        What is changed on the way: the parameters of `GraphChanges`.
+    **options
+        How tables are read, and what is changed on the way: the parameters of `ReadOptions` and `GraphChanges`.
 
     Returns
     -------
@@ -148,17 +114,7 @@ def chunk_edge_lists(
     >>> chunk_edge_lists("graph", "follows.tsv", map_ids=True)  # doctest: +SKIP
     >>> read_id_map("graph", "_N")["id"].head()  # doctest: +SKIP
     """
-    options = ReadOptions(
-        columns=tuple(map(str, columns or ())),
-        edge_columns=tuple(map(str, edge_columns)),
-        delimiter=delimiter,
-        header=header,
-        comment=comment,
-        map_ids=map_ids,
-        id_type=id_type,
-        unknown_nodes=unknown_nodes,
-        fill=fill,
-    )
+    reading = ReadOptions(**{word: options.pop(word) for word in stated_options(ReadOptions) if word in options})
     tables = {
         "edges": edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges},
         "nodes": nodes or {},
@@ -171,7 +127,7 @@ def chunk_edge_lists(
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
     out = require_local(out_dir, "a graph that is written").absolute()
     return write_tables(
-        tables, name, out, form, options, resources, GraphChanges(**changes), overwrite=overwrite, progress=progress
+        tables, name, out, form, reading, resources, GraphChanges(**options), overwrite=overwrite, progress=progress
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,16 @@ from click.core import ParameterSource
 from daskgraphpart.cli.options import (
     CHANGE_OPTIONS,
     FORMAT_OPTIONS,
+    READ_OPTIONS,
     RESOURCE_OPTIONS,
     Command,
+    made_of,
     run_of,
     with_options,
 )
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import option_name, stated_options
-from daskgraphpart.sources.graph_changes import GraphChanges
+from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,44 +55,11 @@ INPUT_OPTIONS = (
         "Splits become train_mask, val_mask and test_mask. Other options add to it.",
     ),
     click.option(
-        "--columns",
-        metavar="SRC,DST",
-        help="Names or 0-based numbers of the columns of IDs; default those named src and dst (or alike), or the first "
-        "two.",
-    ),
-    click.option("--edge-columns", metavar="NAME,...", help="Further columns, which become features of the edges."),
-    click.option(
-        "--delimiter",
-        metavar="comma|tab|space|semicolon|CHARACTER",
-        help="Between fields of text; space is any run of spaces and tabs. Default: guessed from the first line.",
-    ),
-    click.option(
-        "--header/--no-header", default=None, help="Whether the first line of text names columns. Default: guessed."
-    ),
-    click.option(
-        "--comment", default="#", show_default=True, help="Lines of text that begin with it are skipped; '' for none."
-    ),
-    click.option(
         "--num-nodes",
         multiple=True,
         metavar="[TYPE=]N|FILE",
         help="Number of nodes of a type whose IDs are not mapped, or a file of it; default the rows of a feature, or "
         "the largest ID and one.",
-    ),
-)
-
-NODE_OPTIONS = (
-    click.option(
-        "--map-ids",
-        is_flag=True,
-        help="Map string or sparse IDs to 0, 1, 2, ... in their order; OUT_DIR/id_map/TYPE.parquet keeps them.",
-    ),
-    click.option(
-        "--id-type",
-        type=click.Choice(["auto", "integer", "string"]),
-        default="auto",
-        show_default=True,
-        help="With --map-ids: what IDs are. auto: integers if all look like it, and a mixture is refused.",
     ),
     click.option(
         "--nodes",
@@ -97,17 +67,6 @@ NODE_OPTIONS = (
         metavar="[TYPE=]FILE[:COLUMN]",
         help="A list of nodes; some may have no edges. COLUMN holds the IDs; default id, or the first.",
     ),
-    click.option(
-        "--unknown-nodes",
-        type=click.Choice(["add", "drop", "error"]),
-        default="add",
-        show_default=True,
-        help="What becomes of nodes that edges name and lists of nodes do not: added, left out with their edges, or "
-        "refused.",
-    ),
-)
-
-FEATURE_OPTIONS = (
     click.option(
         "--node-data",
         multiple=True,
@@ -129,27 +88,15 @@ FEATURE_OPTIONS = (
         metavar="[TYPE:]NAME=FILE[:COLUMN],...",
         help="A list of node IDs that becomes a feature, true for these nodes, such as train_mask.",
     ),
-    click.option(
-        "--fill",
-        multiple=True,
-        metavar="[[TYPE:]NAME=]VALUE",
-        help="What takes the place of missing values of a feature, or of all; otherwise they are refused.",
-    ),
 )
 
-TABLE_NAMES = ("delimiter", "header", "comment", "map_ids", "id_type", "unknown_nodes")
-GIVEN_NAMES = (
-    "from", "edges", "columns", "edge_columns", "nodes", "num_nodes", "node_data", "edge_data", "mask", "fill",
-)  # fmt: skip
+INPUT_NAMES = ("from", "edges", "nodes", "num_nodes", "node_data", "edge_data", "mask", *stated_options(ReadOptions))
 FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
 
 
 @click.command("chunk", cls=Command)
 @click.argument("out_dir", type=click.Path())
-@with_options(*INPUT_OPTIONS)
-@with_options(*NODE_OPTIONS)
-@with_options(*FEATURE_OPTIONS)
-@with_options(*CHANGE_OPTIONS)
+@with_options(*INPUT_OPTIONS, *READ_OPTIONS, *CHANGE_OPTIONS)
 @click.option("--name", help="Name of the graph; default graph, or that of --graph.")
 @click.option("--num-chunks", type=click.IntRange(min=1), help="Files per edge type and feature; default by size.")
 @with_options(*FORMAT_OPTIONS)
@@ -211,25 +158,18 @@ def _tables(values: dict[str, Any]) -> dict[str, Any]:
     return {
         **tables,
         "name": values["name"] or "graph",
-        "columns": _listed(values["columns"]) or None,
-        "edge_columns": _listed(values["edge_columns"]),
         "nodes": _by_type(values["nodes"], DEFAULT_NODE_TYPE),
-        "fill": dict(text.rpartition("=")[::2] for text in values["fill"]),
-        **{name: values[name] for name in TABLE_NAMES},
+        **asdict(made_of(ReadOptions, values)),
     }
 
 
 def _refuse_tables() -> None:
     """Refuse options about tables beside a chunked graph, which has IDs and features itself."""
     ctx = click.get_current_context()
-    for name in (*GIVEN_NAMES, *TABLE_NAMES):
+    for name in INPUT_NAMES:
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             what, hint = "a chunked graph has its IDs and features itself", "leave it out"
             raise OptionError(f"{what}, so --graph goes without it", place=option_name(name), hint=hint)
-
-
-def _listed(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
 def _split(text: str, default: str, mark: str = "") -> tuple[str, str]:

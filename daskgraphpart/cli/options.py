@@ -19,7 +19,7 @@ from daskgraphpart.cli.session import LOG_OPTIONS, Option, Session
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.options import option_name, stated_options
-from daskgraphpart.sources.graph_changes import GraphChanges
+from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def _option(stated: Field[Any], heading: str, is_open: bool) -> Callable[[Any], 
     default = (",".join(stated.default) or None) if isinstance(stated.default, tuple) else stated.default
     settings: dict[str, Any] = {"default": None if is_open else default, "metavar": limits["values"]}
     if word == "bool":
-        settings = {"is_flag": True}
+        settings = {"is_flag": True} if stated.default is False else {"default": None}
     elif stated.default == ():
         settings |= {"type": str, "default": (), "multiple": True}
     elif limits["values"] == "DIRECTORY":
@@ -72,8 +72,9 @@ def _option(stated: Field[Any], heading: str, is_open: bool) -> Callable[[Any], 
     elif limits["choices"]:
         settings["type"] = click.Choice(limits["choices"])
     else:
-        settings["type"] = {"int": int, "float": float}[word]
+        settings["type"] = {"int": int, "float": float, "str": str}[word]
     name = option_name(stated.name)
+    name = f"{name}/--no-{name[2:]}" if word == "bool" and stated.default is None else name
     return click.option(name, cls=Option, heading=heading, help=limits["meaning"], **settings)
 
 
@@ -128,6 +129,7 @@ JOB_OPTIONS = (
     _run("--restart", is_flag=True, help="Start over, where an unfinished run would be continued."),
     _run("--keep-workspace", is_flag=True, help="Keep the temporary files at the end."),
 )
+READ_OPTIONS = _options_of(ReadOptions, "Tables")
 CHANGE_OPTIONS = _options_of(GraphChanges, "Changes")
 METHOD_OPTIONS = _options_of(AssignOptions, "Assignment")
 DISPATCH_OPTIONS = (
@@ -164,7 +166,7 @@ def made_of(kind: type[T], values: dict[str, Any], **others: Any) -> T:
     """Make an options object of the values of its options, and of others that are none of the command line's."""
     for name, stated in stated_options(kind).items():
         if name in values:
-            is_list = isinstance(stated.default, tuple) and (values[name] is None or isinstance(values[name], str))
+            is_list = str(stated.type).startswith("tuple") and not isinstance(values[name], tuple)
             words = values[name].split(",") if is_list and values[name] else ()
             others[name] = tuple(map(str.strip, words)) if is_list else values[name]
     return kind(**others)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.write_graph import GraphRows
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.sources.graph_changes import GraphChanges
+    from daskgraphpart.sources.options import GraphChanges
 
 _KEY = ("v", "src", "dst")
 _SCHEMA = pa.schema([(name, pa.int64()) for name in (*_KEY, "r")])

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.sources.graph_changes import GraphChanges
-    from daskgraphpart.sources.table_files import ReadOptions, TableFile
+    from daskgraphpart.sources.options import GraphChanges, ReadOptions
+    from daskgraphpart.sources.table_files import TableFile
     from daskgraphpart.sources.tables import Table
 
 FeaturePaths: TypeAlias = Mapping[str, Mapping[str, Paths | ReadRows]]

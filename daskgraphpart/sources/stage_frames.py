@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.sources.graph_changes import GraphChanges
-    from daskgraphpart.sources.table_files import ReadOptions
+    from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
 
 def is_frame(value: Any) -> bool:

@@ -13,25 +13,28 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
-from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError, check_choice
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.sources.lake_tables import lake_files
+from daskgraphpart.sources.options import DELIMITERS
 from daskgraphpart.storage.faults import attach_path_to_error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.sources.options import ReadOptions
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
-DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
 HEADERS = {"header": True, "no-header": False}
 RAW_DTYPES = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
 )  # fmt: skip
-ID_TYPES = ("auto", "integer", "string")
-UNKNOWN_NODES = ("add", "drop", "error")
 
 _MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUM": "npy"}
 _SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".npy": "npy"}
@@ -49,54 +52,6 @@ _FOREIGN = (
     (None, (".xlsx", ".xls"), "Excel", "save it as CSV"),
     (None, (".pt", ".pth", ".pkl"), "a pickle", _THROUGH_PYTHON.format("torch.load")),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How tables are read.
-
-    `columns` are names or numbers of the columns of sources and destinations, empty for those that are named so, or
-    the first two; a delimiter or header that is None is guessed; an empty comment means that there are none; `fill` is
-    what takes the place of missing values: by name of a feature or ``type:name``, "" for all; or one value for all.
-    """
-
-    columns: tuple[str, ...] = ()
-    edge_columns: tuple[str, ...] = ()
-    delimiter: str | None = None
-    header: bool | None = None
-    comment: str = "#"
-    map_ids: bool = False
-    id_type: str = "auto"
-    unknown_nodes: str = "add"
-    fill: Any = None
-
-    def __post_init__(self) -> None:
-        if self.columns and len(self.columns) != 2:
-            expected, found = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
-            raise OptionError("not two columns", place="--columns", expected=expected, found=found)
-        if len(set(self.edge_columns)) != len(self.edge_columns):
-            raise OptionError("a column is named twice", place="--edge-columns", found=",".join(self.edge_columns))
-        check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
-        check_choice("way with unknown nodes", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
-        if len(self.comment.encode()) > 1:
-            expected = "one ASCII character, or ''"
-            raise OptionError("not one character", place="--comment", expected=expected, found=repr(self.comment))
-        delimiter = self.delimiter_character
-        is_one = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
-        if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
-            expected = "one ASCII character, comma, tab, space or semicolon"
-            raise OptionError("bad delimiter", place="--delimiter", expected=expected, found=repr(self.delimiter))
-
-    @property
-    def fills(self) -> dict[str, str]:
-        """What takes the place of missing values, as text, by feature; "" for all."""
-        by_name = self.fill if isinstance(self.fill, Mapping) else {} if self.fill is None else {"": self.fill}
-        return {name: str(value) for name, value in by_name.items()}
-
-    @property
-    def delimiter_character(self) -> str | None:
-        """The delimiter with words replaced by what they mean."""
-        return None if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ import daskgraphpart as dgp
 from daskgraphpart.chunked.rows import array_rows, kept_rows
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.sources.graph_changes import GraphChanges
+from daskgraphpart.sources.options import GraphChanges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

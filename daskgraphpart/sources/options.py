@@ -1,4 +1,4 @@
-"""The noun `GraphChanges`: what is changed of a graph on its way into a chunked graph, checked before any work."""
+"""Options of what becomes a chunked graph: how tables are read, what is changed of a graph on its way."""
 
 from __future__ import annotations
 
@@ -15,9 +15,92 @@ from daskgraphpart.schema import FORBIDDEN_IN_NAMES, STORED_DTYPES, check_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
+ID_TYPES = ("auto", "integer", "string")
+UNKNOWN_NODES = ("add", "drop", "error")
 REVERSE_NAMES = {"dgl": "rev_{}", "graphstorm": "{}-rev"}
 """Relations of reverse edge types, as `dgl.AddReverse` and GraphStorm's GSProcessing name them."""
 _ALLOWED = dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), "\x1f")
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How tables of edges and nodes are read."""
+
+    columns: tuple[str, ...] = option(
+        None,
+        "Names or 0-based numbers of the columns of IDs; default those named src and dst (or alike), or the first two.",
+        values="SRC,DST",
+    )
+    edge_columns: tuple[str, ...] = option(
+        None,
+        "Further columns, which become features of the edges. Numbers in text become int64, or float64 if one is no "
+        "integer.",
+        values="NAME,...",
+    )
+    delimiter: str | None = option(
+        None,
+        "Between fields of text; space is any run of spaces and tabs. Default: guessed from the first line.",
+        choices=tuple(DELIMITERS)[:4],
+        values="comma|tab|space|semicolon|CHARACTER",
+    )
+    header: bool | None = option(None, "Whether the first line of text names columns. Default: guessed.")
+    comment: str = option("#", "Lines of text that begin with it are skipped; '' for none.")
+    map_ids: bool = option(
+        False,
+        "Map string or sparse IDs to 0, 1, 2, ... in their order, by number or by UTF-8 bytes; "
+        "OUT_DIR/id_map/TYPE.parquet keeps them.",
+    )
+    id_type: str = option(
+        "auto",
+        "With --map-ids: what IDs are. auto: integers if all look like it, and a mixture is refused.",
+        choices=ID_TYPES,
+    )
+    unknown_nodes: str = option(
+        "add",
+        "What becomes of nodes that edges name and lists of nodes do not: added, left out with their edges, or "
+        "refused.",
+        choices=UNKNOWN_NODES,
+    )
+    fill: Mapping[str, object] | object = option(
+        (),
+        "What takes the place of missing values of a feature, or of all; otherwise they are refused. Dtypes grow to "
+        "hold it.",
+        values="[[TYPE:]NAME=]VALUE",
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "edge_columns"):
+            object.__setattr__(self, name, tuple(map(str, getattr(self, name) or ())))
+        if self.columns and len(self.columns) != 2:
+            expected, found = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
+            raise OptionError("not two columns", place="--columns", expected=expected, found=found)
+        if len(set(self.edge_columns)) != len(self.edge_columns):
+            raise OptionError("a column is named twice", place="--edge-columns", found=",".join(self.edge_columns))
+        check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
+        check_choice("way with unknown nodes", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
+        if len(self.comment.encode()) > 1:
+            expected = "one ASCII character, or ''"
+            raise OptionError("not one character", place="--comment", expected=expected, found=repr(self.comment))
+        delimiter = self.delimiter_character
+        is_one = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
+        if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
+            expected = "one ASCII character, comma, tab, space or semicolon"
+            raise OptionError("bad delimiter", place="--delimiter", expected=expected, found=repr(self.delimiter))
+
+    @property
+    def fills(self) -> dict[str, str]:
+        """What takes the place of missing values, as text, by feature; "" for all."""
+        if isinstance(self.fill, tuple):
+            return dict(text.rpartition("=")[::2] for text in self.fill)
+        by_name = self.fill if isinstance(self.fill, Mapping) else {} if self.fill is None else {"": self.fill}
+        return {name: str(value) for name, value in by_name.items()}
+
+    @property
+    def delimiter_character(self) -> str | None:
+        """The delimiter with words replaced by what they mean."""
+        return None if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
 
 
 @documented
