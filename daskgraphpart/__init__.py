@@ -9,12 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from daskgraphpart.api.chunk_graph import chunk_edge_lists as chunk_edge_lists
     from daskgraphpart.api.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.api.compare import compare as compare
     from daskgraphpart.api.convert import convert as convert
     from daskgraphpart.api.describe_dataset import describe_dataset as describe_dataset
-    from daskgraphpart.api.edge_lists import chunk_edge_lists as chunk_edge_lists
-    from daskgraphpart.api.edge_lists import read_id_map as read_id_map
     from daskgraphpart.api.parmetis import read_parmetis as read_parmetis
     from daskgraphpart.api.parmetis import write_parmetis as write_parmetis
     from daskgraphpart.api.partition_graph import partition_graph as partition_graph
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
     from daskgraphpart.schema import NodeType as NodeType
+    from daskgraphpart.sources.id_map import read_id_map as read_id_map
     from daskgraphpart.sources.options import GraphChanges as GraphChanges
     from daskgraphpart.sources.options import ReadOptions as ReadOptions
     from daskgraphpart.verification.pipeline import verify as verify
@@ -51,11 +51,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
-    "api.chunk_graph": "chunk_graph",
+    "api.chunk_graph": "chunk_edge_lists chunk_graph",
     "api.compare": "compare",
     "api.convert": "convert",
     "api.describe_dataset": "describe_dataset",
-    "api.edge_lists": "chunk_edge_lists read_id_map",
     "api.parmetis": "read_parmetis write_parmetis",
     "api.partition_graph": "partition_graph",
     "api.pipeline": "assign dispatch partition",
@@ -74,6 +73,7 @@ _NAMES = {
     "partitioned.graph": "PartitionedGraph open_partitions",
     "partitioned.load": "load_partition load_partition_book load_partition_feats",
     "schema": "EdgeType GraphSchema NodeType",
+    "sources.id_map": "read_id_map",
     "sources.options": "GraphChanges ReadOptions",
     "verification.pipeline": "verify verify_checksums",
 }

@@ -1,13 +1,14 @@
-"""`chunk_graph`: graphs in memory, of dask or of other libraries, as chunked graphs in files."""
+"""`chunk_graph` and `chunk_edge_lists`: graphs in memory, of dask or of other libraries, and tables, as files."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import replace
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.edge_lists import write_tables
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, claimed_directory
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
@@ -15,7 +16,8 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
-from daskgraphpart.schema import check_name
+from daskgraphpart.options import stated_options
+from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.sources.describe import describe
 from daskgraphpart.sources.graph_source import LazyRows
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
@@ -27,13 +29,16 @@ from daskgraphpart.storage.files import is_file, open_for_reading
 from daskgraphpart.storage.paths import join_path, require_local, resolve_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.chunked.write_graph import GraphRows
+    from daskgraphpart.engine.progress import Progress, ProgressListener
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.sources.edge_list_inputs import FeaturePaths
     from daskgraphpart.sources.graph_source import GraphSource
+    from daskgraphpart.sources.table_files import Paths
 
 
 def chunk_graph(
@@ -123,54 +128,206 @@ def chunk_graph(
     form = ChunkFormat(edge_format, data_format, delimiter, num_chunks)
     form.check_holds(wanted.dtypes.values())
     out = require_local(output_path, "a graph that is written").absolute()
-    if map_ids or is_split_by_text(g, wanted) or any(is_frame(table) for table in (ndata_paths or {}).values()):
-        options = ReadOptions(map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fill)
-        resources = (resources or detect_resources()).limited(TASK_MEMORY)
-        with environment_faults(), scratch_directory(resources.workspace or out.parent) as scratch:
-            with open_runner(resources, progress) as runner:
-                stage = FrameStage(scratch, options, runner)
+    is_tables = map_ids or is_split_by_text(g, wanted) or any(map(is_frame, (ndata_paths or {}).values()))
+    with _open_writer(out, form, wanted, resources, progress, needs_database=is_tables) as writer:
+        if is_tables:
+            reading = ReadOptions(map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fill)
+            with open_runner(writer.resources, writer.progress) as runner:
+                stage = FrameStage(writer.scratch, reading, runner)
                 tables = stage.tables(g, num_nodes, ndata_paths, edata_paths)
-            how: dict[str, Any] = {"overwrite": overwrite, "progress": progress}
-            return write_tables(tables, name, out, form, options, resources, wanted, **how)
-    if isinstance(g, (str, os.PathLike)):
-        g = read_chunked(g)
-    source = describe(g, num_nodes, ndata_paths, edata_paths)
-    wanted.check(source.num_nodes, source.edges, source.data)
-    files = [*source.files, *(path for rows in source.rows for path in getattr(rows, "paths", ()))]
-    with claimed_directory(out, files, overwrite):
-        if isinstance(g, ChunkedGraph) and g.directory:
-            _copy_maps(g, out)
-        return write_source(source, name, out, form, resources, progress, wanted)
+            return writer.write_tables(tables, name, reading, overwrite)
+        if isinstance(g, (str, os.PathLike)):
+            g = read_chunked(g)
+        source = describe(g, num_nodes, ndata_paths, edata_paths)
+        wanted.check(source.num_nodes, source.edges, source.data)
+        files = [*source.files, *(path for rows in source.rows for path in getattr(rows, "paths", ()))]
+        with claimed_directory(out, files, overwrite):
+            if isinstance(g, ChunkedGraph) and g.directory:
+                _copy_maps(g, out)
+            return writer.write_source(source, name)
+
+
+def chunk_edge_lists(
+    out_dir: str | os.PathLike[str],
+    edges: Mapping[str, Paths] | Paths,
+    *,
+    name: str = "graph",
+    nodes: Mapping[str, Paths | tuple[Paths, str]] | None = None,
+    num_nodes: Mapping[str, int] | None = None,
+    num_edges: Mapping[str, int] | None = None,
+    node_data: FeaturePaths | None = None,
+    edge_data: FeaturePaths | None = None,
+    masks: FeaturePaths | None = None,
+    num_chunks: int | None = None,
+    edge_format: str = "parquet",
+    data_format: str = "numpy",
+    resources: Resources | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Path:
+    """Write a chunked graph from plain edge lists, out of core.
+
+    Edges keep their order: files in the order in which they are given (those of a pattern sorted), rows as they are in
+    them. The output does not depend on memory, workers or on how rows are cut into files.
+
+    Parameters
+    ----------
+    out_dir : path
+        Output directory; must be empty or absent, unless `overwrite`.
+    edges : mapping of str to paths, or paths
+        Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet,
+        Matrix Market, npz (sparse matrices of scipy, too) or npy; a path may be a directory (also of a Delta or Iceberg
+        table), a pattern such as ``"edges-*.csv"`` or a pipe. ``"edges.csv:no-header"``, ``":tab"`` or ``":from,to"``
+        say how one file is read; ``"edges.bin:uint32"`` has raw rows of two numbers, ``"edges.bin:int64:3:0,2"`` of
+        three, little-endian.
+    name : str
+        Name of the graph.
+    nodes : mapping of str to paths or (paths, str), optional
+        Lists of nodes by node type, and the column of IDs, default `id` or the first; they may have no edges.
+    num_nodes : mapping of str to int, optional
+        Without `map_ids`: number of nodes by type; default the largest ID of all edges plus one.
+    num_edges : mapping of str to int, optional
+        Numbers of rows that the files of edge types must have.
+    node_data : mapping of str to mapping of str to paths, optional
+        Features by node type and name. ``"customers/:age"`` is a column of a table, whose rows go to the nodes whose
+        IDs are in the column of `nodes`; ``"customers/:key:age"`` names another one; ``"customers/:key:*"`` is a vector
+        of all others. Whole files, npy, parquet or CSV, raw ones such as ``"feat.bin:float32:1024"``, and arrays of npz
+        files, ``"data.npz:feat"``, are in the order of IDs, or follow `nodes` if it lists that type.
+    edge_data : mapping of str to mapping of str to paths, optional
+        Features by edge type and name; rows follow the edges.
+    masks : mapping of str to mapping of str to paths, optional
+        Lists of node IDs by node type and name, which become features, bool, true for these nodes.
+    num_chunks : int, optional
+        Files for each edge type and feature; default by size.
+    edge_format : str
+        ``"parquet"``, ``"csv"`` or ``"numpy"``.
+    data_format : str
+        ``"numpy"`` or ``"parquet"``.
+    resources, overwrite, progress : optional
+        As in `assign`.
+    **options
+        How tables are read, and what is changed on the way: the parameters of `ReadOptions` and `GraphChanges`.
+
+    Returns
+    -------
+    Path
+        The metadata file; `read_chunked` opens it.
+
+    Raises
+    ------
+    OptionError
+        If an option has a value it cannot have, or names an unknown type.
+    InputFileError
+        If a file is missing, empty or not what it should be, or a row is at fault: too few columns, an ID that is
+        missing, negative, too large, of another kind than the others; or if features do not have a row for each node or
+        edge.
+    OutputExistsError
+        If `out_dir` holds something that may not be replaced.
+    PlanError
+        If the memory does not suffice.
+
+    Examples
+    --------
+    >>> chunk_edge_lists("graph", "follows.tsv", map_ids=True)  # doctest: +SKIP
+    >>> read_id_map("graph", "_N")["id"].head()  # doctest: +SKIP
+    """
+    reading = ReadOptions(**{word: options.pop(word) for word in stated_options(ReadOptions) if word in options})
+    tables = {
+        "edges": edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges},
+        "nodes": nodes or {},
+        "num_nodes": num_nodes or {},
+        "num_edges": num_edges or {},
+        "node_data": node_data or {},
+        "edge_data": edge_data or {},
+        "masks": masks or {},
+    }
+    form, changes = ChunkFormat(edge_format, data_format, num_chunks=num_chunks), GraphChanges(**options)
+    out = require_local(out_dir, "a graph that is written").absolute()
+    check_name(name, "graph name", OptionError, place="--name")
+    form.check_holds(changes.dtypes.values())
+    with _open_writer(out, form, changes, resources, progress, needs_database=True) as writer:
+        return writer.write_tables(tables, name, reading, overwrite)
 
 
 def write_source(
-    source: GraphSource,
-    name: str,
+    source: GraphSource, name: str, out: Path, form: ChunkFormat, resources: Resources, progress: ProgressListener
+) -> Path:
+    """Write a graph that is described, without changes."""
+    with _open_writer(out, form, NO_CHANGES, resources, progress) as writer:
+        return writer.write_source(source, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes a chunked graph: where, in which form and with which changes; temporary files lie in `scratch`."""
+
+    out: Path
+    form: ChunkFormat
+    changes: GraphChanges
+    resources: Resources
+    progress: ProgressListener
+    scratch: Path
+
+    def write_source(self, source: GraphSource, name: str) -> Path:
+        """Compute what is lazy on the cluster, and write all of it from here."""
+        staged: dict[LazyRows, Rows] = {}
+        if any(isinstance(rows, LazyRows) for rows in source.rows):  # a cluster is not started for nothing
+            with open_runner(self.resources, self.progress) as runner:
+                staged = stage_collections(source, self.scratch, runner)
+        return self._write(with_staged(source, name, staged))
+
+    def write_tables(self, tables: Mapping[str, Any], name: str, options: ReadOptions, overwrite: bool) -> Path:
+        """Read tables, given by what `open_inputs` takes, and write them."""
+        from daskgraphpart.sources.database import open_database
+        from daskgraphpart.sources.edge_list_inputs import kinds_of_ids, open_inputs
+        from daskgraphpart.sources.edge_lists import read_graph
+        from daskgraphpart.sources.job import Job
+
+        with open_database(self.scratch, self.resources) as connection:
+            inputs = open_inputs(connection, self.scratch, options, **tables, changes=self.changes)
+            for note in inputs.notes:
+                self.progress.note(note)
+            with claimed_directory(self.out, inputs.paths, overwrite):
+                kinds, memory = kinds_of_ids(inputs), self.resources.memory
+                graph = read_graph(Job(inputs, kinds, connection, self.scratch, self.out, memory, self.progress), name)
+                connection.close()  # rows are in files by now
+                return self._write(graph)
+
+    def _write(self, graph: GraphRows) -> Path:
+        """Change a graph, and write it."""
+        if self.changes != NO_CHANGES:
+            from daskgraphpart.sources.change_graph import change_graph  # imports duckdb
+
+            graph = change_graph(graph, self.changes, self.out, self.scratch, self.resources, self.progress)
+        # arrays in memory, and files of this machine, are not sent anywhere
+        with open_runner(replace(self.resources, cluster="threads"), self.progress) as runner:
+            return write_graph(graph, self.out, self.form, runner)
+
+
+@contextmanager
+def _open_writer(
     out: Path,
     form: ChunkFormat,
+    changes: GraphChanges,
     resources: Resources | None,
     progress: Progress | None,
-    changes: GraphChanges = NO_CHANGES,
-) -> Path:
-    """Compute what is lazy on the cluster, change it, and write all of it from here."""
-    resources = (resources or detect_resources()).limited(TASK_MEMORY)
+    *,
+    needs_database: bool = False,
+) -> Iterator[_Writer]:
+    """Find out what may be used, show progress, and make a directory for temporary files."""
+    least = TASK_MEMORY
+    if needs_database:
+        from daskgraphpart.sources.database import MIN_MEMORY
+
+        least = max(MIN_MEMORY, TASK_MEMORY)
+    resources = (resources or detect_resources()).limited(least)
     with (
         environment_faults(),
         open_progress(progress) as listener,
         scratch_directory(resources.workspace or out.parent) as scratch,
     ):
-        staged: dict[LazyRows, Rows] = {}
-        if any(isinstance(rows, LazyRows) for rows in source.rows):  # a cluster is not started for nothing
-            with open_runner(resources, listener) as runner:
-                staged = stage_collections(source, scratch, runner)
-        graph = with_staged(source, name, staged)
-        if changes != NO_CHANGES:
-            from daskgraphpart.sources.change_graph import change_graph  # imports duckdb
-
-            graph = change_graph(graph, changes, out, scratch, resources, listener)
-        # arrays in memory are here, and are not sent anywhere
-        with open_runner(replace(resources, cluster="threads"), listener) as runner:
-            return write_graph(graph, out, form, runner)
+        yield _Writer(out, form, changes, resources, listener, scratch)
 
 
 def _copy_maps(graph: ChunkedGraph, out: Path) -> None:

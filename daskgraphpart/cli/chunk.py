@@ -113,8 +113,7 @@ def command(**values: Any) -> None:
     daskgraphpart chunk mag --map-ids --edges author:writes:paper=writes.csv --edges paper:cites:paper=cites.parquet \\
         --nodes paper=papers.csv:doi --node-data paper:year=papers.csv:year --mask paper:train_mask=train.csv.gz
     """
-    from daskgraphpart.api.chunk_graph import chunk_graph
-    from daskgraphpart.api.edge_lists import chunk_edge_lists
+    from daskgraphpart.api.chunk_graph import chunk_edge_lists, chunk_graph
     from daskgraphpart.chunked.graph import read_chunked
     from daskgraphpart.units import format_seconds
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from daskgraphpart.chunked.read_parquet import open_parquet, row_group_lengths
+from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.chunked.write_pieces import parquet_writer
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import whole_file
@@ -22,8 +24,8 @@ from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import to_key
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     import pandas as pd
 
@@ -71,6 +73,31 @@ def _group_ends(ids: Any) -> Iterator[int]:
             return
         yield stop
         start = stop
+
+
+def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
+    """Original IDs of the nodes of one type, lazily.
+
+    Parameters
+    ----------
+    directory : path
+        Of the chunked graph.
+    ntype : str
+        Node type.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        Column `id`, int64 or string; the index is the new ID, with known divisions, so that ``.loc[5:9]`` reads little.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If there is no map of that node type.
+    InputFileError
+        If the file is not a map.
+    """
+    return id_map_frame(Path(directory) / ID_MAP / f"{ntype}.parquet")
 
 
 def id_map_frame(path: Path) -> Any:
