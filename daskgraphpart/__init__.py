@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.chunk_graph import chunk_edge_lists as chunk_edge_lists
     from daskgraphpart.api.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.api.compare import compare as compare
-    from daskgraphpart.api.convert import convert as convert
-    from daskgraphpart.api.describe_dataset import describe_dataset as describe_dataset
+    from daskgraphpart.api.parmetis import convert as convert
     from daskgraphpart.api.parmetis import read_parmetis as read_parmetis
     from daskgraphpart.api.parmetis import write_parmetis as write_parmetis
     from daskgraphpart.api.partition_graph import partition_graph as partition_graph
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from daskgraphpart.sources.id_map import read_id_map as read_id_map
     from daskgraphpart.sources.options import GraphChanges as GraphChanges
     from daskgraphpart.sources.options import ReadOptions as ReadOptions
+    from daskgraphpart.sources.published import describe_dataset as describe_dataset
     from daskgraphpart.verification.pipeline import verify as verify
     from daskgraphpart.verification.pipeline import verify_checksums as verify_checksums
 
@@ -53,9 +53,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "api.chunk_graph": "chunk_edge_lists chunk_graph",
     "api.compare": "compare",
-    "api.convert": "convert",
-    "api.describe_dataset": "describe_dataset",
-    "api.parmetis": "read_parmetis write_parmetis",
+    "api.parmetis": "convert read_parmetis write_parmetis",
     "api.partition_graph": "partition_graph",
     "api.pipeline": "assign dispatch partition",
     "api.plan": "plan",
@@ -75,6 +73,7 @@ _NAMES = {
     "schema": "EdgeType GraphSchema NodeType",
     "sources.id_map": "read_id_map",
     "sources.options": "GraphChanges ReadOptions",
+    "sources.published": "describe_dataset",
     "verification.pipeline": "verify verify_checksums",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -21,8 +21,13 @@ from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.sources.describe import describe
 from daskgraphpart.sources.graph_source import LazyRows
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
-from daskgraphpart.sources.stage_collections import stage_collections, with_staged
-from daskgraphpart.sources.stage_frames import FrameStage, is_frame, is_split_by_text
+from daskgraphpart.sources.stage_collections import (
+    FrameStage,
+    is_frame,
+    is_split_by_text,
+    stage_collections,
+    with_staged,
+)
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import is_file, open_for_reading
@@ -282,7 +287,7 @@ class _Writer:
         from daskgraphpart.sources.database import open_database
         from daskgraphpart.sources.edge_list_inputs import kinds_of_ids, open_inputs
         from daskgraphpart.sources.edge_lists import read_graph
-        from daskgraphpart.sources.job import Job
+        from daskgraphpart.sources.read_table import Job
 
         with open_database(self.scratch, self.resources) as connection:
             inputs = open_inputs(connection, self.scratch, options, **tables, changes=self.changes)

@@ -1,20 +1,26 @@
-"""What the package's functions do first: open the graph, look at where the output goes."""
+"""Open the graph, look at where the output goes, and describe what a job depends on."""
 
 from __future__ import annotations
 
 import os
+import zlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.assignment.assignment import META_FILE
+from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, TRAINERS, Assignment, crc_of
+from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.machines import Machines, read_machines
 from daskgraphpart.dispatching.workspace import staging_directory
-from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.engine.journal import RESTART_HINT
+from daskgraphpart.errors import OutputExistsError, ResumeError
+from daskgraphpart.storage.files import cached_listings, is_file, read_file, signature_of
 from daskgraphpart.storage.paths import require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from daskgraphpart.storage.paths import Location
 
@@ -61,3 +67,88 @@ def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) 
     if (out / META_FILE).exists() and not overwrite:
         hint = "give another directory, or --overwrite to replace it"
         raise OutputExistsError("there is an assignment already", file=out, hint=hint)
+
+
+WORK_VERSION = 3
+"""Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
+
+MOST_SHOWN = 3
+
+
+def fingerprint(
+    command: str, graph: ChunkedGraph, options: Mapping[str, Any], files: Iterable[Path] = ()
+) -> dict[str, Any]:
+    """Describe what the output of a job depends on, as a flat dictionary of JSON values.
+
+    Options, metadata, and path, size, times of change and inode of every input file. The journal keeps it; a run that
+    continues the job must have the same, because what is in the workspace was made from it. Times are only compared for
+    being equal, never with a clock, so that one that lies in the future does no harm.
+    """
+    found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
+    for name, value in options.items():
+        found[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
+    paths = [to_path(graph.directory) / METADATA_FILE, *(to_path(file.path) for file in graph.files), *files]
+    with cached_listings(to_path(graph.directory)):
+        for path in paths:
+            absolute = path.absolute()
+            if (signature := signature_of(absolute)) is not None:
+                found[f"input {absolute}"] = [*signature]
+        metadata = read_file(paths[0]) if is_file(paths[0]) else b""
+    found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
+    found["schema"] = [graph.schema.name, zlib.crc32(repr(graph.schema).encode())]
+    if graph.source is not None:
+        found["collections"] = graph.source.token
+    return found
+
+
+def identify_owners(
+    owners: Assignment | Path | AssignOptions, num_parts: int | None
+) -> tuple[str, dict[str, Any], list[Path]]:
+    """Return the command, the options and the files that the owners of a job depend on."""
+    if isinstance(owners, AssignOptions):
+        named = [name for name in (owners.method, owners.extend) if name is not None and name not in METHODS]
+        files = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
+        return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
+    if isinstance(owners, Assignment):
+        # not in a directory of the user's: its files are temporary, their names too
+        regions = {**owners.owners, **{f"{TRAINERS}/{name}": region for name, region in owners.trainers.items()}}
+        crcs = {name: [region.num_rows, crc_of(Path(region.path))] for name, region in regions.items()}
+        return "dispatch", {"assignment": [owners.num_parts, owners.method, crcs]}, []
+    chosen = {"num_parts": num_parts, "assignment": str(owners.absolute())}
+    return "dispatch", chosen, [owners, *_files_in(owners)]
+
+
+def _balance_files(options: AssignOptions) -> list[Path]:
+    """List the files that a balance names."""
+    items = options.balance.split(",") if isinstance(options.balance, str) else options.balance or ()
+    named = [item.strip().removeprefix("file:") for item in items if item.strip().startswith("file:")]
+    return [Path(name if Path(name).is_file() else name.rpartition("=")[0]) for name in named]
+
+
+def _files_in(root: Path) -> list[Path]:
+    """List the files of an assignment: those directly in its directory, and those of its trainers and zarr arrays."""
+    if not root.is_dir():
+        return [root]
+    found = [child for child in root.iterdir() if child.is_file() and not child.name.startswith(".")]
+    for child in root.iterdir():
+        if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in BINARY_FORMS):
+            found += [inner for inner in child.rglob("*") if inner.is_file()]
+    return sorted(found)
+
+
+def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace: str) -> None:
+    """Compare the fingerprints of an unfinished run and of the one that is to continue it."""
+    changed = [key for key in {**now, **before} if before.get(key) != now.get(key) or (key in before) != (key in now)]
+    if not changed:
+        return
+    # options and files say more than what follows from them
+    shown = [key for key in changed if key not in ("schema", "metadata")][:MOST_SHOWN] or changed
+    more = "" if len(changed) <= len(shown) else f", and {len(changed) - len(shown)} more"
+    raise ResumeError(
+        "an unfinished run is here, and what it was begun with has changed",
+        file=workspace,
+        place=f"{', '.join(shown)}{more}",
+        expected=before.get(shown[0], "nothing"),
+        found=now.get(shown[0], "nothing"),
+        hint=f"bytes, mtime, ctime and inode are those of files; run it as it was begun, or {RESTART_HINT}",
+    )

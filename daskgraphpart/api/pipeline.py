@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.fingerprint import fingerprint, identify_owners
-from daskgraphpart.api.inputs import check_assignment_directory, opened, output_of
+from daskgraphpart.api.inputs import check_assignment_directory, fingerprint, identify_owners, opened, output_of
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.api.run_dispatch import run_dispatch

@@ -7,8 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.fingerprint import fingerprint, identify_owners
-from daskgraphpart.api.inputs import input_paths, made_in
+from daskgraphpart.api.inputs import fingerprint, identify_owners, input_paths, made_in
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
-from daskgraphpart.sources.parmetis_text import Column, LineFile, Placement, read_lines, read_nodes
+from daskgraphpart.sources.parmetis_files import Column, LineFile, Placement, read_lines, read_nodes
 from daskgraphpart.storage.atomic import scratch_directory
 
 if TYPE_CHECKING:

@@ -94,7 +94,7 @@ INPUT_NAMES = ("from", "edges", "nodes", "num_nodes", "node_data", "edge_data", 
 FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
 
 
-@click.command("chunk", cls=Command)
+@click.command(cls=Command)
 @click.argument("out_dir", type=click.Path())
 @with_options(*INPUT_OPTIONS, *READ_OPTIONS, *CHANGE_OPTIONS)
 @click.option("--name", help="Name of the graph; default graph, or that of --graph.")
@@ -102,7 +102,7 @@ FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
 @with_options(*FORMAT_OPTIONS)
 @click.option("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR.")
 @with_options(*RESOURCE_OPTIONS)
-def command(**values: Any) -> None:
+def chunk(**values: Any) -> None:
     """Make a chunked graph (CGDF) in OUT_DIR of tables of edges and nodes, out of core.
 
     \b
@@ -136,7 +136,7 @@ def command(**values: Any) -> None:
 
 def _tables(values: dict[str, Any]) -> dict[str, Any]:
     """Keyword arguments that only tables have; what a public data set has, too, is that of the options."""
-    from daskgraphpart.api.describe_dataset import describe_dataset
+    from daskgraphpart.sources.published import describe_dataset
 
     if not values["edges"] and not values["from"]:
         raise click.UsageError("Missing option '--edges', '--from' or '--graph'.")

@@ -1,4 +1,4 @@
-"""``daskgraphpart partition``, ``assign``, ``dispatch``, ``plan`` and ``convert``."""
+"""``daskgraphpart partition``, ``assign``, ``dispatch``, ``plan`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from daskgraphpart.cli.options import (
     FORM_OPTION,
     JOB_OPTIONS,
     METHOD_OPTIONS,
-    OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
-    STAGING_OPTION,
     Command,
     dgl_option,
     graph_of,
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CONVERSION = ("schema", "num_parts", "num_node_weights", "removed_edges", "node_attr_dtype", "edge_attr_dtype")
 STEP_1, STEP_2 = "random_partition.py", "dispatch_data.py"
 NUM_PARTS = click.option("--num-parts", type=int, required=True, help="Number of parts.")
 DGL_OPTIONS = (
@@ -208,65 +205,60 @@ def plan(**values: Any) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("in_dir", required=False, type=click.Path())
-@click.argument("out_dir", required=False, type=click.Path())
-@click.option("--graph-name", help="Name of the graph, in the names of the files; default the one that is there.")
-@click.option("--schema", type=click.Path(), help="Ranges of IDs of all types; default GRAPH_NAME.json in IN_DIR.")
-@click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts; default as many as there are files.")
+@click.argument("in_dir", type=click.Path())
+@click.option("--parts", default="4,8,64", show_default=True, metavar="N,...", help="Numbers of parts.")
 @click.option(
-    "--num-node-weights",
-    type=click.IntRange(min=0),
-    help="Weights in a line of nodes; default from GRAPH_NAME_stats.txt, or else all columns but three.",
+    "--methods",
+    default="auto,kaminpar,metis,multilevel,fennel,random",
+    show_default=True,
+    metavar="METHOD,...",
+    help="Methods, or directories of owners.",
 )
-@click.option(
-    "--removed-edges",
-    type=click.Path(),
-    help="File of the self-loops and repeated edges that were taken out, in IN_DIR or elsewhere.",
-)
-@click.option("--node-attr-dtype", metavar="DTYPE", help="Make the attributes of nodes a feature, such as float32.")
-@click.option("--edge-attr-dtype", metavar="DTYPE", help="Make the attributes of edges a feature.")
-@with_options(*OUTPUT_OPTIONS)
-@dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script="convert_partition.py", meaning="IN_DIR")
-@dgl_option("--output", "dgl_out_dir", type=click.Path(), script="convert_partition.py", meaning="OUT_DIR")
-@with_options(*RESOURCE_OPTIONS, STAGING_OPTION)
-def convert(**values: Any) -> None:
-    """Turn the complete output of pm_dglpart in IN_DIR into the partitions DGL loads, in OUT_DIR.
+@click.option("--csv", "csv_path", type=click.Path(dir_okay=False), help="Also write the table to this file.")
+@click.option("--plot", "plot_path", type=click.Path(dir_okay=False), help="Also draw it: PNG, SVG or PDF.")
+@with_options(*METHOD_OPTIONS[1:], *RESOURCE_OPTIONS, CONFINED_OPTION)
+def compare(**values: Any) -> None:
+    """Compare methods on the graph in IN_DIR: cut, balance, replication, seconds and peak memory.
 
-    Reads p000-GRAPH_NAME_nodes.txt, p000-GRAPH_NAME_edges.txt and so on, as convert_partition.py of DGL 0.6 to 0.8
-    did. While it runs, the graph lies in the workspace, or beside OUT_DIR.
+    Each method runs in a fresh process; time and memory are those of the whole process.
 
     \b
-    daskgraphpart convert for-parmetis partitions --graph-name mag --removed-edges mag_removed_edges.txt
-    daskgraphpart convert --input-dir . --graph-name mag --schema mag.json --num-parts 2 --num-node-weights 4 \\
-        --output outputs --node-attr-dtype float --removed-edges mag_removed_edges.txt
+    daskgraphpart compare graph --parts 4,8 --methods metis,kaminpar,fennel --balance nodes
+    daskgraphpart compare graph --csv methods.csv --plot methods.png
     """
-    from daskgraphpart.api.convert import convert
-
-    in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
-    out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
-    with run_of(values) as run:
-        outcome = convert(
-            in_dir,
-            out_dir,
-            graph_name=values["graph_name"] or _graph_name(Path(in_dir)),
-            **{name: values[name] for name in CONVERSION},
-            options=made_of(DispatchOptions, values),
-            **run,
-        )
-    show_outcome(outcome, values)
-
-
-def _graph_name(in_dir: Path) -> str:
-    """Name in the names of the files, if they are of one graph."""
+    from daskgraphpart.api.compare import (
+        Compared,
+        check_plot,
+        comparison_table,
+        plot_comparison,
+        write_comparison,
+    )
+    from daskgraphpart.api.compare import (
+        compare as compare_methods,
+    )
     from daskgraphpart.errors import OptionError
+    from daskgraphpart.units import format_number
 
-    names = sorted(path.name[len("p000-") : -len("_nodes.txt")] for path in in_dir.glob("p000-*_nodes.txt"))
-    if len(names) != 1:
-        raise OptionError(
-            "cannot tell which graph is meant",
-            file=in_dir,
-            place="--graph-name",
-            expected="one p000-GRAPH_NAME_nodes.txt",
-            found=", ".join(names) or "none",
-        )
-    return names[0]
+    try:
+        parts = [int(number) for number in values["parts"].split(",")]
+    except ValueError as fault:
+        raise OptionError("not a list of numbers", place="--parts", found=values["parts"]) from fault
+    methods = [method.strip() for method in values["methods"].split(",") if method.strip()]
+
+    def show(result: Compared) -> None:
+        if not values["quiet"]:
+            outcome = result.fault or f"cut {result.cut_share:.2%}"
+            click.echo(f"{format_number(result.num_parts, 'part')}, {result.method}: {outcome}", err=True)
+
+    if values["plot_path"]:
+        check_plot(values["plot_path"])
+    graph_of(values["in_dir"], values)  # refuses files outside, once for all runs
+    options = made_of(AssignOptions, {**values, "method": "auto"})
+    results = compare_methods(
+        values["in_dir"], parts, methods, options=options, resources=resources_of(values), on_done=show
+    )
+    click.echo(comparison_table(results))
+    if values["csv_path"]:
+        write_comparison(results, values["csv_path"])
+    if values["plot_path"]:
+        plot_comparison(results, values["plot_path"])

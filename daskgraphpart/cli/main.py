@@ -40,9 +40,13 @@ COMMANDS = {
     "verify": "Compare partitions with the graph they were made from.",
     "dgl-tools": "Print a directory with scripts in place of those of dgl/tools, as GraphStorm calls them.",
 }
-MODULES = dict.fromkeys(("partition", "assign", "dispatch", "plan", "convert"), "jobs") | dict.fromkeys(
-    ("generate", "info"), "graphs"
-)
+MODULES = {
+    "graphs": ("generate", "info"),
+    "chunk": ("chunk",),
+    "jobs": ("partition", "assign", "dispatch", "plan", "compare"),
+    "dgl": ("parmetis", "convert", "dgl-tools"),
+    "outputs": ("remap", "report", "verify"),
+}
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """Imports make many objects that stay; collecting garbage among them as often as is Python's default takes 0.1 s."""
 
@@ -62,8 +66,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"daskgraphpart.cli.{MODULES.get(cmd_name, cmd_name).replace('-', '_')}")
-        command: click.Command = getattr(module, cmd_name if cmd_name in MODULES else "command")
+        module = next(module for module, names in MODULES.items() if cmd_name in names)
+        found = importlib.import_module(f"daskgraphpart.cli.{module}")
+        command: click.Command = getattr(found, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -172,11 +172,6 @@ def made_of(kind: type[T], values: dict[str, Any], **others: Any) -> T:
     return kind(**others)
 
 
-def assign_options_of(values: dict[str, Any]) -> AssignOptions:
-    """Assign options from the values of `METHOD_OPTIONS`."""
-    return made_of(AssignOptions, values)
-
-
 def resources_of(values: dict[str, Any]) -> Resources:
     """Resources from the values of `RESOURCE_OPTIONS` and `STAGING_OPTION`."""
     return detect_resources(**{name: values[name] for name in stated_options(Resources) if name in values})

@@ -12,8 +12,8 @@ import numpy as np
 from daskgraphpart.chunked.rows import ReadRows, array_rows, joined_rows
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, check_name
-from daskgraphpart.sources.arrays import file_rows
 from daskgraphpart.sources.columns import FLOATS, INTEGERS, STRINGS, UNKNOWN
+from daskgraphpart.sources.graph_source import file_rows
 from daskgraphpart.sources.map_arrays import map_rows
 from daskgraphpart.sources.table_files import Paths, find_files, read_form
 from daskgraphpart.sources.tables import TableGroup, open_table

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.sources.job import Job
+    from daskgraphpart.sources.read_table import Job
     from daskgraphpart.sources.tables import TableGroup
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000

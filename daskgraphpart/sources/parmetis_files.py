@@ -1,4 +1,4 @@
-"""Name the files that ParMETIS' programs read and write, and find out which of them a path holds.
+"""Find and read the files that ParMETIS' programs read and write: lines of numbers between blanks.
 
 `pm_dglpart`, `pm_dglpart2` and `pm_dglpart3` are on the branch `dgl` of ParMETIS; DGL's user guide 7.1 (0.7 and 0.8)
 describes the files. They look for their input in the working directory, so one directory holds the files of a graph.
@@ -10,12 +10,26 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, OptionError
+import numpy as np
+
+from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from duckdb import DuckDBPyConnection
+
+    from daskgraphpart.storage.region import Region
+
+
 PART_SUFFIX = r"_part\.([1-9]\d*)"
+SQL_TYPES = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"} | {
+    f"{'u' * (not signed)}int{bits}": f"{'U' * (not signed)}{name}"
+    for bits, name in ((8, "TINYINT"), (16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))
+    for signed in (True, False)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +137,168 @@ def _by_part(
             hint = f"each of {num_parts} parts has a file; copy those of all machines into one directory"
             raise InputFileNotFoundError("no nodes of this part", file=str(files.of_part(part, "nodes")), hint=hint)
     return PartFiles(tuple(found.values()), num_parts, by_part=True, num_node_weights=num_node_weights)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of IDs: its name, its number in a line, and the end of its range, as SQL over the columns before it."""
+
+    name: str
+    number: int
+    stop: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineFile:
+    """A file of lines that are alike: where IDs are, and from which column on attributes are, if there are any."""
+
+    path: Path
+    columns: tuple[Column, ...]
+    num_columns: int
+    attributes: tuple[int, np.dtype] | None = None
+
+    @property
+    def lines(self) -> str:
+        """SQL of the lines, a word in each of the columns w0, w1, ..."""
+        from daskgraphpart.sources.database import quote
+
+        types = dict.fromkeys((f"w{i}" for i in range(self.num_columns)), "VARCHAR")
+        if self.attributes is not None:
+            first, dtype = self.attributes
+            types |= {f"w{i}": SQL_TYPES[dtype.name] for i in range(first, self.num_columns)}
+        options = "delim = ' ', header = false, quote = '', escape = '', auto_detect = false"
+        return f"read_csv({quote(str(self.path))}, {options}, columns = {types})"
+
+    @property
+    def values(self) -> str:
+        """SQL of IDs, as c0, c1, ... (null if a word is none), and of attributes, as a list."""
+        values = [
+            f"CASE WHEN regexp_full_match(w{c.number}, '-?[0-9]+') THEN TRY_CAST(w{c.number} AS BIGINT) END AS c{i}"
+            for i, c in enumerate(self.columns)
+        ]
+        if self.attributes is not None:
+            names = ", ".join(f"w{i}" for i in range(self.attributes[0], self.num_columns))
+            values.append(f"[{names}] AS attributes")
+        return ", ".join(values)
+
+
+def read_lines(connection: DuckDBPyConnection, table: str, files: Sequence[LineFile]) -> None:
+    """Read files into a table, with the number of the file of each row; refuse IDs that are none or out of range."""
+    from daskgraphpart.sources.database import run, translated_errors
+
+    for number, file in enumerate(files):
+        into = f"INSERT INTO {table}" if number else f"CREATE TABLE {table} AS"
+        try:
+            with translated_errors(str(file.path)):
+                run(connection, f"{into} SELECT {number} AS file, {file.values} FROM {file.lines}")
+        except InputFileError as fault:
+            of_attributes = "" if file.attributes is None else f", the last of dtype {file.attributes[1]}"
+            names = ", ".join(column.name for column in file.columns)
+            raise AssignmentError(
+                "line cannot be read",
+                file=str(file.path),
+                place=fault.place,
+                expected=f"{file.num_columns} columns, among them {names}{of_attributes}",
+                found=fault.found,
+            ) from fault
+    for i, column in enumerate(files[0].columns):
+        wrong = f"c{i} IS NULL OR c{i} < 0 OR c{i} >= {column.stop}"
+        for (number,) in run(connection, f"SELECT min(file) FROM {table} WHERE {wrong} HAVING count(*) > 0"):
+            file = files[number]
+            word = f"w{file.columns[i].number}"
+            lines = f"SELECT row_number() OVER () AS line, {word}, {file.values} FROM {file.lines}"
+            query = f"SELECT line, {word}, {column.stop} FROM ({lines}) WHERE {wrong} ORDER BY line LIMIT 1"
+            ((line, found, stop),) = run(connection, query)
+            what, place = f"{column.name} out of range", f"line {line:,}"
+            raise AssignmentError(what, file=str(file.path), place=place, expected=f"[0, {stop:,})", found=found)
+
+
+def count_columns(paths: Iterable[Path]) -> int:
+    """Count the columns of the first line that is not blank; 0 if there is none."""
+    for path in paths:
+        with attach_path_to_error(path), path.open("rb") as file:
+            for line in file:
+                if line.strip():
+                    return len(line.split())
+    return 0
+
+
+def count_node_weights(parts: PartFiles, graph: str) -> int:
+    """Count the weights in the lines of `pm_dglpart`: as given, or by the stats file, or else all columns but three."""
+    if parts.num_node_weights is not None:
+        return parts.num_node_weights
+    stats = ParmetisFiles(parts.paths[0].parent, graph).text("stats")
+    if not stats.is_file():
+        return max(0, (count_columns(parts.paths) or 3) - 3)
+    with attach_path_to_error(stats):
+        text = stats.read_text(encoding="ascii", errors="replace")
+    words = text.split()
+    if len(words) != 3 or not all(word.isdecimal() for word in words):
+        what, expected = "not a stats file of ParMETIS", "num_nodes num_edges num_node_weights"
+        raise AssignmentError(what, file=str(stats), expected=expected, found=repr(text[:60]))
+    return int(words[2])
+
+
+def read_nodes(
+    connection: DuckDBPyConnection, parts: PartFiles, graph: str, starts: np.ndarray, dtype: np.dtype | None = None
+) -> int:
+    """Read lines `new_nid ntype weights... type_nid attributes...` of `pm_dglpart`; return the number of attributes.
+
+    The view `nodes` then has the columns `id`, the original homogeneous ID, `part`, and `attributes` if a dtype is
+    given.
+    """
+    from daskgraphpart.sources.database import run
+
+    sizes, place = np.diff(starts).tolist(), 2 + count_node_weights(parts, graph)
+    stop = f"{sizes}[c0 + 1]"
+    columns = (
+        Column("node type", 1, str(len(sizes))),
+        Column(f"ID in its node type (behind {place - 2} weights)", place, stop),
+    )
+    width = max(place + 1, count_columns(parts.paths))
+    attributes = None if dtype is None else (place + 1, dtype)
+    read_lines(connection, "node_lines", [LineFile(path, columns, width, attributes) for path in parts.paths])
+    names = "" if dtype is None else ", attributes"
+    view = f"SELECT {starts.tolist()}[c0 + 1] + c1 AS id, file AS part{names} FROM node_lines"
+    run(connection, f"CREATE VIEW nodes AS {view}")
+    return width - place - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Where rows go: to the files of types, whose IDs follow each other; and what they are, for messages."""
+
+    kind: str  # node, edge
+    targets: Mapping[str, Region]
+    source: str  # file or directory that was read
+    hint: str  # what to do where the number of rows is wrong
+
+    def place(self, connection: DuckDBPyConnection, query: str, to_rows: Callable[..., np.ndarray]) -> None:
+        """Write the rows of a query, which `to_rows` makes of the columns behind `id`; every ID is there once."""
+        from daskgraphpart.sources.database import read, run
+
+        starts = np.cumsum([0, *(region.num_rows for region in self.targets.values())])
+        ((found,),) = run(connection, f"SELECT count(*) FROM ({query})")
+        if found != starts[-1]:
+            what, expected = f"wrong number of {self.kind}s", f"{starts[-1]:,}, a line for each"
+            raise AssignmentError(what, file=self.source, expected=expected, found=f"{found:,}", hint=self.hint)
+        first = 0
+        for batch in read(connection, f"{query} ORDER BY id"):
+            ids, *columns = (column.flatten() if column.type.num_fields else column for column in batch.columns)
+            self._check_ids(ids.to_numpy(), first, starts)
+            rows, stop = to_rows(*(column.to_numpy() for column in columns)), first + batch.num_rows
+            for region, begin, end in zip(self.targets.values(), starts, starts[1:], strict=False):
+                low, high = max(first, begin), min(stop, end)
+                if low < high:
+                    region.write(rows[low - first : high - first], int(low - begin))
+            first = stop
+
+    def _check_ids(self, ids: np.ndarray, first: int, starts: np.ndarray) -> None:
+        """Refuse sorted IDs that do not continue those before them."""
+        for bad in np.flatnonzero(ids != np.arange(first, first + ids.size))[:1].tolist():
+            of_type = int(np.searchsorted(starts, ids[bad], side="right")) - 1
+            name = f"{list(self.targets)[of_type]!r} {self.kind} {ids[bad] - starts[of_type]:,}"
+            what, expected = f"{self.kind} is listed twice", f"every {self.kind} once"
+            if ids[bad] > first + bad:
+                what, name = f"{self.kind} is missing", f"{name} after a gap"
+            raise AssignmentError(what, file=self.source, expected=expected, found=name)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.sources.job import Job
+    from daskgraphpart.sources.read_table import Job
     from daskgraphpart.sources.tables import TableGroup
     from daskgraphpart.storage.region import Region
 

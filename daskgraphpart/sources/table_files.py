@@ -17,17 +17,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import unquote, urlparse
 
-from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
-from daskgraphpart.sources.lake_tables import lake_files
+from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.extras import import_extra
 from daskgraphpart.sources.options import DELIMITERS
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from daskgraphpart.sources.options import ReadOptions
+
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -187,3 +188,67 @@ def refuse_foreign(path: str, begin: bytes) -> None:
     for magic, endings, name, hint in _FOREIGN:
         if (magic is not None and begin.lstrip().startswith(magic)) or any(suffix in endings for suffix in suffixes):
             raise InputFileError(f"is not an edge list but {name}", file=path, expected="a row per edge", hint=hint)
+
+
+# features of Delta that leave rows of files, and names of their columns, as they are
+DELTA_FEATURES = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+_VERSION = re.compile(r"v?(\d+).*\.metadata\.json")
+
+
+def lake_files(directory: str) -> list[str] | None:
+    """List the files of the newest version of a table; None if the directory is no Delta or Iceberg table."""
+    if os.path.isdir(os.path.join(directory, "_delta_log")):
+        return _listed(directory, "Delta", _delta_files)
+    if any(map(_VERSION.fullmatch, _metadata_files(directory))):
+        return _listed(directory, "Iceberg", _iceberg_files)
+    return None
+
+
+def _listed(directory: str, kind: str, list_files: Callable[[str], list[str]]) -> list[str]:
+    try:
+        paths = list_files(directory)
+    except GraphPartError:
+        raise
+    except Exception as fault:  # of any kind, from libraries that read metadata of others
+        found = next(iter(str(fault).splitlines()), "") or type(fault).__name__
+        raise InputFileError(f"not a readable {kind} table", file=directory, found=found) from fault
+    missing = [path for path in paths if not os.path.isfile(path)]
+    if missing:
+        what, found = f"{kind} table with files that are not there", f"{len(missing):,} of {len(paths):,} missing"
+        raise InputFileNotFoundError(what, file=directory, expected=missing[0], found=found, hint="was it moved?")
+    return paths
+
+
+def _delta_files(directory: str) -> list[str]:
+    deltalake = import_extra("deltalake", "this is a Delta table", 'pip install "daskgraphpart[delta]"', file=directory)
+    table = deltalake.DeltaTable(directory)
+    protocol = table.protocol()
+    needed = {"column mapping"} if protocol.min_reader_version == 2 else set(protocol.reader_features or ())
+    if needed - DELTA_FEATURES:
+        found, hint = ", ".join(sorted(needed - DELTA_FEATURES)), "write it anew, or export it as plain parquet"
+        raise InputFileError("Delta table whose files are not its rows", file=directory, found=found, hint=hint)
+    return [_local(path) for path in table.file_uris()]
+
+
+def _iceberg_files(directory: str) -> list[str]:
+    tables = import_extra(
+        "pyiceberg.table", "this is an Iceberg table", 'pip install "daskgraphpart[iceberg]"', file=directory
+    )
+    matches = [match for match in map(_VERSION.fullmatch, _metadata_files(directory)) if match]
+    newest = max(matches, key=lambda match: (int(match[1]), match[0]))[0]
+    tasks: list[Any] = list(
+        tables.StaticTable.from_metadata(os.path.join(directory, "metadata", newest)).scan().plan_files()
+    )
+    if any(task.delete_files for task in tasks):
+        hint = "compact it (rewrite_data_files)"
+        raise InputFileError("Iceberg table whose files have deleted rows", file=directory, hint=hint)
+    return [_local(task.file.file_path) for task in tasks]
+
+
+def _metadata_files(directory: str) -> list[str]:
+    path = os.path.join(directory, "metadata")
+    return os.listdir(path) if os.path.isdir(path) else []
+
+
+def _local(uri: str) -> str:
+    return unquote(urlparse(uri).path) if uri.startswith("file:") else uri

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from parmetis_programs import pm_dglpart, read_lines, write_lines
 from strategies import graphs
 
-from daskgraphpart.api.convert import convert
-from daskgraphpart.api.parmetis import write_parmetis
+from daskgraphpart.api.parmetis import convert, write_parmetis
 from daskgraphpart.api.pipeline import dispatch
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import (
@@ -30,8 +29,7 @@ from daskgraphpart.errors import (
 )
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.sources.parmetis_files import find_parts
-from daskgraphpart.sources.pm_dglpart import ConversionInput, convert_to_chunked
-from daskgraphpart.sources.type_counts import read_type_counts
+from daskgraphpart.sources.pm_dglpart import ConversionInput, convert_to_chunked, read_type_counts
 from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:

@@ -1,1 +1,55 @@
-"""Public data sets as they are downloaded: a module per layout, which names the files of its tables."""
+"""`describe_dataset`: a public data set, as it is downloaded, as tables; a module per layout names their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import InputFileNotFoundError, check_choice
+from daskgraphpart.sources.published.igb import read_igb
+from daskgraphpart.sources.published.ogb import read_ogb
+from daskgraphpart.sources.published.ogb_lsc import read_mag240m, read_wikikg
+
+if TYPE_CHECKING:
+    import os
+
+
+READERS = {"ogb": read_ogb, "mag240m": read_mag240m, "igb": read_igb, "wikikg": read_wikikg}
+
+
+def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """Tell which tables and arrays a public data set is made of.
+
+    Nothing but counts, headers and lists of splits is read; everything else when the graph is written.
+
+    Parameters
+    ----------
+    kind : str
+        ``"ogb"`` (node and link property prediction), ``"mag240m"``, ``"wikikg"`` (WikiKG90Mv2), or ``"igb"``
+        (homogeneous and heterogeneous, of any size).
+    directory : path
+        The directory that was unpacked: it holds `raw` and `split`, or `processed`.
+
+    Returns
+    -------
+    dict
+        Arguments of `chunk_edge_lists`, which may be changed before: `edges`, `num_nodes`, `num_edges`, `node_data`,
+        `edge_data`, `masks`, `split_by`. Features are named ``feat``, ``label``, ``year`` and so on, splits
+        ``train_mask``, ``val_mask`` and ``test_mask``.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If files are missing; the message names them all.
+    InputFileError
+        If counts or splits are not what they should be.
+
+    Examples
+    --------
+    >>> chunk_edge_lists("graph", **describe_dataset("mag240m", "mag240m_kddcup2021"))  # doctest: +SKIP
+    """
+    check_choice("kind of data set", "--from", kind, READERS)
+    path = Path(directory).absolute()
+    if not path.is_dir():
+        raise InputFileNotFoundError("no such directory", file=path, place="--from")
+    return READERS[kind](path)

@@ -1,4 +1,4 @@
-"""MAG240M of OGB-LSC; checked against `ogb/lsc/mag240m.py` and `ogb/lsc/utils.py` of OGB, commit 61e9784."""
+"""MAG240M and WikiKG90Mv2 of OGB-LSC; checked against `ogb/lsc` (mag240m, wikikg90mv2, utils), commit 61e9784."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.sources.published.files import count_in, mask_of, require_files, require_shape
-from daskgraphpart.sources.published.torch_files import load_torch
+from daskgraphpart.sources.published.files import count_in, load_torch, mask_of, require_files, require_shape
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 ETYPES = ("author:affiliated_with:institution", "author:writes:paper", "paper:cites:paper")
 MASKS = {"valid": "val", "test-dev": "test", "test-challenge": "test_challenge", "test-whole": "test_whole"}
@@ -32,3 +32,21 @@ def read_mag240m(directory: Path) -> dict[str, Any]:
         lists |= {"test-whole": ids, "test-dev": ids[is_dev], "test-challenge": ids[~is_dev]}
     masks = {f"{MASKS.get(key, key)}_mask": mask_of(split, key, ids, num_nodes["paper"]) for key, ids in lists.items()}
     return {"edges": edges, "num_nodes": num_nodes, "node_data": {"paper": features}, "masks": {"paper": masks}}
+
+
+ETYPE = "entity:relates:entity"
+
+
+def read_wikikg(directory: Path) -> dict[str, Any]:
+    """Name the files of the training triplets, whose relations become edge types, and of entities."""
+    triplets, features = directory / "processed" / "train_hrt.npy", directory / "processed" / "entity_feat.npy"
+    meta = directory / "meta.pt"
+    require_files(directory, "wikikg", [triplets, features, meta])
+    require_shape([triplets], None, 3)
+    return {
+        "edges": {ETYPE: f"{triplets}:0,2"},
+        "edge_data": {ETYPE: {"reltype": f"{triplets}:1"}},
+        "split_by": {ETYPE: "reltype"},
+        "num_nodes": {"entity": count_in(meta, load_torch(meta), "num_entities")},
+        "node_data": {"entity": {"feat": features}},
+    }
