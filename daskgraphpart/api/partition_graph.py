@@ -56,13 +56,11 @@ def partition_graph(
     num_nodes: Mapping[str, int] | int | None = None,
     node_data: Mapping[str, Any] | None = None,
     edge_data: Mapping[str, Any] | None = None,
-    imbalance: float = 0.03,
-    seed: int = 0,
-    edge_weight: str | Sequence[str] = (),
     resources: Resources | None = None,
     overwrite: bool = False,
     restart: bool = False,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Any:
     """Partition a graph for distributed training, as `dgl.distributed.partition_graph` does.
 
@@ -108,14 +106,10 @@ def partition_graph(
         Layouts that are written, as in `DispatchOptions`.
     num_nodes, node_data, edge_data : optional
         Numbers of nodes and features beside those of `g`, as in `chunk_graph`.
-    imbalance : float
-        How much larger than the average a part may be.
-    seed : int
-        Seed.
-    edge_weight : str or sequence of str
-        Features ``ETYPE/FEATURE`` that are the weight of edges in the cut, as in `AssignOptions`.
     resources, overwrite, restart, progress : optional
         As in `assign`. A run is continued if `g` is a chunked graph; of others the files are gone, and it starts over.
+    **options
+        Further options of the method, such as `imbalance`, `seed` and `edge_weight`: those of `AssignOptions`.
 
     Returns
     -------
@@ -143,17 +137,18 @@ def partition_graph(
     """
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
+    AssignOptions(**options)  # refuses what is no option, also where owners are given
     formats = ("coo",) if graph_formats is None else graph_formats
     formats = tuple(formats.split(",")) if isinstance(formats, str) else tuple(formats)
     layouts = tuple(layout.split(",")) if isinstance(layout, str) else tuple(layout)
     if use_graphbolt and "graphbolt" not in layouts:
         layouts = (*layouts, "graphbolt")
-    options = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle, layout=layouts)
-    is_open = reshuffle and bool(options.graphs)
+    written = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle, layout=layouts)
+    is_open = reshuffle and bool(written.graphs)
     if return_mapping:
         torch_module()  # says what to install before the work is done
         if not is_open:
-            what = "IDs that are kept have no mapping" if options.graphs else "mappings are read from dgl or graphbolt"
+            what = "IDs that are kept have no mapping" if written.graphs else "mappings are read from dgl or graphbolt"
             raise OptionError(what, place="return_mapping", hint="leave it out")
     out = require_local(out_path, "the output of partition_graph", "partition takes URLs").absolute()
     if out.is_dir() and not is_unfinished(out):
@@ -161,7 +156,7 @@ def partition_graph(
     resources = resources or detect_resources()
     is_chunked = isinstance(g, (ChunkedGraph, str, Path)) and not (num_nodes or node_data or edge_data)
     how: dict[str, Any] = {
-        "options": options,
+        "options": written,
         "resources": resources,
         "overwrite": overwrite,
         "restart": restart or not is_chunked,
@@ -180,11 +175,9 @@ def partition_graph(
             method = AssignOptions(
                 str(part_method),
                 _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch),
-                imbalance,
-                seed,
                 objtype=objtype,
                 num_trainers_per_machine=num_trainers_per_machine,
-                edge_weight=edge_weight,
+                **options,
             )
             partition(graph, out, num_parts, method=method, **how)
         else:

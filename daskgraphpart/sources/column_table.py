@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.chunked.read_parquet import open_parquet, read_parquet_header
+from daskgraphpart.chunked.write_pieces import to_arrow
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import (
     BYTES,
@@ -53,6 +54,7 @@ class ColumnTable:
     arrays: tuple[Any, ...] = ()
     num_nodes: tuple[int, ...] = ()
     guesses: str = ""
+    features: tuple[str, ...] = ()
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
         """Run an INSERT that selects from `{}`: all rows, in columns r0, r1, ..."""
@@ -109,10 +111,7 @@ def _is_list(kind: Any) -> bool:
 def _to_arrow(rows: np.ndarray) -> Any:
     if rows.dtype.kind in "US":
         return pa.array(rows.tolist(), pa.from_numpy_dtype(rows.dtype))
-    values = pa.array(np.ascontiguousarray(rows, rows.dtype.newbyteorder("=")).reshape(-1))
-    width = int(np.prod(rows.shape[1:], dtype=np.int64))
-    ends = np.arange(len(rows) + 1, dtype=np.int32) * width
-    return values if rows.ndim == 1 else pa.ListArray.from_arrays(ends, values)
+    return to_arrow(rows)
 
 
 def _describe(

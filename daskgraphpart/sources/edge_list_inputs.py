@@ -17,7 +17,6 @@ from daskgraphpart.sources.graph_source import file_rows
 from daskgraphpart.sources.map_arrays import map_rows
 from daskgraphpart.sources.table_files import Paths, find_files, read_form
 from daskgraphpart.sources.tables import TableGroup, open_table
-from daskgraphpart.sources.text_table import matrix_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -212,8 +211,6 @@ def _open(
             expected = "FILE:SRC,DST" if len(ids) == 2 else "FILE:COLUMN or FILE:ID:COLUMN"
             found = f"FILE:{':'.join(file.columns)}"
             raise OptionError("words after a file that mean nothing", place=file.path, expected=expected, found=found)
-        if len(ids) == 2 and not request.features:
-            request.features.update(matrix_features(file.path))
         table = open_table(connection, file, directory, [*ids, *request.features.values()], len(ids))
         if tables and len(table.columns) != len(tables[0].columns):
             expected = f"{len(tables[0].columns)}, as in {tables[0].path}"
@@ -221,6 +218,7 @@ def _open(
                 "another number of columns", file=file.path, expected=expected, found=len(table.columns)
             )
         tables.append(table)
+        request.features.update({name: name for name in table.features})
         guess = _guess(table, ids)
         if guess:
             said.setdefault(guess, []).append(file.path)
@@ -285,8 +283,8 @@ def check_row_count(
     elif inputs.options.map_ids:
         hint = "rows are taken in the order of the sorted IDs; --nodes gives another order, and more nodes"
     what = f"feature {name!r} of {of_type!r} has a wrong number of rows"
-    place = f"and {len(paths) - 1} more files" if len(paths) > 1 else None
-    raise InputFileError(what, file=paths[0], place=place, expected=f"{expected:,} rows", found=f"{found:,}", hint=hint)
+    file, place = paths[0] if paths else None, f"and {len(paths) - 1} more files" if len(paths) > 1 else None
+    raise InputFileError(what, file=file, place=place, expected=f"{expected:,} rows", found=f"{found:,}", hint=hint)
 
 
 def check_edge_counts(inputs: Inputs, given: Mapping[str, int]) -> None:

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from daskgraphpart.chunked.rows import edge_rows, joined_rows
+from daskgraphpart.chunked.rows import array_rows, edge_rows, joined_rows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.engine.plan import Pass
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, check_choice
@@ -206,7 +204,7 @@ class FrameStage:
         return lists, features
 
     def rows(self, rows: Any, name: str) -> Any:
-        """Return the paths of a feature; arrays are written into a file."""
+        """Return the paths of a feature, or the rows of an array."""
         if isinstance(rows, (str, os.PathLike)) or (
             isinstance(rows, (list, tuple)) and isinstance(rows[0], (str, os.PathLike))
         ):
@@ -216,9 +214,7 @@ class FrameStage:
             raise OptionError(
                 f"{name}: an array of dask beside IDs that are mapped", expected="an array or paths", hint=hint
             )
-        path = self.directory / f"{len(os.listdir(self.directory))}.npy"
-        np.save(path, as_array(rows, name))
-        return [str(path)]
+        return array_rows(as_array(rows, name))
 
     def write(self, frame: Any, what: str) -> list[TableFile]:
         """Write a frame, a file for each partition."""

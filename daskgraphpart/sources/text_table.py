@@ -6,11 +6,7 @@ takes no runs of spaces for a delimiter, and lets a quoted field run on over man
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
-import zlib
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     from daskgraphpart.sources.table_files import TableFile
 
 MATRIX_MARKET, MATRIX_KINDS = "%%MatrixMarket", {"real", "integer", "pattern", "general", "symmetric"}
-LINES_LOOKED_AT, MAX_HEADER_BYTES = 200, 1 << 10
+LINES_LOOKED_AT = 200
 MAX_LINE_BYTES, BUFFER_BYTES = 1 << 20, 8 << 20
 NAMES_OF_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", " ": "spaces"}
 _NAMES_OF_ENDS = (
@@ -44,7 +40,7 @@ class TextTable:
     """A file of text with chosen columns; its first `skipped` lines end with the header.
 
     Matrix Market tells the numbers of nodes and of entries, counts IDs from 1, and has an edge and its reverse once if
-    it is symmetric.
+    it is symmetric; `features` are columns that nobody has asked for.
     """
 
     path: str
@@ -61,6 +57,7 @@ class TextTable:
     num_entries: int | None = None
     first_id: int = 0
     is_symmetric: bool = False
+    features: tuple[str, ...] = ()
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
         """Run an INSERT that selects from `{}`: texts r0, r1, ... without quotes, NULL where blank or a line is bad."""
@@ -185,7 +182,10 @@ def open_text_table(
 def _open_matrix(
     connection: duckdb.DuckDBPyConnection, file: TableFile, packing: str, wanted: Sequence[str], num_ids: int
 ) -> TextTable:
-    """Open a file of Matrix Market: entries are edges from `row` to `col`, with a `weight` unless it is a pattern."""
+    """Open a file of Matrix Market: entries are edges from `row` to `col`, with a `weight` unless it is a pattern.
+
+    In a file that is named so the weight is wanted, unless other columns are.
+    """
     path = file.path
     table = TextTable(path, file.content, (), " ", "", packing)
     words = table.read_lines(connection, 1)[0][1].lower().split()[1:]
@@ -207,22 +207,11 @@ def _open_matrix(
     names = ["row", "col", "weight"][: 2 if words[2] == "pattern" else 3]
     table = replace(table, skipped=number, num_fields=len(names), num_nodes=(num_src, num_dst), num_entries=num_entries)
     sample = [(at, fields) for at, _, fields in table.read_lines(connection, LINES_LOOKED_AT) if fields is not None]
-    found = find_columns(path, wanted, names, len(names), num_ids, file.constants)
+    named = path.lower().endswith((".mtx", ".mtx.gz"))
+    features = tuple(names[2:]) if named and len(wanted) == 2 else ()
+    found = find_columns(path, [*wanted, *features], names, len(names), num_ids, file.constants)
     columns = tuple(_column(name, position, sample) for name, position in found)
-    return replace(table, columns=columns, first_id=1, is_symmetric=is_symmetric)
-
-
-def matrix_features(path: str) -> dict[str, str]:
-    """Name the feature, and its column, that the entries of a file of Matrix Market become; a damaged file has none."""
-    if not path.lower().endswith((".mtx", ".mtx.gz")) or not os.path.isfile(path):
-        return {}
-    words: list[bytes] = []
-    with (
-        suppress(EOFError, OSError, zlib.error),
-        (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file,
-    ):
-        words = file.readline(MAX_HEADER_BYTES).lower().split()
-    return {"weight": "weight"} if words[3:4] in ([b"real"], [b"integer"]) else {}
+    return replace(table, columns=columns, features=features, first_id=1, is_symmetric=is_symmetric)
 
 
 def _column(name: str, position: int, sample: Sequence[tuple[int, Sequence[str]]]) -> Column:
