@@ -123,7 +123,7 @@ def _layouts(graph: ChunkedGraph, options: DispatchOptions) -> tuple[DispatchOpt
     """Return options, with what the input adds to them, and the layouts that they ask for, that of DGL first."""
     beside, found = None, []
     if "graphstorm" in options.layout:
-        from daskgraphpart.api.graphstorm import files_beside, hard_negatives  # needs pyarrow
+        from daskgraphpart.sources.graphstorm import files_beside, hard_negatives  # needs pyarrow
 
         with environment_faults():
             beside = files_beside(graph)
