@@ -16,7 +16,7 @@ import numpy as np
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.adjacency.split_edges import range_shift, split_edges_of
 from daskgraphpart.adjacency.weigh_edges import WEIGHT_NBYTES, find_weights, weigh_edges
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.kernels.arcs import merge_arcs
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.adjacency.split_edges import ArcRuns, Slice
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
 
 MIN_BLOCK_ARCS, MAX_BLOCK_ARCS = 1 << 16, 1 << 21

@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.adjacency.weigh_edges import count_units
 from daskgraphpart.chunked.partitions import edge_partitions
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import Region, npy_region, save_npy
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.weigh_edges import EdgeWeights
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Edges, RowRange
-    from daskgraphpart.engine.runner import Runner
 
 BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader and for weights
 MAX_ROWS, MIN_ROWS = 1 << 20, 1 << 15

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.api.inputs import check_unchanged, input_paths
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
-from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.engine.runner import Runner
 
 logger = logging.getLogger(__name__)
 

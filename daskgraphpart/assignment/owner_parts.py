@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 from daskgraphpart.storage.region import create_files, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 

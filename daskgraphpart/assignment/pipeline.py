@@ -23,7 +23,7 @@ from daskgraphpart.assignment.read_files import check_old_owners, read_assignmen
 from daskgraphpart.assignment.report import AssignReport, WeightedCut, count_cut_edges, measure
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.storage.region import create_files, npy_region
 from daskgraphpart.units import format_size
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 

@@ -23,7 +23,7 @@ from daskgraphpart.assignment.assignment import (
 )
 from daskgraphpart.assignment.read_batches import read_batches
 from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
 from daskgraphpart.sources.parmetis_files import find_parts, holds_parts
 from daskgraphpart.storage.json_file import convert_json, read_json_object
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 

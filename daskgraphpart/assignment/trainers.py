@@ -16,7 +16,7 @@ from daskgraphpart.assignment.assignment import TRAINERS
 from daskgraphpart.assignment.owner_parts import write_parts
 from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.partitions import Edges, RowRange, edge_partitions
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DataSpec
 from daskgraphpart.storage.region import create_files, npy_region
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from daskgraphpart.assignment.balance import BalanceConstraint, Constraint
 from daskgraphpart.chunked.partitions import Partition, RowRange, row_partitions
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.schema import find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec, GraphSchema
 
 ROWS_PER_UNIT = 1 << 20

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.assignment.assignment import Assignment
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
 DGL_META_VERSION = "1.0.0"  # tools/partition_algo/base.py of DGL 1.1 to 2.5 accepts no other

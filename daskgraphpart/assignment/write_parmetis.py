@@ -20,7 +20,7 @@ import numpy as np
 from daskgraphpart.assignment.balance import BalanceConstraint
 from daskgraphpart.assignment.weigh_nodes import feature_of, weigh_nodes
 from daskgraphpart.assignment.write_parmetis_edges import write_edges, write_lines
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema, RowType
     from daskgraphpart.sources.parmetis_files import ParmetisFiles
     from daskgraphpart.storage.paths import Location

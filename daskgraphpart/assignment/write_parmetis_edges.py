@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.partitions import edge_partitions
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Edges, RowRange
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import EdgeType, GraphSchema
     from daskgraphpart.storage.region import Region
 

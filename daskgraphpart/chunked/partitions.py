@@ -17,7 +17,7 @@ import numpy as np
 from daskgraphpart.chunked.blocks import clip_blocks, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.collections import check_frame
 from daskgraphpart.chunked.formats import read_edges, read_rows
-from daskgraphpart.engine.plan import Call, Pass, delay
+from daskgraphpart.engine.runner import Call, Pass, Runner, delay
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import DataSpec, EdgeType
 
 Edges: TypeAlias = tuple[np.ndarray, np.ndarray]

@@ -14,7 +14,7 @@ from daskgraphpart.chunked.metadata import DATA_FORMATS, MAX_ROWS, data_key, is_
 from daskgraphpart.chunked.output import write_metadata
 from daskgraphpart.chunked.rows import array_rows, edge_rows, schema_of
 from daskgraphpart.chunked.write_pieces import BYTES_PER_PIECE, EDGES_PER_PIECE, rows_per_piece, write_file
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import InputFileError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import RowType
 
 # one file suffix per format

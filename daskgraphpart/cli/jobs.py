@@ -159,7 +159,7 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
     """File of the machines that parts go to, by either name of the option; None if all parts are written here."""
     from daskgraphpart.assignment.read_files import read_num_parts
     from daskgraphpart.dispatching.machines import read_machines
-    from daskgraphpart.engine.settings import is_on_this_machine
+    from daskgraphpart.engine.cluster_names import is_on_this_machine
 
     machines: str | None
     machines, by_dgl = values["dispatch_to"], values["ip_config"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import ConfigT, Pass, ResultT
 from daskgraphpart.kernels.owner_sort import group_starts, look_up_owners, scatter_edges
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.storage.runs import write_run
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Edges, Partition, RowRange
     from daskgraphpart.dispatching.workspace import Workspace
-    from daskgraphpart.engine.plan import ConfigT, ResultT
     from daskgraphpart.schema import EdgeType
     from daskgraphpart.storage.region import Region
 

@@ -18,7 +18,7 @@ from daskgraphpart.chunked.partitions import edge_partitions
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass, write_edge_owners
 from daskgraphpart.dispatching.edge_runs import RunTable
 from daskgraphpart.dispatching.lay_out import wanted_arrays
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
 from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy
 from daskgraphpart.storage.runs import write_run
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.partitions import Edges, Partition
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.nodes import NumberedNodes
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
 

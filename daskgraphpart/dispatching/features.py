@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.chunked.partitions import row_partitions
 from daskgraphpart.dispatching.lay_out import write_groups
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.owner_sort import group_by_owner
 from daskgraphpart.storage.files import cached_listings, signature_of

@@ -29,7 +29,7 @@ from daskgraphpart.dispatching.machines import (
     run_on_each,
 )
 from daskgraphpart.dispatching.output import discard_output
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
 from daskgraphpart.storage.atomic import publish_once, temporary_path, whole_file

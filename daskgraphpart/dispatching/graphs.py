@@ -13,7 +13,7 @@ from daskgraphpart.dispatching.compress_graph import compress_graph, row_ranges
 from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, cut_slices
 from daskgraphpart.dispatching.mark_halo import HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
 from daskgraphpart.dispatching.part_graph import NODE_NBYTES, GraphConfig, NewIds, PartGraph, write_nodes
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass
 from daskgraphpart.quality import Quality
 from daskgraphpart.storage.runs import id_dtype
 

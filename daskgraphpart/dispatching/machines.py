@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from daskgraphpart.dispatching.output import check_claimable, discard_output, discard_unfinished
-from daskgraphpart.engine.plan import Pass
-from daskgraphpart.engine.settings import is_on_this_machine
+from daskgraphpart.engine.cluster_names import is_on_this_machine
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import (
     EnvironmentFaultError,
     GraphPartError,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from upath import UPath
 
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
 
 ConfigT = TypeVar("ConfigT")

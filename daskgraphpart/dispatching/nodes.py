@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.lay_out import write_groups, write_rows
 from daskgraphpart.dispatching.offsets import Interval, count_intervals
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
 from daskgraphpart.storage.region import create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.kernels.owner_sort import count_owners as count_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from daskgraphpart.dispatching.features import group_rows, row_units
 from daskgraphpart.dispatching.lay_out import mask_keys, wanted_arrays, write_groups
 from daskgraphpart.dispatching.offsets import exclusive_sums
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass
 from daskgraphpart.kernels.owner_sort import group_starts
 
 if TYPE_CHECKING:

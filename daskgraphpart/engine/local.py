@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dask.callbacks import Callback
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from daskgraphpart.engine.plan import Graph, Key
-
+Key: TypeAlias = tuple[str | int, ...]
+Graph: TypeAlias = dict[Any, Any]
 _M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1  # malloc.h
 BLOCK_NBYTES = 32 << 20  # the most that malloc takes for this option
 KEPT_NBYTES = 64 << 20

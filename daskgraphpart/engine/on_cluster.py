@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from distributed import Client, Future, Worker
 
-    from daskgraphpart.engine.plan import Graph, Key
+    from daskgraphpart.engine.local import Graph, Key
 
 SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_SEE = 5.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from daskgraphpart.engine.settings import is_on_this_machine, read_settings, resolve_cluster
+from daskgraphpart.engine.cluster_names import is_on_this_machine, resolve_cluster
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.options import check_options, documented, option
 from daskgraphpart.storage.paths import is_url, resolve_path
@@ -114,6 +114,9 @@ def detect_resources(
     EnvironmentFaultError
         If the cluster has to be asked, and does not answer.
     """
+    # dask takes a tenth of a second to import
+    from daskgraphpart.engine.settings import read_settings
+
     settings = read_settings()
     memory = settings.memory if memory is None else memory
     workers = settings.workers if workers is None else workers

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.engine.runner import Pass, Runner, open_runner
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.collections import reordered_array
 from daskgraphpart.partitioned.row_files import check_output, open_rows, save_tensor, write_table
@@ -27,7 +26,6 @@ from daskgraphpart.storage.zarr_arrays import create_rows_array
 if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.engine.runner import Runner
 
 IDS_PER_READ = 1 << 20
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
-from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.engine.runner import Pass, Runner, open_runner
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.reporting.passes import EdgeUnit, find_columns, gather_columns, report_columns, report_edges
 from daskgraphpart.reporting.report import Report
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.reporting.passes import NodeRegions

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.rows import array_rows, edge_rows, joined_rows
 from daskgraphpart.chunked.write_graph import GraphRows
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, check_choice
 from daskgraphpart.sources.describe import by_type
 from daskgraphpart.sources.graph_source import HOMOGENEOUS_EDGES, LazyRows, as_array, as_ids, canonical_name
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.sources.graph_source import GraphSource
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
     from daskgraphpart.storage.region import Region

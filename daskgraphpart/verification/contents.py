@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.chunked.partitions import edge_partitions, row_partitions
 from daskgraphpart.dispatching.sizes import choose_sizes
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.storage.runs import id_dtype
 from daskgraphpart.verification.findings import Finding
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.chunked.partitions import Partition
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.verification.passes import EdgeSums

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.layouts.manifest import SUFFIX, Manifest, find_manifest, read_manifest, stated_data
 from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, OWN_LAYOUTS, description_of
 from daskgraphpart.storage.checksums import hash_file
@@ -21,7 +21,6 @@ from daskgraphpart.verification.headers import TRAINERS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location

@@ -19,9 +19,8 @@ import numpy as np
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
-from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
-from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.engine.runner import Pass, Runner, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config import find_config
 from daskgraphpart.partitioned.graph import open_partitions
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.storage.paths import Location
 

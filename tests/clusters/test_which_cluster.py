@@ -16,8 +16,9 @@ from distributed import Client, LocalCluster
 from graphs import file_hashes
 
 import daskgraphpart as dgp
+from daskgraphpart.engine.cluster_names import job_queue
 from daskgraphpart.engine.connect import connect
-from daskgraphpart.engine.settings import job_queue, read_settings
+from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError, MissingPackageError, OptionError
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def test_a_job_queue_without_the_package_is_one_error(monkeypatch: pytest.Monkey
 
 def test_ctrl_c_is_what_it_was_after_a_job_queue_was_looked_up() -> None:
     look = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    look += "from daskgraphpart.engine.settings import job_queue; job_queue('slurm'); "
+    look += "from daskgraphpart.engine.cluster_names import job_queue; job_queue('slurm'); "
     kept = f"{look}raise SystemExit(signal.getsignal(signal.SIGINT) is not signal.default_int_handler)"
     assert subprocess.run([sys.executable, "-c", kept], check=False).returncode == 0
 

@@ -18,8 +18,7 @@ from distributed import Client, LocalCluster
 from graphs import file_hashes
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.plan import Pass
-from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.engine.runner import Pass, open_runner
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from killing import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.local import LocalScheduler
-from daskgraphpart.engine.plan import Call
+from daskgraphpart.engine.runner import Call
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, OutputLockedError, ResumeError
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 

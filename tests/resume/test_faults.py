@@ -137,7 +137,7 @@ def test_a_disk_too_small_for_verify_is_one_error(place: Path, small_disk: Calla
 SLEEPING_JOB = """
 import sys
 from killing import sleep_long
-from daskgraphpart.engine.plan import Pass
+from daskgraphpart.engine.runner import Pass
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 if __name__ == "__main__":

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from daskgraphpart.engine.journal import JOURNAL_NAME, Journal, from_json, to_json
-from daskgraphpart.engine.plan import Pass
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.engine.runner import Pass, open_runner
 from daskgraphpart.errors import ResumeError
 
 if TYPE_CHECKING:

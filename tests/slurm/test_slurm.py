@@ -16,7 +16,7 @@ import yaml
 from graphs import file_hashes
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.settings import job_queue
+from daskgraphpart.engine.cluster_names import job_queue
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
 if TYPE_CHECKING:

@@ -1,0 +1,84 @@
+"""Tell what can be given as a cluster: names, addresses, scheduler files, and objects of distributed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from typing import Any
+
+from daskgraphpart.errors import MissingPackageError, OptionError
+
+AUTO = "auto"
+ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
+
+
+def resolve_cluster(cluster: Any) -> Any:
+    """Return what `cluster` stands for; ``"auto"`` and None mean the active client, or threads if there is none."""
+    if cluster is None or cluster == AUTO:
+        active = active_client()
+        return "threads" if active is None else active
+    if isinstance(cluster, str):
+        if cluster in ON_THIS_MACHINE or is_scheduler_file(cluster) or ":" in cluster or job_queue(cluster):
+            return cluster
+    elif "distributed" in sys.modules:
+        from distributed import Client
+        from distributed.deploy import Cluster
+
+        if isinstance(cluster, Client | Cluster):
+            if cluster.asynchronous:
+                raise OptionError(
+                    "an asynchronous client or cluster cannot be used",
+                    place="cluster",
+                    hint="make it with asynchronous=False, or give its address",
+                )
+            return cluster
+    raise OptionError(
+        "unknown cluster",
+        place="--cluster",
+        expected=f"{AUTO}, {', '.join(ON_THIS_MACHINE)}, a queueing system of dask-jobqueue (slurm, pbs, ...), "
+        "the address of a dask scheduler (tcp://host:port), or a scheduler file (*.json)",
+        found=cluster if isinstance(cluster, str) else type(cluster).__name__,
+    )
+
+
+def job_queue(name: str) -> Any:
+    """Class of dask-jobqueue of that name, such as `SLURMCluster` for ``"slurm"``; None if there is none."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        import dask_jobqueue
+    except ImportError as fault:
+        raise MissingPackageError(
+            "dask-jobqueue is not installed",
+            place=f"--cluster {name}",
+            hint="pip install 'daskgraphpart[jobqueue]' if this is a queueing system",
+        ) from fault
+    finally:
+        # its import makes Ctrl-C leave the process with exit code 0
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+    kinds = {kind.removesuffix("Cluster").lower(): kind for kind in dir(dask_jobqueue) if kind.endswith("Cluster")}
+    return getattr(dask_jobqueue, kinds[name]) if name in kinds else None
+
+
+def is_scheduler_file(cluster: str) -> bool:
+    """Whether this is the name of a file that a scheduler has written about itself."""
+    return cluster.endswith(".json")
+
+
+def is_on_this_machine(cluster: Any) -> bool:
+    """Whether it is one of those that are started here, on this machine."""
+    return isinstance(cluster, str) and cluster in ON_THIS_MACHINE
+
+
+def active_client() -> Any:
+    """The client that was made last and is still open; None if there is none, or it is asynchronous."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import default_client
+
+    try:
+        client = default_client()
+    except ValueError:
+        return None
+    return None if client.asynchronous or client.status != "running" else client
