@@ -1,9 +1,10 @@
 """Does more of anything cost more? One job on 1, 2, 4 and 8 workers, and jobs of more and more tasks.
 
-``workers``: a graph is partitioned by random owners on a cluster of so many worker processes with one thread each, the
-scheduler and the client being processes of their own. It runs four times: in the first run workers import what they
-need, and the one of the others that takes the least CPU time counts. What should not grow with the workers: CPU
-seconds, bytes read and written by all of them.
+``workers``: a graph is partitioned by random owners on clusters of so many worker processes with one thread each, the
+scheduler and the client being processes of their own. All clusters start first, and have the job in turn. In the first
+two jobs workers import what they need and load kernels; the median of the others counts. A worker that has
+nothing to do takes CPU time as well, for its event loop and heartbeats: what it takes in ten idle seconds is counted
+apart. What should not grow with the workers: CPU seconds of the work, bytes read and written by all of them.
 
 ``tasks``: a graph in blocks so small that a job has thousands of tasks. What should grow no faster than the tasks:
 resident memory of client and scheduler, and their CPU seconds.
@@ -12,6 +13,7 @@ resident memory of client and scheduler, and their CPU seconds.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import shutil
 import statistics
@@ -20,7 +22,8 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,20 +38,26 @@ from daskgraphpart.dispatching.sizes import Sizes, choose_sizes
 from daskgraphpart.engine.progress import SilentProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.engine.resources import Resources
+
+
+NUM_STARTING_RUNS = 2
+NUM_PARTS = 8
+"""As many as the most workers: every worker has one to build, and loads the kernels that this takes."""
 
 
 class Passes(SilentProgress):
     """Counts units, and notes how long each pass takes."""
 
     def __init__(self) -> None:
-        self.units, self.seconds = 0, {}  # type: ignore[var-annotated]
+        self.units, self.largest, self.seconds = 0, 0, {}  # type: ignore[var-annotated]
 
     def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
         """Note when a pass begins."""
         self.units += num_units
+        self.largest = max(self.largest, num_units)
         self.name, self.began = name, time.monotonic()
 
     def end(self) -> None:
@@ -59,7 +68,7 @@ class Passes(SilentProgress):
 class Cluster:
     """A scheduler and workers, each a process; the client is this one."""
 
-    def __init__(self, scheduler_file: Path, scheduler: psutil.Process, workers: list[psutil.Process]) -> None:
+    def __init__(self, scheduler_file: Path, scheduler: psutil.Process, workers: Sequence[psutil.Process]) -> None:
         self.scheduler_file, self.scheduler, self.workers = scheduler_file, scheduler, workers
         self.client = psutil.Process()
 
@@ -94,7 +103,9 @@ def cluster_of(workers: int) -> Iterator[Cluster]:
         finally:
             for process in reversed(started):
                 process.terminate()
-            psutil.wait_procs(started, timeout=20)
+            _, left = psutil.wait_procs(started, timeout=20)
+            for remaining in left:
+                remaining.kill()
 
 
 def run_job(cluster: Cluster, graph: Path, out: Path, workers: int, memory: str) -> dict[str, Any]:
@@ -108,12 +119,12 @@ def run_job(cluster: Cluster, graph: Path, out: Path, workers: int, memory: str)
         before, began = cluster.counters(), time.monotonic()
         with peak:
             dgp.partition(
-                dgp.read_chunked(graph), out, 4, method="random", progress=passes,
+                dgp.read_chunked(graph), out, NUM_PARTS, method="random", progress=passes,
                 resources=dgp.detect_resources(memory, client, workers),
             )  # fmt: skip
         after = {"seconds": time.monotonic() - began, **cluster.counters()}
     used = {name: value - before.get(name, 0) for name, value in after.items()}
-    return {**used, **peak.nbytes, "units": passes.units, "passes": passes.seconds}
+    return {**used, **peak.nbytes, "units": passes.units, "largest_pass": passes.largest, "passes": passes.seconds}
 
 
 class Peak:
@@ -141,69 +152,84 @@ class Peak:
                 self.nbytes[key] = max(self.nbytes.get(key, 0), process.memory_info().rss)
 
 
-def measure_workers(options: argparse.Namespace) -> dict[str, list[Any]]:
-    """The same job on more and more workers, in rounds."""
+def measure_workers(options: argparse.Namespace) -> dict[str, Any]:
+    """The same job in turn on clusters of more and more workers, all of which have started before."""
     graph = generate_once(options.directory / "graph", "--nodes", options.nodes, "--edges", options.edges)
     counts = [int(count) for count in options.workers.split(",")]
-    found: dict[str, list[Any]] = {str(count): [] for count in counts}
-    for _ in range(options.runs):
-        for count in counts:
-            with cluster_of(count) as cluster:
-                out = options.directory / "out"
-                first = run_job(cluster, graph, out, count, options.memory)
-                others = [run_job(cluster, graph, out, count, options.memory) for _ in range(3)]
-            best = min(others, key=lambda run: run["workers_cpu_s"])
-            best["start_cpu_s"] = first["workers_cpu_s"] - best["workers_cpu_s"]
-            found[str(count)].append(best)
+    runs: dict[int, list[dict[str, Any]]] = {count: [] for count in counts}
+    with ExitStack() as stack:
+        clusters = {count: stack.enter_context(cluster_of(count)) for count in counts}
+        for _ in range(NUM_STARTING_RUNS + options.runs):
+            for count, cluster in clusters.items():
+                runs[count].append(run_job(cluster, graph, options.directory / "out", count, options.memory))
+        idle = {count: idle_share(cluster) for count, cluster in clusters.items()}
     rows = []
-    for count, runs in found.items():
-        middle = {name: statistics.median(run[name] for run in runs) for name in runs[0] if name != "passes"}
-        cpu = [f"{middle[name]:.2f} s" for name in ("workers_cpu_s", "start_cpu_s", "scheduler_cpu_s", "client_cpu_s")]
+    for count, of_count in runs.items():
+        warm = of_count[NUM_STARTING_RUNS:]
+        middle = {name: statistics.median(run[name] for run in warm) for name in warm[0] if name != "passes"}
+        loops = statistics.median(count * idle[count] * run["seconds"] for run in warm)
+        work = statistics.median(run["workers_cpu_s"] - count * idle[count] * run["seconds"] for run in warm)
+        start = sum(run["workers_cpu_s"] - middle["workers_cpu_s"] for run in of_count[:NUM_STARTING_RUNS]) / count
+        cpu = [middle["workers_cpu_s"], loops, work, start, middle["scheduler_cpu_s"], middle["client_cpu_s"]]
         moved = [f"{middle[name] / 1e9:.2f} GB" for name in ("read_bytes", "written_bytes")]
-        rows.append([count, *cpu, *moved, f"{middle['seconds']:.1f} s", int(middle["units"])])
-    headers = ["workers", "CPU of all workers", "their start", "scheduler", "client"]
-    show([*headers, "read", "written", "wall", "tasks"], rows)
-    return found
+        rows.append([count, *(f"{s:.2f} s" for s in cpu), *moved, f"{middle['seconds']:.1f} s", int(middle["units"])])
+    headers = ["workers", "CPU of all workers", "of it event loops", "of it work", "start of each, once"]
+    show([*headers, "scheduler", "client", "read", "written", "wall", "tasks"], rows)
+    return {"idle": idle, **{str(count): of_count for count, of_count in runs.items()}}
 
 
-def measure_tasks(options: argparse.Namespace) -> dict[str, list[Any]]:
-    """Jobs of more and more tasks."""
-    found: dict[str, list[Any]] = {}
+def idle_share(cluster: Cluster, seconds: float = 10) -> float:
+    """CPU seconds that each worker takes in a second in which it has nothing to do."""
+    before, began = cluster.counters(), time.monotonic()
+    time.sleep(seconds)
+    used = cluster.counters()["workers_cpu_s"] - before["workers_cpu_s"]
+    return used / (time.monotonic() - began) / len(cluster.workers)
+
+
+def measure_tasks(options: argparse.Namespace) -> dict[str, Any]:
+    """Jobs of more and more tasks, the client of each being a process of its own."""
+    found: dict[str, Any] = {}
     rows = []
     for count in (int(count) for count in options.tasks.split(",")):
-        edges = 100 * count
-        graph = generate_once(
-            options.directory / f"graph-{count}", "--nodes", str(edges // 10), "--edges", str(edges), "--features", "2"
-        )
-
-        def small(resources: Resources) -> Sizes:
-            # half of the tasks are blocks of 200 edges, half blocks of 20 rows of 2 float32
-            return replace(choose_sizes(resources), edge_block_rows=200, row_block_bytes=160)
-
-        with mock.patch.object(run_dispatch, "choose_sizes", small), cluster_of(2) as cluster:
-            run = run_job(cluster, graph, options.directory / "out", 2, options.memory)
-        found[str(count)] = [run]
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+            run = process.submit(run_many_tasks, count, options.directory, options.memory).result()
+        found[str(count)] = run
         cells = [f"{1e3 * run[name] / run['units']:.2f} ms" for name in ("seconds", "client_cpu_s", "scheduler_cpu_s")]
         grown = [run[f"{name}_rss"] - run[f"{name}_rss_before"] for name in ("client", "scheduler")]
         rows.append(
-            [f"{run['units']:,}", f"{run['seconds']:.1f} s", *cells,
-             *(f"{nbytes / 1e6:.0f} MB, {nbytes / run['units'] / 1e3:.1f} KB a task" for nbytes in grown)]
+            [f"{run['units']:,}", f"{run['largest_pass']:,}", f"{run['seconds']:.1f} s", *cells,
+             *(f"{nbytes / 1e6:.0f} MB, {nbytes / run['largest_pass'] / 1e3:.1f} KB" for nbytes in grown)]
         )  # fmt: skip
         print(rows[-1], flush=True)
-        shutil.rmtree(graph)
-    headers = ["tasks", "wall", "wall a task", "CPU of the client a task", "of the scheduler"]
-    show([*headers, "memory of the client beyond its start", "of the scheduler"], rows)
+    headers = ["tasks", "in the largest pass", "wall", "wall a task", "CPU of the client a task", "of the scheduler"]
+    show([*headers, "memory of the client, for a task of the largest pass", "of the scheduler"], rows)
     return found
+
+
+def run_many_tasks(count: int, directory: Path, memory: str) -> dict[str, Any]:
+    """Run a job of so many tasks: 60 % are blocks of 100 edges, 10 % blocks of 60 nodes in each of four passes."""
+    edges = 60 * count
+    arguments = ("--nodes", str(edges // 10), "--edges", str(edges), "--features", "2", "--edge-format", "numpy")
+    graph = generate_once(directory / f"graph-{count}", *arguments)
+
+    def small(resources: Resources) -> Sizes:
+        return replace(choose_sizes(resources), edge_block_rows=100, row_block_bytes=60 * 2 * 4)
+
+    with mock.patch.object(run_dispatch, "choose_sizes", small), cluster_of(2) as cluster:
+        run = run_job(cluster, graph, directory / f"out-{count}", 2, memory)
+    shutil.rmtree(graph)
+    shutil.rmtree(directory / f"out-{count}")
+    return run
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("workers", "tasks"))
-    parser.add_argument("--nodes", default="5e6")
-    parser.add_argument("--edges", default="5e7")
+    parser.add_argument("--nodes", default="1e6")
+    parser.add_argument("--edges", default="1e7")
     parser.add_argument("--workers", default="1,2,4,8")
-    parser.add_argument("--tasks", default="5000,20000,50000")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--tasks", default="10000,25000,50000")
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--memory", default="4GB")
     parser.add_argument("--directory", type=Path, default=Path("benchmark-data"))
     options = parser.parse_args()
