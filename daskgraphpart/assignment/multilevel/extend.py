@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 MAX_ARCS_IN_MEMORY = 1 << 22
+UNLIMITED = 1000  # times the limits, which no part reaches
 
 
 def extend(
@@ -57,8 +58,13 @@ def extend(
 
 
 def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, directory: Path, each: Map) -> np.ndarray:
-    """Assign the nodes whose part is not known (-1), the others staying where they are."""
-    fixed = replace(graph, fixed=known >= 0)
+    """Assign the nodes whose part is not known (-1), the others staying where they are.
+
+    On each level two assignments are restored to balance and improved, and the better one is taken: that of the coarser
+    graph, and one that streams nodes to their neighbours whatever the limits are, so that those leave full parts first
+    that lose least.
+    """
+    fixed, coarse_parts = replace(graph, fixed=known >= 0), None
     if graph.num_nodes > max(LEAST_NODES, NODES_PER_PART * limits.num_parts):
         sets = np.where(known < 0, limits.num_parts, known).astype(np.int32)
         clusters, count = cluster(graph, largest_clusters(graph, limits), sets, seed, each)
@@ -66,10 +72,13 @@ def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, dire
             of_clusters = np.empty(count, np.int32)
             of_clusters[clusters] = known
             coarse = _contract(graph, clusters, count, directory / "coarse", each)
-            known = _assign_new(coarse, of_clusters, limits, seed + 1, directory / "coarse", each)[clusters]
-    parts = stream(fixed, limits, 1, given=known) if (known < 0).any() else known
-    refine(fixed, parts, limits, each)
-    return parts
+            coarse_parts = _assign_new(coarse, of_clusters, limits, seed + 1, directory / "coarse", each)[clusters]
+    no_limits = replace(limits, most=limits.most * UNLIMITED)
+    starts = [stream(fixed, limits, 1, given=known) if coarse_parts is None else coarse_parts]
+    starts.append(stream(fixed, no_limits, 1, given=known))
+    for parts in starts:
+        refine(fixed, parts, limits, each)
+    return min(starts, key=lambda parts: limits.value(fixed, parts, each))
 
 
 def _contract(graph: Graph, clusters: np.ndarray, count: int, directory: Path, each: Map) -> Graph:
