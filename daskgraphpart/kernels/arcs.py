@@ -11,7 +11,7 @@ import numpy as np
 
 from daskgraphpart.kernels.compiled import njit
 
-MOST_DIGIT_BITS = 11  # of a number that is sorted by its digits: counts of all digits stay in the nearest cache
+MOST_DIGIT_BITS = 12  # of a number that is sorted by its digits: counts of all digits stay in the nearest cache
 
 
 @njit(cache=True, nogil=True)

@@ -31,11 +31,20 @@ def _table_size(entries):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, inline="always")
 def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
-    """Slot of a key in a small open-addressing table whose free slots hold -1."""
-    slot = ((np.int64(key) * 0x9E3779B1) >> 15) & mask
+    """Slot of a key in a small open-addressing table whose free slots hold -1; all of it uint64 but the keys."""
+    slot = ((np.uint64(key) * np.uint64(0x9E3779B1)) >> np.uint64(15)) & mask
     while keys[slot] != key and keys[slot] != -1:
-        slot = (slot + 1) & mask
+        slot = (slot + np.uint64(1)) & mask
     return slot
+
+
+@njit(cache=True, nogil=True)
+def widest_row(indptr):  # type: ignore[no-untyped-def]
+    """Most neighbours that a row has, at least 1."""
+    widest = 1
+    for row in range(indptr.size - 1):
+        widest = max(widest, indptr[row + 1] - indptr[row])
+    return widest
 
 
 @njit(cache=True, nogil=True)
@@ -51,11 +60,9 @@ def propose_clusters(  # type: ignore[no-untyped-def]
     nodes that change.
     """
     num_rows, num_constraints = indptr.size - 1, node_weights.shape[1]
-    widest = 1
-    for row in range(num_rows):
-        widest = max(widest, indptr[row + 1] - indptr[row])
+    widest = widest_row(indptr)
     keys = np.full(_table_size(widest), -1, labels.dtype)
-    bound, touched = np.empty(keys.size, np.int64), np.empty(widest, np.int64)
+    bound, touched = np.empty(keys.size, np.int64), np.empty(widest, np.uint64)
     changes = np.zeros((num_rows, num_constraints), np.int64)  # of clusters named after nodes of the block
     around, strengths = np.empty(widest, labels.dtype), np.ones(widest, np.int64)
     for row in range(num_rows):
@@ -70,7 +77,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
         )
         if degree == 0:
             continue
-        mask, count = _table_size(degree) - 1, 0
+        mask, count = np.uint64(_table_size(degree) - 1), 0
         for i in range(degree):
             slot = _slot(keys, around[i], mask)
             if keys[slot] == -1:
@@ -80,30 +87,32 @@ def propose_clusters(  # type: ignore[no-untyped-def]
                 count += 1
             else:
                 bound[slot] += strengths[i]
-        old = mine[row]
-        best, best_bound, best_tie = np.int64(old), np.int64(0), np.uint64(0)
-        strongest, strongest_tie, choice = np.int64(0), np.uint64(0), np.int64(-1)
+        old, old_bound = np.int64(mine[row]), np.int64(0)
         slot = _slot(keys, old, mask)
         if keys[slot] == old:
-            best_bound, best_tie = bound[slot], np.uint64(0xFFFFFFFFFFFFFFFF)
+            old_bound = bound[slot]
+        choice, strongest, choice_tie = np.int64(-1), np.int64(0), np.uint64(0)
         for j in range(count):
             label, strength = np.int64(keys[touched[j]]), bound[touched[j]]
+            if strength >= strongest:
+                tie = _mix(label ^ salt)
+                if strength > strongest or tie > choice_tie:
+                    choice, strongest, choice_tie = label, strength, tie
+        best, best_bound, best_tie = old, old_bound, np.uint64(0xFFFFFFFFFFFFFFFF)
+        if strongest > old_bound:
+            if _has_room(choice, first, num_rows, row, node_weights, loads, changes, most):
+                best = choice
+            else:  # the strongest that has
+                for j in range(count):
+                    label, strength = np.int64(keys[touched[j]]), bound[touched[j]]
+                    if label == old or strength < best_bound:
+                        continue
+                    tie = _mix(label ^ salt)
+                    better = strength > best_bound or tie > best_tie
+                    if better and _has_room(label, first, num_rows, row, node_weights, loads, changes, most):
+                        best, best_bound, best_tie = label, strength, tie
+        for j in range(count):
             keys[touched[j]] = -1
-            if strength < best_bound and strength < strongest:
-                continue
-            tie = _mix(label ^ salt)
-            if strength > strongest or (strength == strongest and tie > strongest_tie):
-                strongest, strongest_tie, choice = strength, tie, label
-            if label == old or strength < best_bound or (strength == best_bound and tie <= best_tie):
-                continue
-            fits, near = True, label - first
-            for c in range(num_constraints):
-                load = loads[label, c] + node_weights[row, c]
-                if 0 <= near < num_rows:
-                    load += changes[near, c]
-                fits = fits and load <= most[c]
-            if fits:
-                best, best_bound, best_tie = label, strength, tie
         preferred[row] = choice
         if best == old:
             continue
@@ -117,21 +126,35 @@ def propose_clusters(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
+def _has_room(label, first, num_rows, row, node_weights, loads, changes, most):  # type: ignore[no-untyped-def]
+    """Whether a cluster, with what the block has changed of it, takes the node of a row."""
+    near, fits = label - first, True
+    for c in range(most.size):
+        load = loads[label, c] + node_weights[row, c]
+        if 0 <= near < num_rows:
+            load += changes[near, c]
+        fits = fits and load <= most[c]
+    return fits
+
+
+@njit(cache=True, nogil=True, inline="always")
 def _labels_around(neighbors, weights, first, labels, parts, node, mine, around, strengths):  # type: ignore[no-untyped-def]
     """Fill in labels and weights of the neighbours of a node, those of other parts left out; return how many."""
     if parts.size == 0:
         for i in range(neighbors.size):
-            near = neighbors[i] - first
-            around[i] = mine[near] if 0 <= near < mine.size else labels[neighbors[i]]
+            # unsigned, since numba tests of signed indices whether they count from the end
+            other = np.uint64(neighbors[i])
+            near = other - np.uint64(first)
+            around[i] = mine[near] if near < np.uint64(mine.size) else labels[other]
         for i in range(weights.size):
             strengths[i] = weights[i]
         return neighbors.size
     count, part = 0, parts[node]
     for i in range(neighbors.size):
-        other = neighbors[i]
+        other = np.uint64(neighbors[i])
         if parts[other] == part:
-            near = other - first
-            around[count] = mine[near] if 0 <= near < mine.size else labels[other]
+            near = other - np.uint64(first)
+            around[count] = mine[near] if near < np.uint64(mine.size) else labels[other]
             strengths[count] = weights[i] if weights.size else 1
             count += 1
     return count

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from daskgraphpart.kernels.clusters import widest_row
 from daskgraphpart.kernels.compiled import njit
 
 HUB = 512  # a node with more neighbours enters the queue at the beginning or not at all
@@ -78,12 +79,17 @@ def _pop(heap, places, keys, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _bind(row, indptr, indices, weights, first, parts, mine, bound, touched):  # type: ignore[no-untyped-def]
+def _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, around):  # type: ignore[no-untyped-def]
     """Add up the weights of a row's arcs by part; return how many parts there are, listed in `touched`."""
-    count = 0
-    for i in range(indptr[row], indptr[row + 1]):
-        near = indices[i] - first
-        part = mine[near] if 0 <= near < mine.size else parts[indices[i]]
+    start, count = indptr[row], 0
+    # parts are gathered before they are added up, so that the processor can wait for many at one time
+    for i in range(start, indptr[row + 1]):
+        # unsigned, since numba tests of signed indices whether they count from the end
+        other = np.uint64(indices[i])
+        near = other - np.uint64(first)
+        around[i - start] = mine[near] if near < np.uint64(mine.size) else parts[other]
+    for i in range(start, indptr[row + 1]):
+        part = around[i - start]
         if bound[part] == 0:
             touched[count] = part
             count += 1
@@ -115,9 +121,9 @@ def _shift(over, old, new, node_weights, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched):  # type: ignore[no-untyped-def]
+def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around):  # type: ignore[no-untyped-def]
     """Best neighbouring part that has room for a node, -1 if there is none; and the gain."""
-    count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched)
+    count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, around)
     own, best, best_bound = mine[row], -1, np.int64(0)
     for j in range(count):
         part = touched[j]
@@ -147,13 +153,14 @@ def refine_rows(  # type: ignore[no-untyped-def]
     heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
     locked = fixed.copy() if fixed.size else np.zeros(rows, np.bool_)
     bound, touched = np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32)
+    around = np.empty(widest_row(indptr), parts.dtype)
     log_rows, log_parts = np.empty(rows, np.int32), np.empty(rows, np.int32)
     size = 0
     for row in range(rows):
         if not active[row] or locked[row]:
             continue
         best, gain = _best_move(
-            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
         )
         if best >= 0:
             size = _put(heap, places, keys, size, row, gain)
@@ -161,7 +168,7 @@ def refine_rows(  # type: ignore[no-untyped-def]
     while size > 0 and moves - best_moves < patience:
         row = heap[0]
         best, gain = _best_move(
-            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
         )
         if best >= 0 and gain < keys[row]:
             _put(heap, places, keys, size, row, gain)
@@ -189,8 +196,9 @@ def refine_rows(  # type: ignore[no-untyped-def]
                 size = _put(heap, places, keys, size, near, keys[near] + change)
             elif indptr[near + 1] - indptr[near] <= HUB:
                 target, gain = _best_move(
-                    near, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
-                )
+                    near, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound,
+                    touched, around,
+                )  # fmt: skip
                 if target >= 0:
                     size = _put(heap, places, keys, size, near, gain)
     for j in range(moves - 1, best_moves - 1, -1):
@@ -208,9 +216,10 @@ def gains_of_rows(indptr, indices, weights, first, parts, mine, node_weights, ov
     """Return by how much the cut falls if a node moves, for each of a block; the lowest integer if it cannot."""
     gains = np.empty(mine.size, np.int64)
     bound, touched = np.zeros(over.shape[0], np.int64), np.empty(over.shape[0], np.int32)
+    around = np.empty(widest_row(indptr), parts.dtype)
     for row in range(mine.size):
         best, gain = _best_move(
-            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
         )
         gains[row] = gain if best >= 0 else np.iinfo(np.int64).min
     return gains
@@ -229,9 +238,9 @@ def _overload_drop(over, old, new, node_weights, row, shares):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched):  # type: ignore[no-untyped-def]
+def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around):  # type: ignore[no-untyped-def]
     """Best part to move an overloaded part's node to, -1 if no move helps; and how good that is."""
-    count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched)
+    count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, around)
     own, best, best_score = mine[row], -1, -np.inf
     for part in range(over.shape[0]):
         drop = _overload_drop(over, own, part, node_weights, row, shares) if part != own else 0.0
@@ -258,6 +267,7 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
     rows, num_parts = mine.size, over.shape[0]
     heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
     bound, touched = np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32)
+    around = np.empty(widest_row(indptr), parts.dtype)
     size, left = 0, overload(over, shares)
     for row in range(rows):
         own, is_over = mine[row], False
@@ -265,14 +275,14 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
             is_over |= over[own, c] > 0 and node_weights[row, c] > 0
         if is_over and not (fixed.size and fixed[row]):
             best, score = _best_relief(
-                row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+                row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
             )
             if best >= 0:
                 size = _put(heap, places, keys, size, row, score)
     while size > 0 and left > 1e-12:
         row = heap[0]
         best, score = _best_relief(
-            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
         )
         if best >= 0 and score < keys[row] * (1.001 if keys[row] < 0 else 0.999) - 1e-9:
             _put(heap, places, keys, size, row, score)
@@ -289,7 +299,7 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
             if near < 0 or near >= rows or places[near] < 0 or indptr[near + 1] - indptr[near] > HUB:
                 continue
             best, score = _best_relief(
-                near, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched
+                near, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
             )
             if best >= 0:
                 size = _put(heap, places, keys, size, near, score)

@@ -102,16 +102,18 @@ def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
     active, following = np.ones(graph.num_nodes, np.bool_), np.zeros(graph.num_nodes, np.bool_)
     if graph.fixed.size:
         active &= ~graph.fixed
+    # parts are looked up at random: the fewer bytes they have, the more of them are in the cache
+    narrow = parts.astype(np.min_scalar_type(-limits.num_parts))
 
     def move(call: tuple[Block, int]) -> tuple[int, np.ndarray]:
         block, num_blocks = call
-        mine, begin = parts[block.start : block.stop].copy(), active[block.start : block.stop]
+        mine, begin = narrow[block.start : block.stop].copy(), active[block.start : block.stop]
         if not begin.any():
             return 0, mine
         over, patience = limits.over(loads) / num_blocks, max(200, mine.size // PATIENCE)
         weights, fixed = graph.node_weights(block.start, block.stop), graph.fixed[block.start : block.stop]
         gain = refine_rows(
-            *block.read(), block.start, parts, mine, weights, over, limits.shares, begin, following, fixed, patience
+            *block.read(), block.start, narrow, mine, weights, over, limits.shares, begin, following, fixed, patience
         )
         return int(gain), mine
 
@@ -120,11 +122,12 @@ def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
         for blocks in graph.rounds():
             moved = list(each(move, [(block, len(blocks)) for block in blocks]))
             for block, (gain, mine) in zip(blocks, moved, strict=True):
-                _take(graph, block, mine, parts, loads)
+                _take(graph, block, mine, narrow, loads)
                 gained += gain
         active[:], following[:], highest = following, False, max(highest, gained)
         if gained <= SETTLED * highest:
             break
+    parts[:] = narrow
 
 
 def _take(graph: Graph, block: Block, mine: np.ndarray, parts: np.ndarray, loads: np.ndarray) -> None:
