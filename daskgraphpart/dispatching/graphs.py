@@ -148,6 +148,10 @@ def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[l
         for number, (slices, window, count) in enumerate(pieces):
             segments[window is not None].append(Segment(graph, number, first, count, slices, window))
             first += count
+    for of_parts in segments:
+        of_parts.sort(
+            key=lambda segment: segment.number
+        )  # side by side in several parts: a file takes one write at a time
     return segments
 
 

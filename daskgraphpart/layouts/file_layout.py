@@ -12,7 +12,7 @@ import numpy as np
 
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import Region, reserve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -87,12 +87,12 @@ def npy_file_layout(spec: ArraySpec) -> FileLayout:
 
 
 def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
-    """Create the temporary file of `path`, sparse, with all but the elements of arrays; return where these go."""
+    """Create the temporary file of `path`, with all but the elements of arrays; return where these go."""
     temporary = temporary_path(path)
     Path(temporary).parent.mkdir(parents=True, exist_ok=True)
     with attach_path_to_error(temporary), open(temporary, "wb") as file:
+        reserve(file.fileno(), layout.nbytes, temporary)
         for offset, content in layout.pieces:
             file.seek(offset)
             file.write(content)
-        file.truncate(layout.nbytes)
     return {key: Region(temporary, *where) for key, where in layout.regions.items()}
