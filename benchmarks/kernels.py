@@ -10,7 +10,7 @@ import numpy as np
 from harness import show
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, local_ids, rank_words
-from daskgraphpart.kernels.compress import scatter_window
+from daskgraphpart.kernels.compress import place_by_key, scatter
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 from daskgraphpart.kernels.owner_sort import count_owners, group_starts, look_up_owners, scatter_edges
 from daskgraphpart.kernels.parse_ints import count_lines, parse_edges
@@ -46,6 +46,11 @@ def main() -> None:
         order = np.argsort(owners, kind="stable")
         np.stack([new_ids[src][order], new_ids[dst][order], order.astype(np.int32)])
 
+    def sort_by_key() -> None:
+        places = np.empty(rows, np.int64)
+        place_by_key(keys, 0, group_starts(degrees)[:-1], places)
+        scatter(src, places, 0, out)
+
     cases: list[tuple[str, int, Callable[[], object], Callable[[], object]]] = [
         (
             "look_up_owners",
@@ -73,9 +78,9 @@ def main() -> None:
             lambda: np.where(src < nodes // parts, src, np.searchsorted(halo, src)),
         ),
         (
-            "scatter_window",
+            "place_by_key, scatter",
             rows,
-            lambda: scatter_window(keys, src, dst, 0, group_starts(degrees)[:-1], (0, rows), out, np.empty_like(out)),
+            sort_by_key,
             lambda: src[np.argsort(keys, kind="stable")],
         ),
         ("count_lines", lines, lambda: count_lines(text), lambda: np.count_nonzero(text == 10)),

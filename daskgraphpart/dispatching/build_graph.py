@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.collect_extra import read_window
-from daskgraphpart.dispatching.compress_graph import bucket_rows
+from daskgraphpart.dispatching.compress_graph import bucket_bits
 from daskgraphpart.dispatching.edge_runs import places_of
 from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.dispatching.part_graph import PartGraph, local_ids_of
 from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column, write_run
+from daskgraphpart.storage.region import save_npy
+from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column
 
 if TYPE_CHECKING:
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.edge_runs import Slices
-    from daskgraphpart.dispatching.part_graph import GraphConfig, NewIds
+    from daskgraphpart.dispatching.part_graph import BuildConfig
 
 EDGE_NBYTES = 33
 LOCAL_GRAPH = ("nodes/", "edges/", "coo/", "csr/", "csc/")
@@ -43,15 +43,6 @@ class Segment:
     window: tuple[int, int] | None = None  # range of new edge IDs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BuildConfig:
-    """Partition book and new IDs of edges."""
-
-    graph: GraphConfig
-    book: PartitionBook
-    new_eids: NewIds
-
-
 def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     """Write one segment; return for ``"csr"`` and ``"csc"`` the edges in each bucket of rows."""
     graph, is_owned = segment.graph, segment.window is None
@@ -66,6 +57,8 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     write("coo/row", local_src)
     write("coo/col", local_dst)
     write("edges/id", config.new_eids.stored(new_eids))
+    if "csc/id" in graph.arrays and not is_owned:
+        save_npy(config.graph.work.file("local", graph.part, segment.number, "ids"), new_eids)
     if "edges/inner" in graph.arrays:
         write("edges/inner", np.full(new_eids.size, is_owned, np.uint8))
     if "edges/type" in graph.arrays:
@@ -105,12 +98,11 @@ def _read_extra(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
 def _group_by_row(
     segment: Segment, config: BuildConfig, name: str, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """Write (row, column, local edge ID) grouped by bucket of the row."""
-    width = bucket_rows(segment.graph, config.graph.max_edges)
-    counts = np.zeros(max(1, -(-segment.graph.num_nodes // width)), np.int64)
-    count_keys(rows, 0, width, counts)
-    eids = np.arange(segment.first_local_eid, segment.first_local_eid + rows.size)
-    run = np.empty((3, rows.size), np.int64)
-    scatter_by_bucket(rows, columns, eids, width, group_starts(counts)[:-1], run)
-    write_run(config.graph.work.file("local", segment.graph.part, segment.number, name), run)
+    """Write (row, column, number in the segment) of edges, grouped by bucket of the row."""
+    graph, bits = segment.graph, bucket_bits(segment.graph, config.graph.max_edges)
+    counts = np.zeros(max(1, -(-graph.num_nodes >> bits)), np.int64)
+    count_keys(rows, 0, bits, counts)
+    edges = np.empty((rows.size, 3), config.graph.run_dtype)
+    scatter_by_bucket(rows, columns, bits, group_starts(counts)[:-1], edges)
+    save_npy(config.graph.work.file("local", graph.part, segment.number, name), edges)
     return counts

@@ -1,35 +1,43 @@
-"""Pass `compress-graph`: CSR and CSC of each part, by counting sorts that fit into memory.
+"""Passes `compress-graph` and `place-edges`: CSR and CSC of each part, by counting sorts that fit into memory.
 
 `build-graph` left the edges grouped by bucket of their row. A unit takes consecutive buckets, which are one slice of
-every segment's file, and writes its stretch of the three arrays. Inside a row edges keep the order of their local IDs,
-hence of their types, which DGL's samplers rely on.
+every segment's run, and writes its stretch of all arrays. Inside a row edges keep the order of their local IDs,
+hence of their types, which DGL's samplers rely on. The places of edges by their IDs are known when all are sorted.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.dispatching.edge_runs import SLICE, cut_slices, places_of
 from daskgraphpart.dispatching.lay_out import write_rows
-from daskgraphpart.kernels.compress import count_keys, scatter_window
+from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.storage.runs import run_column
+from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.region import create_npy, npy_region, open_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from daskgraphpart.dispatching.part_graph import GraphConfig, PartGraph
+    from daskgraphpart.dispatching.edge_runs import Slices
+    from daskgraphpart.dispatching.part_graph import BuildConfig, GraphConfig, PartGraph
+    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.storage.region import Region
 
-LOCAL_DTYPE = np.dtype(np.int64)
-EDGES_PER_READ = 1 << 18
 MAX_BUCKETS = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowRange:
-    """Consecutive rows of one part's ``"csr"`` or ``"csc"``, and the place of their first edge in the sorted order."""
+    """Consecutive rows of one part's ``"csr"`` or ``"csc"``, and the place of their first edge in the sorted order.
+
+    `slices` are those of the runs of segments, with the local ID of the segment's first edge as `first_row`.
+    """
 
     graph: PartGraph
     name: str
@@ -37,59 +45,136 @@ class RowRange:
     stop_row: int
     first_edge: int
     num_edges: int
-    segments: np.ndarray  # int64 (segments, 4): number and edges of the segment, first edge and edges of the slice
+    slices: Slices
 
 
-def bucket_rows(graph: PartGraph, max_edges: int) -> int:
-    """Rows per bucket: enough buckets to cut a part into ranges that fit, no more than needed for small parts."""
-    wanted = 4 * -(-max(graph.num_edges, graph.num_nodes) // max_edges)
-    return max(1, -(-graph.num_nodes // min(MAX_BUCKETS, wanted))) if wanted > 4 else max(1, graph.num_nodes)
+def bucket_bits(graph: PartGraph, max_edges: int) -> int:
+    """Logarithm of the rows per bucket: enough buckets to cut a part into ranges that fit, not many for small parts."""
+    wanted = min(MAX_BUCKETS, 32 * -(-max(graph.num_edges, graph.num_nodes) // max_edges))
+    return (max(1, graph.num_nodes) // wanted).bit_length() if wanted > 32 else graph.num_nodes.bit_length()
 
 
-def row_ranges(graph: PartGraph, name: str, counts: np.ndarray, max_edges: int) -> list[RowRange]:
-    """Cut one part's rows into ranges of at most `max_edges` edges or rows; `counts` is int64 (segments, buckets)."""
-    width, per_bucket = bucket_rows(graph, max_edges), counts.sum(axis=0, dtype=np.int64)
+def row_ranges(
+    graph: PartGraph, name: str, counts: np.ndarray, first_eids: Sequence[int], max_edges: int
+) -> list[RowRange]:
+    """Cut one part's rows into ranges of at most `max_edges` edges or rows, if no bucket holds more.
+
+    `counts` is int64 (segments, buckets), `first_eids` the local ID of the first edge of each segment.
+    """
+    bits, per_bucket = bucket_bits(graph, max_edges), counts.sum(axis=0, dtype=np.int64)
     starts = np.cumsum(counts, axis=1) - counts
     edges_before = group_starts(per_bucket)
     ranges, first = [], 0
     while first < per_bucket.size:
         fits = np.searchsorted(edges_before, edges_before[first] + max_edges, side="right") - 1
-        stop = int(max(first + 1, min(fits, first + max(1, max_edges // width))))
-        inside = counts[:, first:stop].sum(axis=1, dtype=np.int64)
-        segments = np.stack([np.arange(len(counts)), counts.sum(axis=1), starts[:, first], inside], axis=1)
-        rows = first * width, min(stop * width, graph.num_nodes)
-        edges = int(edges_before[first]), int(inside.sum())
-        ranges.append(RowRange(graph, name, *rows, *edges, segments[inside > 0]))
+        stop = int(max(first + 1, min(fits, first + max(1, max_edges >> bits))))
+        slices = np.zeros(len(counts), SLICE)
+        slices["run"], slices["run_rows"], slices["first_row"] = np.arange(len(counts)), counts.sum(axis=1), first_eids
+        slices["start"], slices["count"] = starts[:, first], counts[:, first:stop].sum(axis=1)
+        rows = first << bits, min(stop << bits, graph.num_nodes)
+        edges = int(edges_before[first]), int(slices["count"].sum())
+        ranges.append(RowRange(graph, name, *rows, *edges, slices[slices["count"] > 0]))
         first = stop
     return ranges
 
 
-def compress_graph(unit: RowRange, config: GraphConfig) -> None:
+def compress_graph(unit: RowRange, config: BuildConfig) -> None:
     """Sort the edges of one range of rows."""
-    arrays = unit.graph.arrays
-    degrees = np.zeros(unit.stop_row - unit.first_row, np.int64)
-    for keys, _, _ in _edges(unit, config):
-        count_keys(keys, unit.first_row, 1, degrees)
+    prefix, max_edges = f"{unit.name}/", config.graph.max_edges
+    arrays = {key.removeprefix(prefix): of for key, of in unit.graph.arrays.items() if key.startswith(prefix)}
+    groups, degrees = cut_slices(unit.slices, max_edges), np.zeros(unit.stop_row - unit.first_row, np.int64)
+    # one window, and one group, unless a single bucket holds more edges than fit: the hub of a power-law graph
+    read = lru_cache(maxsize=1)(lambda number: _read(unit, groups[number], config))
+    for number in range(len(groups)):
+        count_keys(read(number)["rows"], unit.first_row, 0, degrees)
     starts = group_starts(degrees)
     last = unit.stop_row == unit.graph.num_nodes  # indptr has one entry more than there are rows
-    indptr = unit.first_edge + (starts if last else starts[:-1])
-    write_rows(arrays[f"{unit.name}/indptr"], indptr, unit.first_row)
-    # one window, unless a single bucket holds more edges than fit: the hub of a power-law graph
-    for first in range(0, unit.num_edges, config.max_edges):
-        stop = min(first + config.max_edges, unit.num_edges)
-        columns, eids = np.empty(stop - first, np.int64), np.empty(stop - first, np.int64)
-        cursors = starts[:-1].copy()
-        for keys, others, edge_ids in _edges(unit, config):
-            scatter_window(keys, others, edge_ids, unit.first_row, cursors, (first, stop), columns, eids)
-        write_rows(arrays.get(f"{unit.name}/indices", ()), columns, unit.first_edge + first)
-        write_rows(arrays.get(f"{unit.name}/eids", ()), eids, unit.first_edge + first)
+    write_rows(arrays.pop("indptr"), unit.first_edge + (starts if last else starts[:-1]), unit.first_row)
+    with _places_file(unit, arrays.pop("places", ()), config.graph.work) as places_file:
+        for first in range(0, unit.num_edges, max_edges):
+            size = min(max_edges, unit.num_edges - first)
+            columns = {name: np.empty(size, regions[0].dtype) for name, regions in arrays.items()}
+            cursors, done = starts[:-1].copy(), 0
+            for number in range(len(groups)):
+                edges = read(number)
+                places = np.empty(edges["rows"].size, np.int64)
+                place_by_key(edges["rows"], unit.first_row, cursors, places)
+                for name, column in columns.items():
+                    scatter(edges[name], places, first, column)
+                write_rows(places_file, unit.first_edge + places, done)
+                done += places.size
+            for name, column in columns.items():
+                write_rows(arrays[name], column, unit.first_edge + first)
 
 
-def _edges(unit: RowRange, config: GraphConfig) -> Iterator[tuple[np.ndarray, ...]]:
-    """Read (row, column, local edge ID) of the range, segment after segment."""
-    for number, rows, start, count in unit.segments.tolist():
-        path = config.work.file("local", unit.graph.part, number, unit.name)
-        columns = [run_column(path, LOCAL_DTYPE, rows, column) for column in range(3)]
-        for first in range(start, start + count, EDGES_PER_READ):
-            stop = min(first + EDGES_PER_READ, start + count)
-            yield tuple(column.read(first, stop) for column in columns)
+def _read(unit: RowRange, slices: Slices, config: BuildConfig) -> dict[str, np.ndarray]:
+    """Read edges, and all of them that is sorted by row: names are those of arrays, without that of the matrix."""
+    graph, work, done = unit.graph, config.graph.work, 0
+    edges = np.empty((int(slices["count"].sum()), 3), config.graph.run_dtype)
+    for number, num_rows, start, count in places_of(slices):
+        path = work.file("local", graph.part, number, unit.name)
+        npy_region(path, edges.dtype, (num_rows, 3)).read_into(edges[done : done + count], start)
+        done += count
+    eids = np.repeat(slices["first_row"], slices["count"]) + edges[:, 2]
+    columns = {"rows": edges[:, 0], "indices": edges[:, 1], "eids": eids}
+    wanted = {name for name in ("id", "type", "type_id") if f"{unit.name}/{name}" in graph.arrays}
+    if wanted:
+        ids, is_owned = graph.first_new_eid + eids, slices["first_row"] < graph.num_owned_edges
+        done = int(slices["count"][is_owned].sum())
+        for number, _, _, count in places_of(slices[~is_owned]):
+            of_segment = open_npy(work.file("local", graph.part, number, "ids")).read()
+            ids[done : done + count] = of_segment[edges[done : done + count, 2]]
+            done += count
+        columns["id"] = config.new_eids.stored(ids)
+    if len(wanted) > ("id" in wanted):
+        columns["type"], columns["type_id"] = config.book.map_to_per_etype(ids)
+    return columns
+
+
+@contextmanager
+def _places_file(unit: RowRange, regions: tuple[Region, ...], work: Workspace) -> Iterator[tuple[Region, ...]]:
+    """File of the place of each edge in the order in which they are read, where places are wanted."""
+    if not regions:
+        yield ()
+        return
+    with whole_file(work.file("local", unit.graph.part, unit.first_row, "places")) as temporary:
+        yield (create_npy(temporary, regions[0].dtype, (unit.num_edges,)),)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentPlaces:
+    """Edges of one segment: `slices` of the files of places of row ranges, in the order of the segment's run.
+
+    These have the first row of the range as `run`, and the local ID of the segment's first edge as `first_row`.
+    """
+
+    graph: PartGraph
+    number: int
+    slices: Slices
+
+
+def segment_places(ranges: Sequence[RowRange]) -> list[SegmentPlaces]:
+    """Find where the places of the edges of each segment are, given the ranges of all rows of a part."""
+    num_slices = [unit.slices.size for unit in ranges]
+    slices = np.concatenate([unit.slices for unit in ranges])
+    segments = slices["run"].copy()
+    slices["run"] = np.repeat([unit.first_row for unit in ranges], num_slices)
+    slices["run_rows"] = np.repeat([unit.num_edges for unit in ranges], num_slices)
+    slices["start"] = np.concatenate([group_starts(unit.slices["count"])[:-1] for unit in ranges])
+    order = np.argsort(segments, kind="stable")
+    by_segment = np.split(order, np.flatnonzero(np.diff(segments[order])) + 1)
+    return [SegmentPlaces(ranges[0].graph, int(segments[of[0]]), slices[of]) for of in by_segment if of.size]
+
+
+def place_edges(unit: SegmentPlaces, config: GraphConfig) -> None:
+    """Write the places of the edges of one segment in CSC."""
+    graph, slices, (region, *_) = unit.graph, unit.slices, unit.graph.arrays["csc/places"]
+    num_edges, done = int(slices["count"].sum()), 0
+    places, by_eid = np.empty((2, num_edges), region.dtype)
+    for first_row, num_rows, start, count in places_of(slices):
+        path = config.work.file("local", graph.part, first_row, "places")
+        npy_region(path, region.dtype, (num_rows,)).read_into(places[done : done + count], start)
+        done += count
+    path = config.work.file("local", graph.part, unit.number, "csc")
+    scatter(places, npy_region(path, config.run_dtype, (num_edges, 3)).read()[:, 2], 0, by_eid)
+    write_rows(graph.arrays["csc/places"], by_eid, int(slices["first_row"][0]))

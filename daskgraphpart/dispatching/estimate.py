@@ -106,14 +106,12 @@ def workspace_files(
         encoded += 0 if is_beside else 8 * (schema.num_nodes + schema.num_edges)
         encoded += 0 if "ranks" in options.layout else 16 * schema.num_edges
     encoded += 4 * schema.num_nodes if "graphstorm" in options.layout else 0
-    if "ondisk" in options.layout:
-        encoded += _whole_graph_nbytes(schema) - schema.is_heterogeneous * schema.num_edges  # types follow from IDs
     if {"graphbolt", "ondisk"} & set(options.layout):
         compressed = len({*options.graph_formats, "csc"} - {"coo"})
-    if "graphbolt" in options.layout:
-        has_ids = "dgl" in options.graphs  # IDs and types are read from `graph.dgl`
-        encoded += (8 if has_ids else 16) * (schema.num_nodes + expected.num_halo)
-        encoded += (16 if has_ids else 28) * (schema.num_edges + expected.num_extra)
+    local = 3 * item * compressed * (schema.num_edges + expected.num_extra)
+    if "graphbolt" in options.layout:  # places of edges, and IDs of those that are not owned
+        local += (4 if schema.num_edges < 1 << 31 else 8) * (schema.num_edges + expected.num_extra)
+        local += 8 * expected.num_extra
     return {
         "owners": owner * schema.num_nodes,
         "node-maps": item * schema.num_nodes,
@@ -122,7 +120,7 @@ def workspace_files(
         "halo": num_parts * bitmaps,
         "ends": 0 if fits_maps else (24 + 2 * item) * schema.num_edges,
         "extra": 24 * expected.num_extra,
-        "local": 24 * compressed * (schema.num_edges + expected.num_extra),
+        "local": local,
         "encoded": encoded,
         "staged": rows if is_staged else 0,
     }

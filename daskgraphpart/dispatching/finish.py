@@ -127,8 +127,8 @@ def _complete(
 
 
 def _encode(job: Job, files: Sequence[OutputFile]) -> None:
-    """Write the files in which values have no fixed place, whose arrays are complete now."""
-    units = [file for file in files if file.layout.encode is not None]
+    """Write, or complete, the files that need their arrays whole, as these are now."""
+    units = [file for file in files if file.layout.encode or file.layout.complete]
     sizes = [file.layout.nbytes + sum(region.nbytes for region in file.held.values()) for file in units]
     config = (job.out, job.work)
     job.runner.run(Pass("encode-files", encode_file, units, config, sizes))
@@ -137,15 +137,16 @@ def _encode(job: Job, files: Sequence[OutputFile]) -> None:
 def encode_file(file: OutputFile, config: tuple[str, Workspace]) -> None:
     """Write one file under its temporary name, and delete its own arrays; `config` is the output and the workspace."""
     out, work = config
-    source = temporary_path(f"{work.encoded}/{file.path}")
+    target = Path(temporary_path(f"{out}/{file.path}"))
+    source = temporary_path(f"{work.encoded}/{file.path}") if file.layout.encode else str(target)
     if not os.path.exists(source):
         return  # a run that was killed has done it
-    target = Path(temporary_path(f"{out}/{file.path}"))
     target.parent.mkdir(parents=True, exist_ok=True)
-    assert file.layout.encode is not None, "only files that are encoded are units"
+    write = file.layout.encode or file.layout.complete
+    assert write is not None, "only files that need their arrays whole are units"
     arrays = {name: Region(source, *where) for name, where in file.layout.regions.items()}
-    file.layout.encode({**arrays, **file.held}, str(target))
-    if not work.is_kept:
+    write({**arrays, **file.held}, str(target))
+    if file.layout.encode and not work.is_kept:
         os.unlink(source)
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, BuildConfig, Segment, build_graph
+from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
 from daskgraphpart.dispatching.collect_extra import ExtraConfig, ExtraUnit, collect_extra, order_extra
-from daskgraphpart.dispatching.compress_graph import compress_graph, row_ranges
+from daskgraphpart.dispatching.compress_graph import compress_graph, place_edges, row_ranges, segment_places
 from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, cut_slices
 from daskgraphpart.dispatching.mark_halo import HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
-from daskgraphpart.dispatching.part_graph import NODE_NBYTES, GraphConfig, NewIds, PartGraph, write_nodes
+from daskgraphpart.dispatching.part_graph import NODE_NBYTES, BuildConfig, GraphConfig, NewIds, PartGraph, write_nodes
 from daskgraphpart.engine.runner import Pass
 from daskgraphpart.quality import Quality
 from daskgraphpart.storage.runs import id_dtype
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
+    from daskgraphpart.dispatching.compress_graph import RowRange, SegmentPlaces
     from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import Target, Targets
@@ -111,7 +112,7 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
         sizes = [count * EDGE_NBYTES for count in num_edges]
         counts = job.runner.run(Pass("build-graph", build_graph, segments, config, sizes, unit_num_rows=num_edges))
         found += zip(segments, counts, strict=True)
-    _compress(job, held.config, found)
+    _compress(job, config, found)
 
 
 def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
@@ -155,17 +156,22 @@ def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[l
     return segments
 
 
-def _compress(job: Job, config: GraphConfig, found: Sequence[tuple[Segment, Mapping[str, np.ndarray]]]) -> None:
+def _compress(job: Job, config: BuildConfig, found: Sequence[tuple[Segment, Mapping[str, np.ndarray]]]) -> None:
     """Write the matrices, given how many edges of each segment lie in each bucket of rows."""
-    by_part: dict[tuple[int, str], list[np.ndarray]] = {}
+    by_part: dict[tuple[int, str], list[tuple[Segment, np.ndarray]]] = {}
     for segment, counts in found:
         for name, in_buckets in counts.items():
-            by_part.setdefault((segment.graph.part, name), []).append(in_buckets)
-    graphs = {segment.graph.part: segment.graph for segment, _ in found}
-    ranges = [
-        unit
-        for (part, name), counts in by_part.items()
-        for unit in row_ranges(graphs[part], name, np.array(counts), config.max_edges)
-    ]
+            by_part.setdefault((segment.graph.part, name), []).append((segment, in_buckets))
+    ranges: list[RowRange] = []
+    segments: list[SegmentPlaces] = []
+    for (_, name), of_part in by_part.items():
+        graph, first_eids = of_part[0][0].graph, [segment.first_local_eid for segment, _ in of_part]
+        in_buckets = np.array([counts for _, counts in of_part])
+        found_ranges = row_ranges(graph, name, in_buckets, first_eids, config.graph.max_edges)
+        ranges += found_ranges
+        if f"{name}/places" in graph.arrays:
+            segments += segment_places(found_ranges)
     sizes = [40 * unit.num_edges + 8 * (unit.stop_row - unit.first_row) for unit in ranges]
     job.runner.run(Pass("compress-graph", compress_graph, ranges, config, sizes))
+    sizes = [12 * int(unit.slices["count"].sum()) for unit in segments]
+    job.runner.run(Pass("place-edges", place_edges, segments, config.graph, sizes))

@@ -18,6 +18,7 @@ from daskgraphpart.storage.region import open_npy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.lay_out import Target
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.storage.region import Region
@@ -86,6 +87,15 @@ class NewIds:
         for part, places in places_by_part(np.searchsorted(self.ends[:, 0], new_ids, side="right")):
             found[places] = self.originals.region(part).take(new_ids[places] - self.start(part, 0))
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BuildConfig:
+    """Partition book and new IDs of edges."""
+
+    graph: GraphConfig
+    book: PartitionBook
+    new_eids: NewIds
 
 
 def write_nodes(graph: PartGraph, config: tuple[GraphConfig, NewIds]) -> None:

@@ -25,7 +25,7 @@ EDGE_DIRECTORIES = {
     "extra": "edges of a run that parts hold without owning them, grouped by part",
     "halo": "bitmaps of a part: HALO nodes (words, ranks), foreign nodes up to so many hops away (members)",
     "ends": "one end of a block's edges grouped by ID range: ids, rows, new IDs",
-    "local": "edges of one segment of a part by local ID, grouped for CSR or CSC",
+    "local": "edges of one segment of a part by local ID, grouped for CSR or CSC; places in CSC of a range of rows",
 }
 """What leads from edges to graphs."""
 DIRECTORIES = {

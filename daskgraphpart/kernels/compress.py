@@ -6,36 +6,37 @@ from daskgraphpart.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True)
-def count_keys(keys, first_key, width, counts):  # type: ignore[no-untyped-def]
-    """Add to `counts` the int64 `keys` in buckets of `width` keys; bucket 0 begins at `first_key`."""
+def count_keys(keys, first_key, bits, counts):  # type: ignore[no-untyped-def]
+    """Add to `counts` the keys in buckets of ``2**bits`` keys; bucket 0 begins at `first_key`."""
     for i in range(keys.size):
-        counts[(keys[i] - first_key) // width] += 1
+        counts[(keys[i] - first_key) >> bits] += 1
 
 
 @njit(cache=True, nogil=True)
-def scatter_by_bucket(keys, others, eids, width, cursors, run):  # type: ignore[no-untyped-def]
-    """Group (key, other end, edge ID) stably by bucket of the key into `run`, int64 (3, n); `cursors` move on."""
+def scatter_by_bucket(keys, others, bits, cursors, edges):  # type: ignore[no-untyped-def]
+    """Group (key, other end, number) of edges stably by bucket of the key into `edges` (n, 3); `cursors` move on."""
     for i in range(keys.size):
-        bucket = keys[i] // width
+        bucket = keys[i] >> bits
         place = cursors[bucket]
         cursors[bucket] = place + 1
-        run[0, place] = keys[i]
-        run[1, place] = others[i]
-        run[2, place] = eids[i]
+        edges[place, 0] = keys[i]
+        edges[place, 1] = others[i]
+        edges[place, 2] = i
 
 
 @njit(cache=True, nogil=True)
-def scatter_window(keys, others, eids, first_key, cursors, window, out_others, out_eids):  # type: ignore[no-untyped-def]
-    """Put edges at their places in a window ``[start, stop)`` of the order sorted by key.
-
-    `cursors` hold the next place of each key from `first_key` on, and move on; the outputs have the length of the
-    window.
-    """
-    start, stop = window
+def place_by_key(keys, first_key, cursors, places):  # type: ignore[no-untyped-def]
+    """Find the place of each edge in the order sorted by key; `cursors` hold the next of each key, and move on."""
     for i in range(keys.size):
         key = keys[i] - first_key
-        place = cursors[key]
-        cursors[key] = place + 1
-        if start <= place < stop:
-            out_others[place - start] = others[i]
-            out_eids[place - start] = eids[i]
+        places[i] = cursors[key]
+        cursors[key] += 1
+
+
+@njit(cache=True, nogil=True)
+def scatter(values, places, first, out):  # type: ignore[no-untyped-def]
+    """Put values at their places, of which `out` has those from `first` on."""
+    for i in range(values.size):
+        place = places[i] - first
+        if 0 <= place < out.size:
+            out[place] = values[i]

@@ -33,13 +33,15 @@ class FileLayout:
 
     `pieces` are offset and content of all that is not an array's elements, `regions` offset, dtype and shape of each
     array by name. Where values have no fixed place in the file, this is that of a temporary file in its stead, and
-    `encode`, which can be pickled, writes the file from the arrays when they are complete.
+    `encode`, which can be pickled, writes the file from the arrays when they are complete; `complete` writes into the
+    file itself what is not known before.
     """
 
     pieces: tuple[tuple[int, bytes], ...]
     regions: Mapping[str, tuple[int, np.dtype, tuple[int, ...]]]
     nbytes: int
     encode: Callable[[Mapping[str, Region], str], None] | None = None
+    complete: Callable[[Mapping[str, Region], str], None] | None = None
 
 
 class LayoutBuilder:

@@ -17,6 +17,10 @@ Names of the arrays of a part, with local IDs inner nodes before HALO nodes and 
 ``csr/indptr``            (local nodes+1,) rows are sources; of ``csc`` rows are destinations
 ``csr/indices``           (local edges,)  local IDs of the other ends
 ``csr/eids``              (local edges,)  local edge IDs
+``csc/rows``              (local edges,)  local IDs of destinations
+``csc/id``, ``csc/type``  (local edges,)  `edges/id` and `edges/type` in the order of ``csc``
+``csc/type_id``           (local edges,)  new type-wise edge IDs
+``csc/places``            (local edges,)  place in ``csc`` of each edge, in the order of local edge IDs
 ``orig_nids/<ntype>``     (owned nodes,)  original type-wise IDs, in the order of new IDs
 ``orig_eids/<etype>``     (owned edges,)  as of nodes
 ``edge_src/<etype>``      (owned edges,)  new type-wise IDs of sources, in the order of new edge IDs

@@ -16,7 +16,6 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,15 +24,13 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout, raw_file_layout
 from daskgraphpart.layouts.graphbolt import (
     VERSION_NUMBER,
-    read_pieces,
-    read_tensor,
+    sampling_graph_layout,
     shortest_int,
     type_numbers,
-    write_sampling_graph,
 )
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
-from daskgraphpart.layouts.torch_file import Tensor
+from daskgraphpart.layouts.torch_file import ROWS_PER_PIECE, Tensor
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ONDISK, description_of
 from daskgraphpart.storage.atomic import whole_file, write_bytes
 
@@ -107,38 +104,6 @@ class OnDiskLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class WholeGraphFile:
-    """Encodes the sampling graph."""
-
-    schema: GraphSchema
-
-    def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
-        """Write the file of the arrays that are complete."""
-        schema, indptr, indices = self.schema, arrays["csc/indptr"], arrays["csc/indices"]
-        node_starts, edge_starts = (
-            np.cumsum([0, *(kind.num_rows for kind in of)]) for of in (schema.node_types, schema.edge_types)
-        )
-        independent = {
-            "version_number": VERSION_NUMBER,
-            "indptr": read_tensor(indptr, indptr.dtype),
-            "indices": read_tensor(indices, indices.dtype),
-        }
-        state: dict[str, Any] = {"independent_tensors": independent}
-        eids = arrays.get("csc/eids")
-        if eids is not None:
-            types_of: Any = partial(np.searchsorted, edge_starts[1:], side="right")
-            type_wise = read_tensor(eids, eids.dtype, lambda eids: eids - edge_starts[types_of(eids)])
-            state["edge_attributes"] = {"_ORIGINAL_EDGE_ID": type_wise}
-        if schema.is_heterogeneous and eids is not None:
-            last_type = len(schema.etypes) - 1
-            dtype = np.dtype(np.uint8) if last_type < 1 << 8 else shortest_int(last_type, 2, 4)
-            independent["node_type_offset"] = Tensor(indices.dtype, node_starts.shape, [node_starts])
-            independent["type_per_edge"] = read_tensor(eids, dtype, types_of)
-            state |= {"node_type_to_id": type_numbers(schema.ntypes), "edge_type_to_id": type_numbers(schema.etypes)}
-        write_sampling_graph(state, path)
-
-
-@dataclass(frozen=True, slots=True)
 class LabelFile:
     """Encodes an npy file of the labels of a set: names of the arrays of all labels and of the nodes."""
 
@@ -151,21 +116,30 @@ class LabelFile:
         layout = npy_file_layout(ArraySpec("", labels.dtype, (seeds.num_rows, *labels.shape[1:])))
         with whole_file(path) as temporary, open(temporary, "wb") as file:
             file.write(layout.pieces[0][1])
-            for nids in read_pieces(seeds):
+            for start in range(0, seeds.num_rows, ROWS_PER_PIECE):
+                nids = seeds.read(start, min(start + ROWS_PER_PIECE, seeds.num_rows))
                 file.write(labels.take(nids).tobytes())
 
 
 def _graph_layout(sizes: GraphSizes, part: int) -> FileLayout:
-    """Lay out the arrays of the sampling graph; IDs of edges lead to their types and features."""
+    """Lay out the sampling graph; IDs of edges lead to their types and features."""
     schema, num_nodes, num_edges = sizes.schema, sizes.num_local_nodes(part), sizes.num_local_edges(part)
     nid_dtype, eid_dtype = shortest_int(schema.num_nodes - 1), shortest_int(schema.num_edges - 1)
-    arrays = [
-        ArraySpec("csc/indptr", eid_dtype, (num_nodes + 1,)),
-        ArraySpec("csc/indices", nid_dtype, (num_edges,)),
-    ]
+    independent = {
+        "version_number": VERSION_NUMBER,
+        "indptr": Tensor(eid_dtype, (num_nodes + 1,), "csc/indptr"),
+        "indices": Tensor(nid_dtype, (num_edges,), "csc/indices"),
+    }
+    state: dict[str, Any] = {"independent_tensors": independent}
     if schema.is_heterogeneous or any(kind.data for kind in schema.edge_types):
-        arrays.append(ArraySpec("csc/eids", eid_dtype, (num_edges,)))
-    return raw_file_layout(arrays, WholeGraphFile(schema))
+        state["edge_attributes"] = {"_ORIGINAL_EDGE_ID": Tensor(eid_dtype, (num_edges,), "csc/type_id")}
+    if schema.is_heterogeneous:
+        last_type, node_starts = len(schema.etypes) - 1, np.cumsum([0, *(kind.num_rows for kind in schema.node_types)])
+        dtype = np.dtype(np.uint8) if last_type < 1 << 8 else shortest_int(last_type, 2, 4)
+        independent["node_type_offset"] = Tensor(nid_dtype, node_starts.shape, node_starts)
+        independent["type_per_edge"] = Tensor(dtype, (num_edges,), "csc/type")
+        state |= {"node_type_to_id": type_numbers(schema.ntypes), "edge_type_to_id": type_numbers(schema.etypes)}
+    return sampling_graph_layout(state)
 
 
 def _features(sizes: GraphSizes, part: int) -> Iterator[ArraySpec]:

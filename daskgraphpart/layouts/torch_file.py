@@ -1,21 +1,29 @@
 """Write what `torch.save` writes, without torch: a zip archive of a pickle and of the bytes of each tensor, not packed.
 
 Sources: pytorch 2.2, torch/serialization.py, torch/csrc/serialization and caffe2/serialize/inline_container.cc; read
-back by torch 2.2 and 2.13. Tensors are streamed; dates are those of the beginning of zip, so that bytes are the same.
+back by torch 2.2 and 2.13. Where tensors lie follows from their shapes, so they are written in place; checksums, which
+zip has before and after them, come last. Dates are those of the beginning of zip, so that bytes are the same.
 """
 
 from __future__ import annotations
 
+import io
 import math
+import os
 import struct
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
+from daskgraphpart.storage.faults import attach_path_to_error
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.storage.region import Region
 
 STORAGES = {
     "int64": "LongStorage",
@@ -25,21 +33,29 @@ STORAGES = {
     "uint8": "ByteStorage",
 }
 ALIGNMENT = 64
+ROWS_PER_PIECE = 1 << 18
 HEADER_NBYTES, ZIP64_NBYTES, PADDING_HEADER_NBYTES = 30, 20, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """A tensor in C order, whose values come in pieces."""
+    """A tensor in C order: its values, or the name of the array that has them."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
-    pieces: Iterable[np.ndarray]
+    values: np.ndarray | str
 
     @property
     def nbytes(self) -> int:
         """Bytes of all values."""
         return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def content(self) -> bytes | ArraySpec:
+        """Values as they are stored, or what an array with them looks like."""
+        if isinstance(self.values, str):
+            return ArraySpec(self.values, self.dtype, self.shape)
+        return np.ascontiguousarray(self.values, self.dtype).tobytes()
 
 
 class TorchPickle:
@@ -84,29 +100,86 @@ def global_name(module: str, name: str) -> bytes:
     return f"c{module}\n{name}\n".encode()
 
 
-def write_torch_file(path: str, root: str, pickled: bytes, tensors: Sequence[Tensor]) -> None:
-    """Write a file of a pickle, without its first and last opcode, and its tensors; `root` is a directory in it."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        _add(archive, f"{root}/data.pkl", b"\x80\x02" + pickled + b".")
-        _add(archive, f"{root}/byteorder", b"little")
-        for place, tensor in enumerate(tensors):
-            with _open(archive, f"{root}/data/{place}", tensor.nbytes) as file:
-                for piece in tensor.pieces:
-                    file.write(np.ascontiguousarray(piece, tensor.dtype).tobytes())
-        _add(archive, f"{root}/version", b"3\n")
+@dataclass(frozen=True, slots=True, eq=False)
+class TorchFile:
+    """A file of a pickle, without its first and last opcode, and its tensors; `root` is a directory in it."""
+
+    root: str
+    pickled: bytes
+    tensors: tuple[Tensor, ...]
+
+    def layout(self) -> FileLayout:
+        """Lay out the tensors that are arrays; all else is written when these are complete."""
+        builder = LayoutBuilder()
+        for name, nbytes, content in self._entries():
+            builder.offset += _header_nbytes(name, nbytes)
+            builder.offset += _padding(builder.offset)
+            if isinstance(content, ArraySpec):
+                builder.add_array(content)
+            else:
+                builder.offset += nbytes
+        return replace(builder.finish(), complete=self)
+
+    def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
+        """Write all that is not an array, in place."""
+        with (
+            attach_path_to_error(path),
+            _FilledFile(io.FileIO(path, "r+")) as file,
+            zipfile.ZipFile(file, "w") as archive,
+        ):
+            for name, nbytes, content in self._entries():
+                with _open(archive, name, nbytes) as entry:
+                    file.is_filled = isinstance(content, ArraySpec)
+                    for piece in _pieces(arrays[content.key]) if isinstance(content, ArraySpec) else (content,):
+                        entry.write(piece)
+                    file.is_filled = False
+
+    def _entries(self) -> Iterator[tuple[str, int, bytes | ArraySpec]]:
+        """Name, bytes and content of all entries."""
+        for name, content in (("data.pkl", b"\x80\x02" + self.pickled + b"."), ("byteorder", b"little")):
+            yield f"{self.root}/{name}", len(content), content
+        for place, tensor in enumerate(self.tensors):
+            yield f"{self.root}/data/{place}", tensor.nbytes, tensor.content
+        yield f"{self.root}/version", 2, b"3\n"
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    with _open(archive, name, len(content)) as file:
-        file.write(content)
+class _FilledFile(io.BufferedRandom):
+    """A file in which some of what is written is there already."""
+
+    is_filled = False
+
+    def write(self, content: Any) -> int:
+        """Write, or move on."""
+        if not self.is_filled:
+            return super().write(content)
+        self.seek(len(content), os.SEEK_CUR)
+        return len(content)
+
+
+def _pieces(region: Region) -> Iterator[np.ndarray]:
+    """Bytes of a region, a bounded number at a time."""
+    for start in range(0, region.num_rows, ROWS_PER_PIECE):
+        yield region.read(start, min(start + ROWS_PER_PIECE, region.num_rows)).view(np.uint8)
+
+
+def _is_large(nbytes: int) -> bool:
+    return nbytes * 1.05 > zipfile.ZIP64_LIMIT
+
+
+def _header_nbytes(name: str, nbytes: int) -> int:
+    """Bytes before the padding of an entry."""
+    return HEADER_NBYTES + len(name) + ZIP64_NBYTES * _is_large(nbytes) + PADDING_HEADER_NBYTES
+
+
+def _padding(offset: int) -> int:
+    return -offset % ALIGNMENT
 
 
 def _open(archive: zipfile.ZipFile, name: str, nbytes: int) -> Any:
     """Open an entry whose content will be aligned, as torch needs it to map a file."""
-    info, is_large = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), nbytes * 1.05 > zipfile.ZIP64_LIMIT
+    info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     info.file_size = nbytes
     assert archive.fp is not None, "the archive is open"
-    content = archive.fp.tell() + HEADER_NBYTES + len(name) + ZIP64_NBYTES * is_large + PADDING_HEADER_NBYTES
-    padding = -content % ALIGNMENT
+    padding = _padding(archive.fp.tell() + _header_nbytes(name, nbytes))
     info.extra = b"FB" + struct.pack("<H", padding) + b"Z" * padding
-    return archive.open(info, "w", force_zip64=is_large)
+    return archive.open(info, "w", force_zip64=_is_large(nbytes))

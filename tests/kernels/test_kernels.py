@@ -17,7 +17,7 @@ from daskgraphpart.kernels.bitmap import (
     rank_words,
     select_extra,
 )
-from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket, scatter_window
+from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter, scatter_by_bucket
 from daskgraphpart.kernels.count_ends import count_ends
 from daskgraphpart.kernels.owner_sort import (
     EDGES_PER_LOOK_UP,
@@ -121,22 +121,22 @@ def test_extra_edges_are_those_that_end_in_members_or_leave(
     assert selected[:count].tolist() == np.flatnonzero(wanted).tolist()
 
 
-@given(IDS, st.integers(1, 50), st.integers(0, 100), st.integers(0, 100))
-def test_edges_are_sorted_by_row_in_buckets_and_windows(keys: np.ndarray, width: int, start: int, length: int) -> None:
-    others, eids = np.arange(keys.size) * 3, np.arange(keys.size)
-    counts = np.zeros(-(-NUM_IDS // width), np.int64)
-    count_keys(keys, 0, width, counts)
-    run = np.empty((3, keys.size), np.int64)
-    scatter_by_bucket(keys, others, eids, width, group_starts(counts)[:-1], run)
-    order = np.argsort(keys // width, kind="stable")
-    assert run.tolist() == [keys[order].tolist(), others[order].tolist(), eids[order].tolist()]
+@given(IDS, st.integers(0, 6), st.integers(0, 100), st.integers(0, 100))
+def test_edges_are_sorted_by_row_in_buckets_and_windows(keys: np.ndarray, bits: int, start: int, length: int) -> None:
+    others = np.arange(keys.size) * 3
+    counts = np.zeros(-(-NUM_IDS >> bits), np.int64)
+    count_keys(keys, 0, bits, counts)
+    edges = np.empty((keys.size, 3), np.int32)
+    scatter_by_bucket(keys, others, bits, group_starts(counts)[:-1], edges)
+    order = np.argsort(keys >> bits, kind="stable")
+    assert edges.T.tolist() == [keys[order].tolist(), others[order].tolist(), order.tolist()]
 
     degrees = np.bincount(keys, minlength=NUM_IDS)
     start, stop = min(start, keys.size), min(start + length, keys.size)
-    columns, ids = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
-    scatter_window(keys, others, eids, 0, group_starts(degrees)[:-1], (start, stop), columns, ids)
-    order = np.argsort(keys, kind="stable")[start:stop]
-    assert (columns.tolist(), ids.tolist()) == (others[order].tolist(), eids[order].tolist())
+    places, column = np.empty(keys.size, np.int64), np.empty(stop - start, np.int64)
+    place_by_key(keys, 0, group_starts(degrees)[:-1], places)
+    scatter(others, places, start, column)
+    assert column.tolist() == others[np.argsort(keys, kind="stable")[start:stop]].tolist()
 
 
 NUMBER = st.integers(-5, 2**63 - 1)
