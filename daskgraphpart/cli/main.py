@@ -41,8 +41,7 @@ COMMANDS = {
     "dgl-tools": "Print a directory with scripts in place of those of dgl/tools, as GraphStorm calls them.",
 }
 MODULES = {
-    "graphs": ("generate", "info"),
-    "chunk": ("chunk",),
+    "graphs": ("generate", "chunk", "info"),
     "jobs": ("partition", "assign", "dispatch", "plan", "compare"),
     "dgl": ("parmetis", "convert", "dgl-tools"),
     "outputs": ("remap", "report", "verify"),

@@ -86,6 +86,7 @@ def _complete(choices: tuple[str, ...], ctx: click.Context, param: click.Paramet
 
 
 _files = partial(click.option, cls=Option, heading="Files")
+FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
 FORMAT_OPTIONS = (
     _files(
         "--edge-format",
@@ -94,6 +95,8 @@ FORMAT_OPTIONS = (
         help="Format of edge files.",
     ),
     _files("--data-format", type=click.Choice(["numpy", "parquet"]), default="numpy", help="Format of feature files."),
+    _files("--num-chunks", type=click.IntRange(min=1), help="Files of each edge type and feature; default by size."),
+    _files("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR."),
 )
 FORM_OPTION = _files(
     "--form",
