@@ -70,8 +70,6 @@ def run_dispatch(
         run = replace(run, progress=listener)
         if isinstance(target, Machines):
             target.check_cluster(run.resources.cluster)
-            if parts is not None:
-                target.check_parts(parts)
             chosen["dispatch"] = list(target.hosts)
         identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
         plan = None
@@ -111,6 +109,8 @@ def _check_fits(
     options.check_fits(graph.schema)
     for layout in layouts:
         layout.check_fits(graph.schema, num_parts)
+    if isinstance(target, Machines) and num_parts is not None:
+        target.check_parts(num_parts)
     if not isinstance(target, Path) and (not options.reshuffle or "ondisk" in options.layout):
         raise OptionError(
             "what names its files by path, or links them, is written to a directory here only",
