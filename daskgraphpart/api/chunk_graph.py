@@ -285,9 +285,10 @@ class _Writer:
     def write_tables(self, tables: Mapping[str, Any], name: str, options: ReadOptions, overwrite: bool) -> Path:
         """Read tables, given by what `open_inputs` takes, and write them."""
         from daskgraphpart.sources.database import open_database
-        from daskgraphpart.sources.edge_list_inputs import kinds_of_ids, open_inputs
+        from daskgraphpart.sources.edge_list_inputs import open_inputs
         from daskgraphpart.sources.edge_lists import read_graph
         from daskgraphpart.sources.read_table import Job
+        from daskgraphpart.sources.tables import kinds_of_ids
 
         with open_database(self.scratch, self.resources) as connection:
             inputs = open_inputs(connection, self.scratch, options, **tables, changes=self.changes)

@@ -41,7 +41,7 @@ def describe(
 ) -> GraphSource:
     """Describe a graph of one of `KINDS`, the numbers of nodes it does not tell, and features given beside it."""
     source = _as_given(graph)
-    counts = _counts(source.num_nodes, num_nodes)
+    counts = count_nodes(source.num_nodes, num_nodes)
     edges = {
         etype: (ids_of(src, f"{etype}, sources"), ids_of(dst, f"{etype}, destinations"))
         for etype, (src, dst) in source.edges.items()
@@ -110,7 +110,7 @@ def _from_edges(edges: Mapping[Any, Any]) -> GraphSource:
         if hasattr(value, "columns"):
             pairs[etype], data[etype] = _from_frame(etype, value)
         else:
-            pairs[etype] = _pair_of(value, f"edges of type {etype!r}")
+            pairs[etype] = pair_of(value, f"edges of type {etype!r}")
     ends = (ntype for etype in pairs for ntype in etype.split(":")[::2])
     return GraphSource(dict.fromkeys(ends), pairs, data)
 
@@ -130,7 +130,7 @@ def _from_frame(etype: str, frame: Any) -> tuple[tuple[Any, Any], dict[str, Any]
     return (columns.pop(src), columns.pop(dst)), {str(name): column for name, column in columns.items()}
 
 
-def _pair_of(value: Any, what: str) -> tuple[Any, Any]:
+def pair_of(value: Any, what: str) -> tuple[Any, Any]:
     """Sources and destinations of a pair, of an array (2, edges) such as PyG's, or of one (edges, 2)."""
     shape = tuple(getattr(value, "shape", ()))
     if shape == (2, 2):
@@ -165,7 +165,7 @@ def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> 
     return by_type
 
 
-def _counts(known: Mapping[str, int | None], given: Mapping[str, int] | int | None) -> dict[str, int | None]:
+def count_nodes(known: Mapping[str, int | None], given: Mapping[str, int] | int | None) -> dict[str, int | None]:
     """Return the numbers of nodes, of types without edges too; types are in the order of `given` if it has all."""
     if given is not None and not isinstance(given, Mapping):
         if len(known) != 1:

@@ -17,9 +17,9 @@ from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
-from daskgraphpart.sources.edge_list_inputs import check_edge_counts
 from daskgraphpart.sources.place_features import FeaturePlacer
 from daskgraphpart.sources.read_table import read_table
+from daskgraphpart.sources.tables import check_edge_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -78,10 +78,8 @@ def rows_of(values: Any, what: str) -> ReadRows | LazyRows:
     """Describe a feature: an array, memmap, tensor, dask array or column, path of an npy or parquet file, or paths."""
     if isinstance(values, (LazyRows, ReadRows)):
         return values
-    if isinstance(values, (str, os.PathLike)):
-        values = [values]
-    if isinstance(values, (list, tuple)) and values and all(isinstance(value, (str, os.PathLike)) for value in values):
-        return file_rows(what.rpartition("/")[2], [os.fspath(value) for value in values])
+    if (paths := paths_in(values)) is not None:
+        return file_rows(what.rpartition("/")[2], paths)
     if hasattr(values, "dask"):
         return LazyRows(what, values)
     is_sliced = hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__array__")
@@ -90,6 +88,13 @@ def rows_of(values: Any, what: str) -> ReadRows | LazyRows:
     if not values.shape:
         raise OptionError(f"{what}: not rows", expected="one row per node or edge", found="a single value")
     return array_rows(values)
+
+
+def paths_in(values: Any) -> list[str] | None:
+    """Return the path, or the paths, that a feature is given by; None if it is given otherwise."""
+    values = [values] if isinstance(values, (str, os.PathLike)) else values
+    is_paths = isinstance(values, (list, tuple)) and values and all(isinstance(v, (str, os.PathLike)) for v in values)
+    return list(map(os.fspath, values)) if is_paths else None
 
 
 def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> ReadRows:

@@ -13,8 +13,8 @@ from daskgraphpart.chunked.rows import ReadRows, kept_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run, stage_rows
-from daskgraphpart.sources.edge_list_inputs import check_row_count
 from daskgraphpart.sources.read_table import stage_feature
+from daskgraphpart.sources.tables import check_row_count
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:

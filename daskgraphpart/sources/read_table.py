@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.sources.edge_list_inputs import Inputs
-    from daskgraphpart.sources.tables import Table, TableGroup
+    from daskgraphpart.sources.tables import Inputs, Table, TableGroup
     from daskgraphpart.storage.region import Region
 
 

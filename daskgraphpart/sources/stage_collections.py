@@ -11,8 +11,8 @@ from daskgraphpart.chunked.rows import array_rows, edge_rows, joined_rows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, check_choice
-from daskgraphpart.sources.describe import by_type
-from daskgraphpart.sources.graph_source import HOMOGENEOUS_EDGES, LazyRows, as_array, as_ids, canonical_name
+from daskgraphpart.sources.describe import by_type, count_nodes, pair_of
+from daskgraphpart.sources.graph_source import HOMOGENEOUS_EDGES, LazyRows, as_array, as_ids, canonical_name, paths_in
 from daskgraphpart.sources.table_files import TableFile
 from daskgraphpart.storage.region import npy_region, save_npy
 
@@ -150,17 +150,11 @@ class FrameStage:
             etype: {name: self.rows(rows, f"{etype}/{name}") for name, rows in of_type.items()}
             for etype, of_type in by_type(edge_data, list(edges), "edge").items()
         }
-        counts = (
-            num_nodes
-            if isinstance(num_nodes, Mapping)
-            else {}
-            if num_nodes is None
-            else dict.fromkeys(ntypes, num_nodes)
-        )
+        counts = count_nodes(dict.fromkeys(ntypes), num_nodes)
         return {
             "edges": edges,
             "nodes": lists,
-            "num_nodes": counts,
+            "num_nodes": {ntype: count for ntype, count in counts.items() if count is not None},
             "node_data": features,
             "edge_data": of_edges,
             "masks": {},
@@ -204,10 +198,8 @@ class FrameStage:
 
     def rows(self, rows: Any, name: str) -> Any:
         """Return the paths of a feature, or the rows of an array."""
-        if isinstance(rows, (str, os.PathLike)) or (
-            isinstance(rows, (list, tuple)) and isinstance(rows[0], (str, os.PathLike))
-        ):
-            return rows
+        if (paths := paths_in(rows)) is not None:
+            return paths
         if hasattr(rows, "dask"):
             hint = "make it a column of the frame of its nodes or edges"
             raise OptionError(
@@ -245,10 +237,7 @@ def write_frame(frame: Any, unit: tuple[str, str], _: None) -> None:
 def _frame_of_pair(value: Any, what: str) -> Any:
     import pandas as pd
 
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
-        expected = "a frame with columns src and dst, or a pair of arrays"
-        raise OptionError(f"{what} are not edges", expected=expected, found=type(value).__name__)
-    ends = [as_array(end, what) for end in value]
+    ends = [as_array(end, what) for end in pair_of(value, what)]
     if len(ends[0]) != len(ends[1]):
         raise OptionError(f"{what}: not as many sources as destinations", found=[len(end) for end in ends])
     return pd.DataFrame({"src": ends[0], "dst": ends[1]})

@@ -1,7 +1,8 @@
-"""The noun `TableGroup`, files that are one table, and how a file of any format is opened."""
+"""The nouns `TableGroup`, files that are one table, and `Inputs`, all tables of a graph; how a file is opened."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,10 +14,13 @@ from daskgraphpart.sources.table_files import TableFile, read_form
 from daskgraphpart.sources.text_table import TextTable, open_text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import duckdb
+
+    from daskgraphpart.chunked.rows import ReadRows
+    from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
 Table: TypeAlias = TextTable | ColumnTable
 
@@ -54,6 +58,44 @@ class TableGroup:
         return STRINGS if kind == BYTES else kind
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """All that is read: tables, those of edges first, all node types, features by type whose rows need no reading.
+
+    A number of nodes is None where nobody has said it.
+    """
+
+    options: ReadOptions
+    etypes: tuple[str, ...]
+    groups: tuple[TableGroup, ...]
+    num_nodes: Mapping[str, int | None]
+    rows: Mapping[str, Mapping[str, ReadRows]]
+    notes: tuple[str, ...]
+    changes: GraphChanges
+    num_edges: Mapping[str, int]
+
+    @property
+    def paths(self) -> list[str]:
+        """All files."""
+        paths = [table.path for group in self.groups for table in group.tables]
+        paths += [path for features in self.rows.values() for rows in features.values() for path in rows.paths]
+        return [path for path in paths if os.path.isfile(path)]
+
+    def features(self, of_type: str) -> list[str]:
+        """Names of the features of a type."""
+        of_tables = [(*group.features, group.mask) for group in self.groups if group.of_type == of_type]
+        return [*(name for names in of_tables for name in names if name), *self.rows.get(of_type, {})]
+
+    def lists(self, ntype: str) -> list[TableGroup]:
+        """Tables of the nodes of a type."""
+        return [group for group in self.groups if group.ends == (ntype,) and not group.mask]
+
+    def ordered(self, of_type: str) -> TableGroup | None:
+        """Return the table whose order rows without IDs follow: of edges, or a list of nodes; None if there is none."""
+        found = (group for group in self.groups if group.of_type == of_type)
+        return next((group for group in found if len(group.ends) == 2 or group.is_list), None)
+
+
 def open_table(
     connection: duckdb.DuckDBPyConnection, file: TableFile, directory: Path, wanted: Sequence[str], num_ids: int
 ) -> Table:
@@ -72,3 +114,48 @@ def open_table(
             what, hint = "IDs are not integers", "use --map-ids"
             raise InputFileError(what, file=file.path, place=place, expected=expected, found=column.kind, hint=hint)
     return opened
+
+
+def kinds_of_ids(inputs: Inputs) -> dict[str, tuple[str, str]]:
+    """Tell for each node type whether its IDs are integers or strings, and how that is known, for messages.
+
+    Types of columns and first rows of text tell it, if nobody has said.
+    """
+    options = inputs.options
+    if not options.map_ids or options.id_type == "string":
+        known = (STRINGS, "text") if options.map_ids else (INTEGERS, "an integer from 0")
+        return dict.fromkeys(inputs.num_nodes, known)
+    kinds = dict.fromkeys(inputs.num_nodes, (INTEGERS, "an integer of 64 bits"))
+    if options.id_type == "auto":
+        ids = [(end, table, i) for group in inputs.groups for table in group.tables for i, end in enumerate(group.ends)]
+        for ntype, table, i in reversed(ids):  # the first one counts
+            column = table.columns[i]
+            if column.kind != UNKNOWN:  # text without rows
+                kind = STRINGS if column.is_string else INTEGERS
+                kinds[ntype] = kind, f"{kind}, as in {table.path}, {column.example}"
+    return kinds
+
+
+def check_row_count(
+    inputs: Inputs, of_type: str, name: str, paths: Sequence[str], found: int, expected: int | None
+) -> None:
+    """Refuse a feature that has another number of rows than its type, if that is known."""
+    if expected in (None, found):
+        return
+    hint = f"say --num-nodes {of_type}={found} if some nodes have no edges"
+    if inputs.ordered(of_type) is not None:
+        hint = "one row for each edge, or for each node of the list given to --nodes, in their order"
+    elif inputs.options.map_ids:
+        hint = "rows are taken in the order of the sorted IDs; --nodes gives another order, and more nodes"
+    what = f"feature {name!r} of {of_type!r} has a wrong number of rows"
+    file, place = paths[0] if paths else None, f"and {len(paths) - 1} more files" if len(paths) > 1 else None
+    raise InputFileError(what, file=file, place=place, expected=f"{expected:,} rows", found=f"{found:,}", hint=hint)
+
+
+def check_edge_counts(inputs: Inputs, given: Mapping[str, int]) -> None:
+    """Refuse an edge type that has another number of rows than its data set says; `given` are rows by table."""
+    for group in inputs.groups[: len(inputs.etypes)]:
+        expected, found = inputs.num_edges.get(group.of_type), given[group.name]
+        if expected not in (None, found):
+            what = f"another number of {group.of_type!r} edges than there should be"
+            raise InputFileError(what, file=group.tables[0].path, expected=f"{expected:,}", found=f"{found:,}")
