@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 DEMO := demo-output
 # the real DGL that judges our output, each in an environment of its own
 DGL_VENVS := .venv-dgl-1.1.3 .venv-dgl-2.1.0
+GRAPHSTORM_VENV := .venv-dgl-graphstorm-0.5.1
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test test-long lint format docs site slurm unit notebooks dgl-envs pyg-samplers clean
+.PHONY: demo test test-long lint format docs site slurm unit notebooks dgl-envs graphstorm-env pyg-samplers clean
 
 demo: $(VENV)/.installed
 	rm -rf $(DEMO)
@@ -21,7 +22,7 @@ demo: $(VENV)/.installed
 test: lint site dgl-envs slurm unit
 
 # new random examples, all kills, all formats of all graphs: hours
-test-long: dgl-envs slurm pyg-samplers
+test-long: dgl-envs graphstorm-env slurm pyg-samplers
 	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"
 
 lint: $(VENV)/.installed-dev
@@ -53,12 +54,16 @@ slurm:
 
 dgl-envs: $(DGL_VENVS:%=%/.installed)
 
+graphstorm-env: $(GRAPHSTORM_VENV)/.installed
+
 pyg-samplers: $(VENV)/.installed-pyg-samplers
 
 # PyPI has their sources only: twenty CPU minutes of compiling, once
 PIP_WHEEL := $(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w build/pyg-samplers
 $(VENV)/.installed-pyg-samplers: export FORCE_ONLY_CPU = 1
-$(VENV)/.installed-pyg-samplers: $(VENV)/.installed-dev
+$(VENV)/.installed-graphstorm-env: $(GRAPHSTORM_VENV)/.installed
+
+pyg-samplers: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check setuptools wheel
 	$(PIP_WHEEL) torch-scatter==2.1.2 & $(PIP_WHEEL) torch-sparse==0.6.18 && wait $$!
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps build/pyg-samplers/*.whl
@@ -85,5 +90,13 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
+# GraphStorm sees the DGL below; its requirements are all of what else it imports, in versions for the NumPy of that DGL
+SITE_PACKAGES := -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+$(GRAPHSTORM_VENV)/.installed: tests/real_dgl/requirements-graphstorm-0.5.1.txt .venv-dgl-2.1.0/.installed
+	$(PYTHON) -m venv $(@D)
+	.venv-dgl-2.1.0/bin/python $(SITE_PACKAGES) > "$$($(@D)/bin/python $(SITE_PACKAGES))/dgl.pth"
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps -r $<
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(DGL_VENVS) $(DEMO) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DGL_VENVS) $(GRAPHSTORM_VENV) $(DEMO) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

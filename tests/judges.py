@@ -25,7 +25,7 @@ def dgl_python(version: str) -> str:
     """Python with that DGL; without it a test is skipped, but fails in CI."""
     python = ROOT / f".venv-dgl-{version}" / "bin" / "python"
     if not python.exists():
-        message = f"no DGL {version}: run `make dgl-envs`"
+        message = f"no DGL {version}: run `make dgl-envs graphstorm-env`"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)

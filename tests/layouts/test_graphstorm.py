@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ def test_what_gsprocessing_leaves_is_partitioned_without_repartition(tmp_path: P
     meta = json.loads((out / "partition_assignment/partition_meta.json").read_text())
     assert meta == {"algo_name": "random", "num_parts": 13, "version": "1.0.0"}
 
-    found = run_in_dgl("2.1.0", "graphstorm.py", out / "dist_graph", cwd=tmp_path)
+    found = run_in_dgl("2.1.0", "dist_graph.py", out / "dist_graph", cwd=tmp_path)
     nids, eids = ({kind: [*chain(*parts)] for kind, parts in found[key].items()} for key in ("nids", "eids"))
     owners = np.loadtxt(out / "partition_assignment/item.txt", int)
     assert [np.flatnonzero(owners == part).tolist() for part in range(13)] == found["nids"]["item"]
@@ -194,3 +195,27 @@ def test_gspartition_runs_the_scripts_of_dgl_tools(tmp_path: Path) -> None:
     assert (out / "dist_graph" / "metadata.json").is_file()
     for script in ("preprocess", "postprocess"):
         assert "parmetis" in (tmp_path / "tools" / "distpartitioning" / f"parmetis_{script}.py").read_text()
+
+
+@pytest.mark.long
+def test_graphstorm_itself_calls_and_reads_us(tmp_path: Path) -> None:
+    graph = load_real_graph("cora")
+    source, shop = graph.write(tmp_path / "in"), write_gsprocessing(tmp_path / "shop")
+    tools = subprocess.check_output([sys.executable, "-m", "daskgraphpart", "dgl-tools", tmp_path / "tools"], text=True)
+    (tmp_path / "ips.txt").write_text("127.0.0.1\n127.0.0.2\n")
+    where = ("--input-path", source, "--output-path", tmp_path / "gs", "--ip-config", tmp_path / "ips.txt")
+    words = json.dumps([*map(str, where), "--num-parts", "2", "--dgl-tool-path", tools.strip()])
+    for given, out in ((source, "cora-out"), (tmp_path / "shop", "shop-out")):
+        assert call("partition", given, tmp_path / out, "--num-parts", "2", *COMMON, "graphstorm") == 0
+    outs = [tmp_path / out for out in ("gs", "cora-out", "shop-out")]
+    read_by = ("graphstorm-0.5.1", "gspartition.py", words, *(out / "dist_graph" for out in outs))
+    answers = run_in_dgl(*read_by, cwd=tmp_path)["directories"]
+    for out, read, schema in zip(outs, answers, (graph.schema, graph.schema, shop.schema), strict=True):
+        for node_type in schema.node_types:
+            owners = np.loadtxt(out / f"partition_assignment/{node_type.name}.txt", int)
+            assert read["nids"][node_type.name] == np.argsort(owners, kind="stable").tolist()
+            if out != tmp_path / "gs":  # which copies maps only
+                assert read["raw"][node_type.name] == raw_ids(out, node_type.name).tolist()
+    configs = [out / "dist_graph" / "metadata.json" for out in outs[:2]]
+    judge_with_dgl("2.1.0", {save_for_judge(graph, tmp_path / "judge"): configs}, tmp_path)
+    assert call("verify", source, tmp_path / "gs" / "dist_graph", "--quiet") == 0

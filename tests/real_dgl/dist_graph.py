@@ -1,6 +1,6 @@
 """Read `dist_graph` as GraphStorm 0.5 does: original IDs of all parts, and features as DGL loads them.
 
-`load_dist_nid_map` follows graphstorm/model/utils.py; GraphStorm itself needs packages that most machines cannot have.
+`load_dist_nid_map` follows graphstorm/model/utils.py; GraphStorm itself is called by gspartition.py.
 """
 
 import json
