@@ -11,9 +11,8 @@ import numpy as np
 
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.metadata import DATA_FORMATS, MAX_ROWS, data_key, is_delimiter
-from daskgraphpart.chunked.output import write_metadata
+from daskgraphpart.chunked.output import BYTES_PER_PIECE, EDGES_PER_PIECE, rows_per_piece, write_file, write_metadata
 from daskgraphpart.chunked.rows import array_rows, edge_rows, schema_of
-from daskgraphpart.chunked.write_pieces import BYTES_PER_PIECE, EDGES_PER_PIECE, rows_per_piece, write_file
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import InputFileError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema

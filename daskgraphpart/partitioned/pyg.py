@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.partitioned.views import TypeView
+    from daskgraphpart.partitioned.views import EdgeView, TypeView
 
 OWN_NAMES = ("edge_index", "n_id", "e_id", "inner_mask", "inner_edge_mask", "num_nodes")
 
 
-def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> Any:
+def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, EdgeView]) -> Any:
     """Read one part; `nodes` and `edges` are those of the whole graph, from which HALO nodes have their features."""
     (node_types, new_nids), (edge_types, new_eids) = _per_type(part, "node"), _per_type(part, "edge")
     places = _places(node_types, len(nodes))
@@ -52,17 +52,13 @@ def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, Typ
     return data
 
 
-def edge_index(edges: TypeView) -> tuple[Any, Any]:
+def edge_index(edges: EdgeView) -> tuple[Any, Any]:
     """Read the new type-wise IDs of the sources and destinations of all edges of a type, by new edge ID."""
     ends, done = np.empty((2, len(edges)), np.int64), 0
-    for part in edges.parts:
-        ranges = part.book.edge_ranges[part.part_id]
-        first, stop = (ranges[part.book.etypes.index(edges.name)] - ranges[0, 0]).tolist()
-        if stop > first:
-            new_nids = part.graph.node_arrays["_ID"].memmap()
-            for row, local in zip(ends, part.graph.ends(first, stop), strict=True):
-                row[done : done + stop - first] = part.book.map_to_per_ntype(new_nids[local])[1]
-        done += stop - first
+    for piece in edges.frame().partitions:
+        found = piece.compute(scheduler="sync")
+        ends[:, done : done + len(found)] = found.to_numpy().T
+        done += len(found)
     return torch.from_numpy(ends[0]), torch.from_numpy(ends[1])
 
 
@@ -113,7 +109,7 @@ class PartitionFeatures(FeatureStore):  # type: ignore[misc]  # PyG ships no typ
     Beside the features every node type has `n_id`, new type-wise IDs, so that types without features are known.
     """
 
-    def __init__(self, nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> None:
+    def __init__(self, nodes: Mapping[str, TypeView], edges: Mapping[str, EdgeView]) -> None:
         super().__init__()
         of_nodes: dict[Any, TypeView] = (
             {None: next(iter(nodes.values()))} if _is_homogeneous(nodes, edges) else {**nodes}
@@ -148,7 +144,7 @@ class PartitionFeatures(FeatureStore):  # type: ignore[misc]  # PyG ships no typ
 class PartitionEdges(GraphStore):  # type: ignore[misc]  # PyG ships no types
     """Edges of all types in COO, by new edge ID, read into memory when they are asked for: 16 bytes an edge."""
 
-    def __init__(self, nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> None:
+    def __init__(self, nodes: Mapping[str, TypeView], edges: Mapping[str, EdgeView]) -> None:
         super().__init__()
         self.sizes = {name: len(view) for name, view in nodes.items()}
         is_homogeneous = _is_homogeneous(nodes, edges)
@@ -169,5 +165,5 @@ class PartitionEdges(GraphStore):  # type: ignore[misc]  # PyG ships no types
     _put_edge_index = _remove_edge_index = _refuse
 
 
-def _is_homogeneous(nodes: Mapping[str, TypeView], edges: Mapping[str, TypeView]) -> bool:
+def _is_homogeneous(nodes: Mapping[str, TypeView], edges: Mapping[str, EdgeView]) -> bool:
     return len(nodes) == len(edges) == 1

@@ -17,9 +17,8 @@ import numpy as np
 
 from daskgraphpart.book import is_tensor, to_array, to_tensor
 from daskgraphpart.chunked.blocks import Block
-from daskgraphpart.chunked.output import ID_MAP
+from daskgraphpart.chunked.output import ID_MAP, parquet_writer, to_arrow
 from daskgraphpart.chunked.read_parquet import read_parquet_header, read_parquet_rows, row_of
-from daskgraphpart.chunked.write_pieces import parquet_writer, to_arrow
 from daskgraphpart.errors import (
     InputFileError,
     InputFileNotFoundError,

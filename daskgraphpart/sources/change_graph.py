@@ -18,9 +18,8 @@ import pyarrow as pa
 
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.metadata import MAX_ROWS
-from daskgraphpart.chunked.output import CATEGORIES
+from daskgraphpart.chunked.output import CATEGORIES, EDGES_PER_PIECE
 from daskgraphpart.chunked.rows import joined_rows, kept_rows, mapped_rows, sliced_rows
-from daskgraphpart.chunked.write_pieces import EDGES_PER_PIECE
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import BFLOAT16, check_name, parse_edge_type
 from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors

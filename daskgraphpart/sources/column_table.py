@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from daskgraphpart.chunked.output import to_arrow
 from daskgraphpart.chunked.read_parquet import open_parquet, read_parquet_header
-from daskgraphpart.chunked.write_pieces import to_arrow
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import (
     BYTES,

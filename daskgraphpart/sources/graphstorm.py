@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from daskgraphpart.chunked.output import ID_MAP
+from daskgraphpart.chunked.output import ID_MAP, parquet_writer
 from daskgraphpart.chunked.read_parquet import read_parquet_header
-from daskgraphpart.chunked.write_pieces import parquet_writer
 from daskgraphpart.errors import InputFileError, MetadataError
 from daskgraphpart.layouts.file_layout import FileLayout, raw_file_layout
 from daskgraphpart.layouts.written_files import RAW_IDS, TRANSFORMATIONS

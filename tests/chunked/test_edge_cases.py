@@ -15,8 +15,8 @@ from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, 
 from daskgraphpart.chunked.formats import FORMATS, check_ends, feature_files, read_rows
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.metadata import Files, read_metadata
+from daskgraphpart.chunked.output import write_file
 from daskgraphpart.chunked.read_csv import count_rows
-from daskgraphpart.chunked.write_pieces import write_file
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import DataSpec, EdgeType
 
