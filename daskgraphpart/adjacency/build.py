@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
-from daskgraphpart.adjacency.split_edges import range_shift, split_edges_of
+from daskgraphpart.adjacency.split_edges import ArcRuns, Slice, range_shift, split_edges_of
 from daskgraphpart.adjacency.weigh_edges import WEIGHT_NBYTES, find_weights, weigh_edges
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.kernels.arcs import merge_arcs
@@ -24,7 +24,6 @@ from daskgraphpart.storage.runs import id_dtype
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.adjacency.split_edges import ArcRuns, Slice
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.schema import GraphSchema
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daskgraphpart.adjacency.weigh_edges import count_units
-from daskgraphpart.chunked.partitions import edge_partitions
+from daskgraphpart.adjacency.weigh_edges import EdgeWeights, count_units
+from daskgraphpart.chunked.partitions import Edges, RowRange, edge_partitions
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -22,9 +22,7 @@ from daskgraphpart.storage.runs import id_dtype
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.adjacency.weigh_edges import EdgeWeights
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.chunked.partitions import Edges, RowRange
 
 BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader and for weights
 MAX_ROWS, MIN_ROWS = 1 << 20, 1 << 15

@@ -17,7 +17,7 @@ import numpy as np
 from daskgraphpart.chunked.partitions import RowRange, row_partitions
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.schema import find_feature
+from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.schema import DataSpec, GraphSchema
 
 BITS = 20  # of the largest weight, in units
 MANTISSA_BITS = 53

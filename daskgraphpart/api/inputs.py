@@ -17,12 +17,10 @@ from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import OutputExistsError, ResumeError
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, signature_of
-from daskgraphpart.storage.paths import require_local, resolve_path, to_path
+from daskgraphpart.storage.paths import Location, require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from daskgraphpart.storage.paths import Location
 
 
 def opened(

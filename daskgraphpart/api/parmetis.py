@@ -14,8 +14,8 @@ from daskgraphpart.assignment.write_parmetis import ParmetisInput, check_weights
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty, check_output
-from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
+from daskgraphpart.engine.progress import Progress, open_progress
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.parmetis_files import ParmetisFiles, find_parts
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.resources import Resources
 
 
 def write_parmetis(

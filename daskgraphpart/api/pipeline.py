@@ -10,12 +10,12 @@ from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.api.run_dispatch import run_dispatch
 from daskgraphpart.assignment.assignment import TRAINERS, Assignment
-from daskgraphpart.assignment.options import METHODS, as_options
+from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.progress import Progress, open_progress
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.storage.atomic import lasting_directory
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.engine.progress import Progress
 
 
 def assign(

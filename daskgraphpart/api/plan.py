@@ -20,7 +20,7 @@ from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_
 from daskgraphpart.dispatching.machines import Machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
-from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.errors import PlanError
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, format_size, html_table
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ import numpy as np
 
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.region import Region
 
 MAX_PARTS = 65_535
 """Owners are stored in at most two bytes."""

@@ -14,13 +14,12 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
-from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.region import Region
 
 ConfigT = TypeVar("ConfigT")
 ROWS_PER_UNIT = 1 << 22

@@ -25,7 +25,7 @@ from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import OptionError, PlanError
-from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.region import Region
 
 HIGH_HINT = "; --effort high would cut some 3 % less in four times the time"
 

@@ -27,14 +27,13 @@ from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
 from daskgraphpart.sources.parmetis_files import find_parts, holds_parts
 from daskgraphpart.storage.json_file import convert_json, read_json_object
-from daskgraphpart.storage.region import open_npy
+from daskgraphpart.storage.region import Region, open_npy
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.region import Region
 
 _HINT_EMPTY_PARTS = (
     "DGL's parmetis_postprocess.py counts the parts that have nodes; "

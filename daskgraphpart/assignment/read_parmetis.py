@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
-from daskgraphpart.sources.parmetis_files import Column, LineFile, Placement, read_lines, read_nodes
+from daskgraphpart.sources.parmetis_files import Column, LineFile, PartFiles, Placement, read_lines, read_nodes
 from daskgraphpart.storage.atomic import scratch_directory
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.sources.parmetis_files import PartFiles
 
 
 def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, resources: Resources) -> Assignment:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import edge_partitions
+from daskgraphpart.chunked.partitions import Edges, edge_partitions
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import cut_of_rows
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
     from daskgraphpart.assignment.partition import Problem
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.chunked.partitions import Edges
     from daskgraphpart.storage.region import Region
 
 EDGE_WARNING = 1.3

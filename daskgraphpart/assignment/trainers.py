@@ -18,16 +18,14 @@ from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.partitions import Edges, RowRange, edge_partitions
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import OptionError
-from daskgraphpart.schema import DataSpec
-from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.schema import DataSpec, GraphSchema
+from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.region import Region
 
 FEATURE = DataSpec("trainer_id", np.dtype(np.int64), ())
 EDGES_PER_BLOCK = 1 << 19

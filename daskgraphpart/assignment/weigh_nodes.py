@@ -13,14 +13,13 @@ from daskgraphpart.assignment.balance import BalanceConstraint, Constraint
 from daskgraphpart.chunked.partitions import Partition, RowRange, row_partitions
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import AssignmentError, OptionError
-from daskgraphpart.schema import find_feature
+from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.schema import DataSpec, GraphSchema
 
 ROWS_PER_UNIT = 1 << 20
 MAX_VALUES = 64  # of a feature that makes a constraint per value

@@ -24,7 +24,7 @@ from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.paths import to_path
+from daskgraphpart.storage.paths import Location, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.schema import GraphSchema, RowType
     from daskgraphpart.sources.parmetis_files import ParmetisFiles
-    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
 Columns = tuple["Region", ...]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import edge_partitions
+from daskgraphpart.chunked.partitions import Edges, RowRange, edge_partitions
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.storage.faults import attach_path_to_error
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.chunked.partitions import Edges, RowRange
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import EdgeType, GraphSchema
     from daskgraphpart.storage.region import Region

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import cut_bytes, cut_rows
+from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows
 from daskgraphpart.chunked.formats import check_ends, read_edges, read_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.units import parse_size
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from daskgraphpart.chunked.blocks import Block, InputFile
     from daskgraphpart.schema import DataSpec, EdgeType
 
 NBYTES_PER_EDGE = 16

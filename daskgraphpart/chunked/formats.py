@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked import read_csv, read_npy, read_parquet
-from daskgraphpart.errors import InputFileError, MetadataError
-from daskgraphpart.schema import DataSpec
+from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
+from daskgraphpart.schema import DataSpec, EdgeType
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.blocks import Block, InputFile
     from daskgraphpart.chunked.metadata import Files
-    from daskgraphpart.errors import GraphPartError
-    from daskgraphpart.schema import EdgeType
 
 FORMATS: dict[str, Any] = {"csv": read_csv, "numpy": read_npy, "parquet": read_parquet}
 EDGE_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.formats import edge_file, feature_files
-from daskgraphpart.chunked.metadata import data_key, read_metadata
+from daskgraphpart.chunked.metadata import Metadata, data_key, read_metadata
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.schema import GraphSchema
+from daskgraphpart.schema import GraphSchema, RowType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
 from daskgraphpart.storage.paths import resolve_path, to_key, to_path
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.chunked.collections import Collections
-    from daskgraphpart.chunked.metadata import Metadata
-    from daskgraphpart.schema import RowType
     from daskgraphpart.storage.paths import FilePath
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import clip_blocks, cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.blocks import Block, clip_blocks, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.collections import check_frame
 from daskgraphpart.chunked.formats import read_edges, read_rows
 from daskgraphpart.engine.runner import Call, Pass, Runner, delay
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from dask.delayed import Delayed
 
-    from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.schema import DataSpec, EdgeType
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunked.blocks import Block, InputFile
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.region import Region
-
-if TYPE_CHECKING:
-    from daskgraphpart.chunked.blocks import Block
 
 _HEAD = re.compile(rb"\s*([+-]?\d[^\0]*)?")  # how lines of integers begin, and nothing compressed or of UTF-16
 NEWLINE = 10

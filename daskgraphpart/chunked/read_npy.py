@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunked.blocks import Block, InputFile
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.files import file_size
 from daskgraphpart.storage.region import Region, read_npy_header
 
 if TYPE_CHECKING:
-    from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.schema import DataSpec
 
 

@@ -20,20 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunked.blocks import Block, InputFile
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import StoreFile, file_size, open_regular
 from daskgraphpart.storage.json_file import shown
-from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.paths import FilePath, is_remote
 from daskgraphpart.storage.region import checked_nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.schema import DataSpec
-    from daskgraphpart.storage.paths import FilePath
 
 _SHAPE = re.compile(rb"\s*[(\[]\s*(-?\d{1,18})\s*((?:,\s*\d{1,18}\s*)*),?\s*[)\]]\s*")
 ROWS_PER_BATCH = 1 << 17

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import Block
+from daskgraphpart.chunked.blocks import Block, InputFile
 from daskgraphpart.chunked.formats import read_rows
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
@@ -15,8 +15,6 @@ from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_typ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from daskgraphpart.chunked.blocks import InputFile
 
 
 class Rows(Protocol):

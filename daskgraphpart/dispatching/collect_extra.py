@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.edge_runs import places_of
+from daskgraphpart.dispatching.edge_runs import Slices, places_of
 from daskgraphpart.kernels.bitmap import select_extra
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import create_npy, open_npy
@@ -21,7 +21,6 @@ from daskgraphpart.storage.runs import ROW, run_column
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.part_graph import GraphConfig
     from daskgraphpart.dispatching.workspace import Workspace
 

@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import owner_dtype
-from daskgraphpart.chunked.partitions import edge_partitions
+from daskgraphpart.chunked.partitions import Edges, Partition, edge_partitions
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass, write_edge_owners
 from daskgraphpart.dispatching.edge_runs import RunTable
 from daskgraphpart.dispatching.lay_out import wanted_arrays
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
-from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy
+from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy, save_npy
 from daskgraphpart.storage.runs import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.chunked.partitions import Edges, Partition
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.nodes import NumberedNodes
-    from daskgraphpart.storage.region import Region
 
 
 def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[str, Region]]:

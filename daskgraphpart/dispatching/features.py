@@ -11,25 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import row_partitions
-from daskgraphpart.dispatching.lay_out import write_groups
+from daskgraphpart.chunked.partitions import Partition, RowRange, row_partitions
+from daskgraphpart.dispatching.lay_out import RowTarget, write_groups
 from daskgraphpart.engine.runner import Pass
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.owner_sort import group_by_owner
 from daskgraphpart.storage.files import cached_listings, signature_of
-from daskgraphpart.storage.paths import to_path
+from daskgraphpart.storage.paths import FilePath, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.chunked.partitions import Partition, RowRange
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.lay_out import RowTarget
     from daskgraphpart.dispatching.offsets import RowOffsets
     from daskgraphpart.schema import DataSpec, RowType
-    from daskgraphpart.storage.paths import FilePath
     from daskgraphpart.storage.region import Region
 
 IDS_PER_PIECE = 1 << 16

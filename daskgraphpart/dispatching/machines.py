@@ -23,14 +23,13 @@ from daskgraphpart.errors import (
     OutputExistsError,
 )
 from daskgraphpart.storage.atomic import write_bytes
-from daskgraphpart.storage.checksums import hash_file
+from daskgraphpart.storage.checksums import FileChecksum, hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from upath import UPath
 
-    from daskgraphpart.storage.checksums import FileChecksum
 
 ConfigT = TypeVar("ConfigT")
 

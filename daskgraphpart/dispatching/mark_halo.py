@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.collect_extra import EXTRA_DTYPE
-from daskgraphpart.dispatching.edge_runs import places_of
+from daskgraphpart.dispatching.edge_runs import Slices, places_of
 from daskgraphpart.kernels.bitmap import add_foreign, add_sources_of_members, empty_bitmap, rank_words
 from daskgraphpart.storage.region import open_npy, save_npy
 from daskgraphpart.storage.runs import DESTINATION, SOURCE, id_dtype, run_column
@@ -20,7 +20,6 @@ from daskgraphpart.storage.runs import DESTINATION, SOURCE, id_dtype, run_column
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.part_graph import GraphConfig
 
 ROWS_PER_READ = 1 << 18

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from daskgraphpart.book import PartitionBook
-from daskgraphpart.dispatching.lay_out import write_groups, write_rows
-from daskgraphpart.dispatching.offsets import Interval, count_intervals
+from daskgraphpart.dispatching.lay_out import Target, Targets, write_groups, write_rows
+from daskgraphpart.dispatching.offsets import Interval, RowOffsets, count_intervals
 from daskgraphpart.engine.runner import Pass
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
 from daskgraphpart.storage.region import create_files, npy_region
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.lay_out import Target, Targets
-    from daskgraphpart.dispatching.offsets import RowOffsets
     from daskgraphpart.storage.region import Region
 
 TargetT = TypeVar("TargetT")

@@ -11,14 +11,13 @@ from daskgraphpart.layouts.written_files import OWN_DIRECTORY, OWN_FILE, is_desc
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
-from daskgraphpart.storage.paths import check_apart, is_remote
+from daskgraphpart.storage.paths import Location, check_apart, is_remote
 from daskgraphpart.storage.upload import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from daskgraphpart.storage.paths import Location
 
 OWN_PREFIX = ".daskgraphpart-"
 """Of the names of workspace, lock and mark, which another machine may be writing at this moment."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, cut_features, move_features, partition_marks
-from daskgraphpart.dispatching.finish import finish
+from daskgraphpart.dispatching.finish import Outcome, finish
 from daskgraphpart.dispatching.graphs import find_held, write_graphs
 from daskgraphpart.dispatching.lay_out import lay_out, mask_keys
 from daskgraphpart.dispatching.nodes import copy_owners, list_all_nodes, number_nodes
@@ -17,7 +17,6 @@ from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wante
 from daskgraphpart.layouts.layout import GraphSizes
 
 if TYPE_CHECKING:
-    from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.job import Job
 
 logger = logging.getLogger(__name__)

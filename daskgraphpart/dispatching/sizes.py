@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
 
 if TYPE_CHECKING:
     from daskgraphpart.dispatching.options import DispatchOptions
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
 EDGE_NBYTES = 80  # parquet or npy: decoded 16 + 16, owner 2, run 24, writing buffers

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.dispatching.features import group_rows, row_units
-from daskgraphpart.dispatching.lay_out import mask_keys, wanted_arrays, write_groups
+from daskgraphpart.dispatching.features import Feature, RowUnit, group_rows, row_units
+from daskgraphpart.dispatching.lay_out import Targets, mask_keys, wanted_arrays, write_groups
 from daskgraphpart.dispatching.offsets import exclusive_sums
 from daskgraphpart.engine.runner import Pass
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -20,9 +20,7 @@ from daskgraphpart.kernels.owner_sort import group_starts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.dispatching.features import Feature, RowUnit
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.lay_out import Targets
     from daskgraphpart.dispatching.nodes import NumberedNodes
 
 

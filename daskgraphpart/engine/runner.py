@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import dask
 
-from daskgraphpart.engine.journal import from_json
+from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler
-from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.storage.faults import environment_faults
 
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
     from dask.delayed import Delayed
 
-    from daskgraphpart.engine.journal import Journal
     from daskgraphpart.engine.on_cluster import ClusterScheduler
-    from daskgraphpart.engine.progress import Progress, ProgressListener
     from daskgraphpart.engine.resources import Resources
 
 UnitT = TypeVar("UnitT")

@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
-from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, npy_file_layout
 from daskgraphpart.layouts.graphbolt import graphbolt_layout
 from daskgraphpart.layouts.manifest import SUFFIX, stated_data, write_manifest
 from daskgraphpart.layouts.written_files import (
@@ -29,16 +29,14 @@ from daskgraphpart.layouts.written_files import (
     ORIG_NIDS,
     SPLIT_NIDS,
 )
-from daskgraphpart.schema import BFLOAT16
+from daskgraphpart.schema import BFLOAT16, GraphSchema, RowType
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import hash_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
-    from daskgraphpart.schema import GraphSchema, RowType
 
 INT64, INT32, UINT8 = np.dtype("<i8"), np.dtype("<i4"), np.dtype(np.uint8)
 _ARRAY_NAMES = {

@@ -24,12 +24,11 @@ from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, OWN_LAYOUT
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
-from daskgraphpart.storage.paths import leads_outside, resolve_path
+from daskgraphpart.storage.paths import AnyPath, Location, leads_outside, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.storage.paths import AnyPath, Location
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
 

@@ -14,13 +14,12 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_encoding import ARRAY_HEADER, CPU, DTYPES, MAGIC_ARRAY
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading
-from daskgraphpart.storage.paths import to_key
+from daskgraphpart.storage.paths import AnyPath, FilePath, to_key
 from daskgraphpart.storage.region import MAX_AXES, Region, checked_nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.storage.paths import AnyPath, FilePath
 
 MAX_ARRAYS = 1 << 20
 MAX_NAME_NBYTES = 1 << 12

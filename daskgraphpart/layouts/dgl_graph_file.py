@@ -23,14 +23,13 @@ from daskgraphpart.layouts.dgl_encoding import (
     text,
     u64,
 )
-from daskgraphpart.layouts.dgl_file_reader import open_container
+from daskgraphpart.layouts.dgl_file_reader import FileReader, open_container
 from daskgraphpart.layouts.dgl_graph import GraphFile
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.layouts.dgl_file_reader import FileReader
     from daskgraphpart.storage.paths import AnyPath
     from daskgraphpart.storage.region import Region
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.layouts.dgl_encoding import MAGIC_TENSOR_FILE, add_array, text, u64
 from daskgraphpart.layouts.dgl_file_reader import open_container
-from daskgraphpart.layouts.file_layout import LayoutBuilder
+from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout
     from daskgraphpart.storage.paths import AnyPath
     from daskgraphpart.storage.region import Region
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.file_layout import ArraySpec, raw_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, raw_file_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.layouts.written_files import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
 from daskgraphpart.storage.atomic import whole_file, write_json
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.layouts.dgl import DglLayout
-    from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region

@@ -8,11 +8,10 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.file_layout import ArraySpec
-from daskgraphpart.schema import LONGEST_NAME
+from daskgraphpart.schema import LONGEST_NAME, GraphSchema, RowType
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.layout import GraphSizes
-    from daskgraphpart.schema import GraphSchema, RowType
 
 INT64 = np.dtype("<i8")
 

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.file_layout import raw_file_layout
+from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, raw_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
 from daskgraphpart.layouts.written_files import PARQUET, RANKS, description_of
 
 if TYPE_CHECKING:
-    from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema
 

@@ -17,17 +17,15 @@ import numpy as np
 from daskgraphpart.book import BookMethods, IdOutOfRangeError, PartitionBook, as_ids, canonical_tuple, check_ids, like
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.extras import torch_module
-from daskgraphpart.partitioned.part import open_part
+from daskgraphpart.partitioned.part import Part, open_part
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
-from daskgraphpart.storage.region import open_npy
+from daskgraphpart.storage.region import Region, open_npy
 
 if TYPE_CHECKING:
     from daskgraphpart.book import EdgeTypeName, IdRanges
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.paths import AnyPath, Location
-    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, eq=False, repr=False)

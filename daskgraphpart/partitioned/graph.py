@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import pyg_module
-from daskgraphpart.layouts.dgl_config import find_config, read_config
+from daskgraphpart.layouts.dgl_config import PartitionConfig, find_config, read_config
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part, open_part
-from daskgraphpart.partitioned.views import EdgeView, NodeView
+from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.partitioned.stored_rows import Maps
-    from daskgraphpart.partitioned.views import TypeView
     from daskgraphpart.reporting.report import Report
     from daskgraphpart.storage.paths import AnyPath, Location
 

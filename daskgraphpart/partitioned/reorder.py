@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import Pass, Runner, open_runner
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.collections import reordered_array
@@ -25,7 +25,6 @@ from daskgraphpart.storage.zarr_arrays import create_rows_array
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.resources import Resources
 
 IDS_PER_READ = 1 << 20
 

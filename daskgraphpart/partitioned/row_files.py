@@ -11,7 +11,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,17 +29,13 @@ from daskgraphpart.errors import (
 )
 from daskgraphpart.extras import torch_module
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
-from daskgraphpart.partitioned.stored_rows import StoredRows
+from daskgraphpart.partitioned.stored_rows import Reordered, StoredRows
 from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.sources.id_map import COLUMN, id_batches
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.paths import leads_outside
+from daskgraphpart.storage.paths import AnyPath, Location, leads_outside
 from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
-
-if TYPE_CHECKING:
-    from daskgraphpart.partitioned.stored_rows import Reordered
-    from daskgraphpart.storage.paths import AnyPath, Location
 
 SUFFIXES = (".npy", ".zarr", ".pt", ".parquet")
 VALUE = "value"

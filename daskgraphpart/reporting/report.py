@@ -17,7 +17,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.reporting.figures import Figures, balance
+from daskgraphpart.reporting.figures import Figures, Labels, balance
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_count, format_number, format_size, printable, text_table
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from daskgraphpart.reporting.figures import Labels
 
 MAX_ROWS, MAX_COLUMNS = 16, 17
 """Of a table in text."""

@@ -19,7 +19,7 @@ import pyarrow as pa
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.chunked.output import CATEGORIES, EDGES_PER_PIECE
-from daskgraphpart.chunked.rows import joined_rows, kept_rows, mapped_rows, sliced_rows
+from daskgraphpart.chunked.rows import Rows, joined_rows, kept_rows, mapped_rows, sliced_rows
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import BFLOAT16, check_name, parse_edge_type
 from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.chunked.rows import Rows
     from daskgraphpart.chunked.write_graph import GraphRows
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources

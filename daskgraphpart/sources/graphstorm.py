@@ -23,14 +23,13 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.checksums import read_pieces
 from daskgraphpart.storage.files import is_file, read_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object
-from daskgraphpart.storage.paths import leads_outside, to_path
+from daskgraphpart.storage.paths import FilePath, Location, leads_outside, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.schema import NodeType
-    from daskgraphpart.storage.paths import FilePath, Location
 
 LAUNCH_ARGUMENTS = "launch_arguments.json"
 HARD_NEGATIVES = "edge_dst_hard_negative"

@@ -20,7 +20,7 @@ from daskgraphpart.chunked.read_parquet import open_parquet, row_group_lengths
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import is_file
-from daskgraphpart.storage.paths import to_key
+from daskgraphpart.storage.paths import Location, to_key
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from daskgraphpart.storage.paths import Location
 
 COLUMN = "id"
 FORMAT_KEY, FORMAT = b"daskgraphpart", b"id map, version 1"

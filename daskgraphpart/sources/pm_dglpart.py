@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.chunked.output import write_metadata
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType, check_name
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.parmetis_files import PartFiles
 

@@ -21,13 +21,11 @@ from urllib.parse import unquote, urlparse
 
 from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.extras import import_extra
-from daskgraphpart.sources.options import DELIMITERS
+from daskgraphpart.sources.options import DELIMITERS, ReadOptions
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from daskgraphpart.sources.options import ReadOptions
 
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import BLANKS, MISSING, Column, constant_column, find_columns, kind_of_text, shown
 from daskgraphpart.sources.database import quote, run
-from daskgraphpart.sources.table_files import METIS, refuse_foreign
+from daskgraphpart.sources.table_files import METIS, TableFile, refuse_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import duckdb
 
-    from daskgraphpart.sources.table_files import TableFile
 
 MATRIX_MARKET, MATRIX_KINDS = "%%MatrixMarket", {"real", "integer", "pattern", "general", "symmetric"}
 LINES_LOOKED_AT = 200

@@ -20,14 +20,13 @@ from daskgraphpart.errors import (
     MissingPackageError,
     OptionError,
 )
-from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.paths import AnyPath, Location, is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from upath import UPath
 
-    from daskgraphpart.storage.paths import AnyPath, Location
 
 BUFFER_NBYTES = 64 << 10
 """Bytes that are read of a remote file at least: headers come with one request."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
     from upath import UPath
 
-    Location: TypeAlias = Path | UPath
-    AnyPath: TypeAlias = str | os.PathLike[str] | UPath
+Location: TypeAlias = "Path | UPath"
+AnyPath: TypeAlias = "str | os.PathLike[str] | UPath"
 FilePath: TypeAlias = Any
 """Of blocks and regions: a string, or the `UPath` of a file in a store. Most code meets local files only."""
 

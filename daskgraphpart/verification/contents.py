@@ -12,25 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import edge_partitions, row_partitions
+from daskgraphpart.chunked.partitions import Partition, edge_partitions, row_partitions
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.storage.runs import id_dtype
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.passes import MISSING, UNWANTED, verify_edges, verify_extra, verify_nodes, verify_once
-from daskgraphpart.verification.rows import all_edges, explain_rows, list_features, sum_input, verify_rows
+from daskgraphpart.verification.rows import Compared, all_edges, explain_rows, list_features, sum_input, verify_rows
 from daskgraphpart.verification.run import IN_SUMS, ORIGINAL_NIDS, SEEN, Run, group_parts, pieces, window_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.chunked.partitions import Partition
     from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.verification.passes import EdgeSums
-    from daskgraphpart.verification.rows import Compared
 
 MAX_EXPLAINED = 16
 """Windows of IDs of which examples are sought; the others are as wrong."""

@@ -14,7 +14,7 @@ from daskgraphpart.layouts.manifest import SUFFIX, Manifest, find_manifest, read
 from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, OWN_LAYOUTS, description_of
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import cached_listings, file_size, is_directory, is_file, read_file
-from daskgraphpart.storage.paths import to_key
+from daskgraphpart.storage.paths import Location, to_key
 from daskgraphpart.verification.findings import Finding, differences
 from daskgraphpart.verification.headers import TRAINERS
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.paths import Location
 
 MAX_LISTED = 20
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
-from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
+from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphSchema, RowType
 from daskgraphpart.verification.findings import Finding, differences
 from daskgraphpart.verification.run import Run, check_part, open_parts
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.partitioned.part import Part, PartRows
-    from daskgraphpart.schema import GraphSchema, RowType
 
 DTYPES = {
     "_ID": ("int64",),

@@ -23,10 +23,10 @@ from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, dete
 from daskgraphpart.engine.runner import Pass, Runner, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config import find_config
-from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.files import is_file
-from daskgraphpart.storage.paths import resolve_path, to_key
+from daskgraphpart.storage.paths import Location, resolve_path, to_key
 from daskgraphpart.verification.contents import Contents
 from daskgraphpart.verification.files import (
     checksum_findings,
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.partitioned.graph import PartitionedGraph
-    from daskgraphpart.storage.paths import Location
 
 PIECE_NBYTES = 192
 """Memory that an edge of a part takes while it is checked: ends, new and original IDs, masks, windows."""
