@@ -103,8 +103,9 @@ def workspace_files(
     if "parquet" in options.layout:  # features and original IDs are read from files of the same run that hold them
         is_beside = bool(options.graphs) or "ranks" in options.layout
         encoded += 0 if is_beside and not is_staged else rows
-        encoded += 0 if is_beside else 8 * (schema.num_nodes + schema.num_edges)
-        encoded += 0 if "ranks" in options.layout else 16 * schema.num_edges
+        raw_id = id_dtype(max(schema.num_nodes, schema.num_edges)).itemsize
+        encoded += 0 if is_beside else raw_id * (schema.num_nodes + schema.num_edges)
+        encoded += 0 if "ranks" in options.layout else 2 * raw_id * schema.num_edges
     encoded += 4 * schema.num_nodes if "graphstorm" in options.layout else 0
     if {"graphbolt", "ondisk"} & set(options.layout):
         compressed = len({*options.graph_formats, "csc"} - {"coo"})

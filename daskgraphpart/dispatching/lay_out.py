@@ -175,22 +175,22 @@ def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, boo
 
 
 def files_of(job: Job, sizes: GraphSizes) -> dict[Layout, list[OutputFile]]:
-    """All files of each layout; those that are encoded read what files of the same run hold just as they need it."""
+    """All files of each layout; those that are encoded read what files of the same run hold, of whatever dtype."""
     files = {layout: list(_files_of_layout(job, layout, sizes)) for layout in job.layouts}
     held = {
-        (array, file.part, dtype, shape): Region(temporary_path(f"{job.out}/{file.path}"), offset, dtype, shape)
+        (array, file.part): Region(temporary_path(f"{job.out}/{file.path}"), *where)
         for of_layout in files.values()
         for file in of_layout
         if file.layout.encode is None and not file.is_streamed
-        for array, (offset, dtype, shape) in file.layout.regions.items()
+        for array, where in file.layout.regions.items()
     }
 
     def share(file: OutputFile) -> OutputFile:
         if file.layout.encode is None:
             return file
-        keys = {array: (array, file.part, dtype, shape) for array, (_, dtype, shape) in file.layout.regions.items()}
-        own = [ArraySpec(array, *key[2:]) for array, key in keys.items() if key not in held]
-        shared = {array: held[key] for array, key in keys.items() if key in held}
+        regions = file.layout.regions
+        own = [ArraySpec(array, *where[1:]) for array, where in regions.items() if (array, file.part) not in held]
+        shared = {array: held[array, file.part] for array in regions if (array, file.part) in held}
         return replace(file, layout=raw_file_layout(own, file.layout.encode), held=shared)
 
     return {layout: [share(file) for file in of_layout] for layout, of_layout in files.items()}

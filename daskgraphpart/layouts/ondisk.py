@@ -78,7 +78,7 @@ class OnDiskLayout:
             files[_npy(f"set/{mask}")] = npy_file_layout(seeds)
             if label := _label_of(sizes.schema, mask):
                 labels = features[f"node_data/{label}"]
-                files[_npy(f"set/{mask}-labels")] = raw_file_layout([labels, seeds], LabelFile(labels.key, seeds.key))
+                files[_npy(f"set/{mask}-labels")] = raw_file_layout([labels, seeds], LabelFile(labels, seeds.key))
         return files
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
@@ -105,20 +105,20 @@ class OnDiskLayout:
 
 @dataclass(frozen=True, slots=True)
 class LabelFile:
-    """Encodes an npy file of the labels of a set: names of the arrays of all labels and of the nodes."""
+    """Encodes an npy file of the labels of a set: the array of all labels, and the name of that of the nodes."""
 
-    labels: str
+    labels: ArraySpec
     seeds: str
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
         """Write the file of the arrays that are complete."""
-        labels, seeds = arrays[self.labels], arrays[self.seeds]
-        layout = npy_file_layout(ArraySpec("", labels.dtype, (seeds.num_rows, *labels.shape[1:])))
+        labels, seeds, dtype = arrays[self.labels.key], arrays[self.seeds], self.labels.dtype
+        layout = npy_file_layout(ArraySpec("", dtype, (seeds.num_rows, *labels.shape[1:])))
         with whole_file(path) as temporary, open(temporary, "wb") as file:
             file.write(layout.pieces[0][1])
             for start in range(0, seeds.num_rows, ROWS_PER_PIECE):
                 nids = seeds.read(start, min(start + ROWS_PER_PIECE, seeds.num_rows))
-                file.write(labels.take(nids).tobytes())
+                file.write(labels.take(nids).astype(dtype, copy=False).tobytes())
 
 
 def _graph_layout(sizes: GraphSizes, part: int) -> FileLayout:

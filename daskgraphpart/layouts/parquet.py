@@ -5,12 +5,13 @@
 length. `parquet.json` is written last.
 
 Values have no fixed place in such files, so arrays are collected in a raw file of each table, which is encoded when it
-is complete, block by block: the memory is some times that of one row group.
+is complete, block by block: the memory is some times that of one row group. IDs are of 32 bits there if they fit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.written_files import PARQUET, description_of
 from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,9 +60,11 @@ class ParquetLayout:
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out one table of each type; see `Layout`."""
+        raw_ids = id_dtype(max(sizes.schema.num_nodes, sizes.schema.num_edges))
         return {
             f"{PARQUET}/{kind}/{file_name(name)}/part={{part}}/data.parquet": raw_file_layout(
-                arrays, Table(tuple(map(_column, arrays)), int(counts[:part].sum()))
+                [replace(spec, dtype=raw_ids) if _is_id(spec) else spec for spec in arrays],
+                Table(tuple(arrays), int(counts[:part].sum())),
             )
             for kind, of_types, owned in (
                 ("nodes", node_arrays(sizes, part), sizes.num_nodes),
@@ -84,9 +88,9 @@ class ParquetLayout:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Encodes a table: columns and their arrays, and the new ID of the first row."""
+    """Encodes a table: the arrays of its columns, whose raw values may be of another dtype, and the first new ID."""
 
-    columns: tuple[tuple[str, str], ...]
+    arrays: tuple[ArraySpec, ...]
     first_id: int
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
@@ -94,26 +98,35 @@ class Table:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 
-        regions = {column: arrays[array] for column, array in self.columns}
-        num_rows = next(iter(regions.values())).num_rows
-        group_rows = max(1, ROW_GROUP_NBYTES // (8 + sum(region.row_nbytes for region in regions.values())))
-        types = {"new_id": pa.int64()} | {name: _arrow_type(of.dtype, of.shape[1:]) for name, of in regions.items()}
+        num_rows = self.arrays[0].shape[0]
+        group_rows = max(1, ROW_GROUP_NBYTES // (8 + sum(_row_nbytes(spec) for spec in self.arrays)))
+        types = {_column(spec): _arrow_type(spec.dtype, spec.shape[1:]) for spec in self.arrays}
         # what may be null, and statistics of features, would take a quarter of the time and tell nothing
-        schema = pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
+        fields = [pa.field(name, kind, nullable=False) for name, kind in {"new_id": pa.int64(), **types}.items()]
+        schema = pa.schema(fields)
         # IDs mostly ascend: a seventh of the bytes in a half of the time
-        encoding = {name: "DELTA_BINARY_PACKED" for name in ("new_id", *IDS.values()) if name in types}
+        encoding = {name: "DELTA_BINARY_PACKED" for name in ("new_id", *IDS.values()) if name in schema.names}
         how: Any = {"use_dictionary": False, "write_statistics": ["new_id"], "column_encoding": encoding}
         with whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
             for start in range(0, num_rows, group_rows):
                 stop = min(start + group_rows, num_rows)
-                new_ids = pa.array(np.arange(self.first_id + start, self.first_id + stop))
-                columns = [_arrow_array(region.read(start, stop), types[name]) for name, region in regions.items()]
-                writer.write_table(pa.Table.from_arrays([new_ids, *columns], schema=schema), stop - start)
+                rows = [np.arange(self.first_id + start, self.first_id + stop)]
+                rows += [arrays[spec.key].read(start, stop).astype(spec.dtype, copy=False) for spec in self.arrays]
+                columns = [_arrow_array(values, kind) for values, kind in zip(rows, schema.types, strict=True)]
+                writer.write_table(pa.Table.from_arrays(columns, schema=schema), stop - start)
 
 
-def _column(spec: ArraySpec) -> tuple[str, str]:
+def _column(spec: ArraySpec) -> str:
     kind, _, name = spec.key.partition("/")
-    return IDS.get(kind, name.rpartition("/")[2]), spec.key
+    return IDS.get(kind, name.rpartition("/")[2])
+
+
+def _is_id(spec: ArraySpec) -> bool:
+    return spec.key.partition("/")[0] in IDS
+
+
+def _row_nbytes(spec: ArraySpec) -> int:
+    return spec.dtype.itemsize * math.prod(spec.shape[1:])
 
 
 def _arrow_type(dtype: np.dtype, row_shape: tuple[int, ...]) -> Any:
@@ -128,8 +141,9 @@ def _arrow_type(dtype: np.dtype, row_shape: tuple[int, ...]) -> Any:
 def _arrow_array(rows: np.ndarray, kind: Any) -> Any:
     import pyarrow as pa
 
-    if rows.ndim == 1:
-        return pa.array(rows)
-    return pa.FixedSizeListArray.from_arrays(
-        _arrow_array(rows.reshape(-1, *rows.shape[2:]), kind.value_type), type=kind
-    )
+    if rows.ndim > 1:
+        values = _arrow_array(rows.reshape(-1, *rows.shape[2:]), kind.value_type)
+        return pa.FixedSizeListArray.from_arrays(values, type=kind)
+    # pa.array would import pandas, which takes longer than to write a small graph
+    bits = np.packbits(rows, bitorder="little") if rows.dtype == np.bool_ else rows
+    return pa.Array.from_buffers(kind, rows.size, [None, pa.py_buffer(bits)])
