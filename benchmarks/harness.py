@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parent / "results"
 
+# where Python may not keep compiled modules, each run would compile the package, which one that is installed does not
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 def graph_options(doc: str | None, runs: int) -> argparse.ArgumentParser:
     """Options of a benchmark that partitions one generated graph."""

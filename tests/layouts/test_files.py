@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file, tensor_file_layout
-from daskgraphpart.layouts.file_layout import ArraySpec, create_file
+from daskgraphpart.layouts.file_layout import ArraySpec, create_file, raw_file_layout
 from daskgraphpart.schema import STORED_DTYPES
 from daskgraphpart.storage.atomic import publish
 
@@ -107,3 +108,15 @@ def test_files_of_other_kinds_are_named(tmp_path: Path) -> None:
         read_graph_file(tmp_path / "x")
     with pytest.raises(LayoutError, match="no such file"):
         read_graph_file(tmp_path / "y")
+
+
+def test_files_of_known_size_have_their_room_before_they_are_filled(tmp_path: Path) -> None:
+    """And writes that begin and end anywhere, across several calls of the system, leave the rest as it was."""
+    layout = raw_file_layout([ArraySpec("a", np.dtype(np.uint8), (7,)), ArraySpec("b", np.dtype(np.int64), (100_000,))])
+    region = create_file(tmp_path / "file", layout)["b"]
+    found = os.stat(region.path)
+    assert found.st_size == layout.nbytes
+    assert found.st_blocks == 0 or found.st_blocks * 512 >= layout.nbytes  # none where the file system cannot
+    rows = np.arange(60_000) + 1
+    region.write(rows, 17)
+    np.testing.assert_array_equal(region.read(), np.r_[np.zeros(17), rows, np.zeros(100_000 - 17 - rows.size)])
