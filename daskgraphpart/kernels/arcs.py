@@ -131,32 +131,34 @@ def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def count_coarse_arcs(indptr, indices, first, clusters, shift, counts):  # type: ignore[no-untyped-def]
-    """Count the arcs between different clusters by range of ``2 ** shift`` coarse nodes; adds to `counts`.
+def split_coarse_arcs(indptr, indices, weights, first, clusters, shift, starts, arcs):  # type: ignore[no-untyped-def]
+    """Write the arcs between different clusters to `arcs` (arcs of the block, 3), by range of ``2 ** shift`` clusters.
 
-    Rows are those of nodes ``first, first + 1, ...``; `clusters` has the coarse node of each node.
+    Rows are those of nodes ``first, first + 1, ...``; `clusters` has the coarse node of each node; without `weights`
+    each is 1. `starts` (ranges + 1,) is filled with where the arcs of each range begin.
     """
+    starts[:] = 0
+    for row in range(indptr.size - 1):
+        starts[(clusters[first + row] >> shift) + 1] += indptr[row + 1] - indptr[row]
+    for number in range(1, starts.size):
+        starts[number] += starts[number - 1]
+    cursors = starts[:-1].copy()
     for row in range(indptr.size - 1):
         cluster = clusters[first + row]
+        place = cursors[cluster >> shift]
         for i in range(indptr[row], indptr[row + 1]):
-            other = clusters[indices[i]]
-            if other != cluster:
-                counts[cluster >> shift] += 1
-
-
-@njit(cache=True, nogil=True)
-def scatter_coarse_arcs(indptr, indices, weights, first, clusters, shift, cursors, arcs):  # type: ignore[no-untyped-def]
-    """Write the arcs between different clusters to `arcs` (arcs, 3), grouped as `count_coarse_arcs` counts them.
-
-    Without `weights` each is 1; `cursors` move on.
-    """
-    for row in range(indptr.size - 1):
-        cluster = clusters[first + row]
-        for i in range(indptr[row], indptr[row + 1]):
-            other = clusters[indices[i]]
-            if other != cluster:
-                place = cursors[cluster >> shift]
-                cursors[cluster >> shift] = place + 1
-                arcs[place, 0] = cluster
-                arcs[place, 1] = other
-                arcs[place, 2] = weights[i] if weights.size else 1
+            other = clusters[np.uint64(indices[i])]
+            arcs[place, 0] = cluster
+            arcs[place, 1] = other
+            arcs[place, 2] = weights[i] if weights.size else 1
+            place += other != cluster  # else the next one takes its place
+        cursors[cluster >> shift] = place
+    # ranges have had room for all arcs of their nodes, those inside clusters included
+    done = 0
+    for number in range(cursors.size):
+        begin, starts[number] = starts[number], done
+        for place in range(begin, cursors[number]):
+            for column in range(3):
+                arcs[done, column] = arcs[place, column]
+            done += 1
+    starts[-1] = done

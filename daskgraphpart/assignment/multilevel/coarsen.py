@@ -11,9 +11,8 @@ from daskgraphpart.adjacency.build import group_ranges, max_arcs_of_block
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.adjacency.split_edges import num_node_ranges, range_shift
 from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, spans
-from daskgraphpart.kernels.arcs import count_coarse_arcs, merge_arcs, scatter_coarse_arcs
+from daskgraphpart.kernels.arcs import merge_arcs, split_coarse_arcs
 from daskgraphpart.kernels.clusters import add_up, apply_clusters, match_two_hops, number_clusters, propose_clusters
-from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import Region, create_npy
 from daskgraphpart.storage.runs import id_dtype
 
@@ -80,13 +79,12 @@ def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, director
     def scatter(numbered: tuple[int, Block]) -> tuple[np.ndarray, np.ndarray | Region]:
         index, block = numbered
         indptr, indices, weights = block.read()
-        counts = np.zeros(num_ranges, np.int64)
-        count_coarse_arcs(indptr, indices, block.start, clusters, shift, counts)
-        starts = group_starts(counts)
-        arcs = np.empty((starts[-1], 3), np.promote_types(id_dtype(count), dtype))
-        scatter_coarse_arcs(indptr, indices, weights, block.start, clusters, shift, starts[:-1].copy(), arcs)
+        starts = np.empty(num_ranges + 1, np.int64)
+        arcs = np.empty((block.num_arcs, 3), np.promote_types(id_dtype(count), dtype))
+        split_coarse_arcs(indptr, indices, weights, block.start, clusters, shift, starts, arcs)
+        arcs = arcs[: starts[-1]]
         if directory is None:
-            return starts, arcs
+            return starts, arcs.copy()
         run = create_npy(directory / f"run-{index}.npy", arcs.dtype, arcs.shape)
         run.write(arcs, 0)
         return starts, run
