@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, claimed_directory
-from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
-from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, GraphRows, write_graph
+from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
+from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import stated_options
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.chunked.write_graph import GraphRows
-    from daskgraphpart.engine.progress import Progress, ProgressListener
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.edge_list_inputs import FeaturePaths
     from daskgraphpart.sources.graph_source import GraphSource
     from daskgraphpart.sources.table_files import Paths

@@ -16,8 +16,8 @@ from daskgraphpart.chunked.graph import ChunkedGraph
 from daskgraphpart.chunked.write_graph import ChunkFormat
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
-from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.progress import Progress, open_progress
+from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.partitioned.graph import open_partitions
@@ -31,9 +31,6 @@ from daskgraphpart.storage.paths import require_local
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
-
-    from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.resources import Resources
 
 
 def partition_graph(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.api.inputs import fingerprint, identify_owners, input_paths, made_in
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
-from daskgraphpart.api.plan import announce, estimate, smallest_memory
+from daskgraphpart.api.plan import Plan, announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes
@@ -20,7 +20,7 @@ from daskgraphpart.dispatching.machines import Destination, Machines, check_mach
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import choose_sizes
-from daskgraphpart.dispatching.workspace import remove_staging
+from daskgraphpart.dispatching.workspace import Workspace, remove_staging
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
@@ -31,11 +31,9 @@ from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
-    from daskgraphpart.api.plan import Plan
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.options import DispatchOptions
-    from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.layout import Layout
     from daskgraphpart.storage.paths import Location

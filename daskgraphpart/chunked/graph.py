@@ -12,7 +12,7 @@ from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import GraphSchema, RowType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
-from daskgraphpart.storage.paths import resolve_path, to_key, to_path
+from daskgraphpart.storage.paths import FilePath, resolve_path, to_key, to_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.chunked.collections import Collections
-    from daskgraphpart.storage.paths import FilePath
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,14 @@ import numpy as np
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.metadata import DATA_FORMATS, MAX_ROWS, data_key, is_delimiter
 from daskgraphpart.chunked.output import BYTES_PER_PIECE, EDGES_PER_PIECE, rows_per_piece, write_file, write_metadata
-from daskgraphpart.chunked.rows import array_rows, edge_rows, schema_of
+from daskgraphpart.chunked.rows import Rows, array_rows, edge_rows, schema_of
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import InputFileError, OptionError, check_choice
-from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, RowType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.schema import RowType
 
 # one file suffix per format
 SUFFIXES = {"csv": "csv", "numpy": "npy", "parquet": "parquet"}

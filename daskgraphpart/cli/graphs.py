@@ -32,12 +32,10 @@ from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.sources.options import GraphChanges, ReadOptions
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
-from daskgraphpart.storage.paths import resolve_path
+from daskgraphpart.storage.paths import Location, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from daskgraphpart.storage.paths import Location
 
 
 NAMES = ("kind", "seed", *FORMAT_NAMES, "labels", "overwrite")

@@ -8,23 +8,18 @@ CSC the edges are grouped by bucket of their row and left to `compress-graph`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.dispatching.collect_extra import read_window
 from daskgraphpart.dispatching.compress_graph import bucket_bits
-from daskgraphpart.dispatching.edge_runs import places_of
+from daskgraphpart.dispatching.edge_runs import Slices, places_of
 from daskgraphpart.dispatching.lay_out import write_rows
-from daskgraphpart.dispatching.part_graph import PartGraph, local_ids_of
+from daskgraphpart.dispatching.part_graph import BuildConfig, PartGraph, local_ids_of
 from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import save_npy
 from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column
-
-if TYPE_CHECKING:
-    from daskgraphpart.dispatching.edge_runs import Slices
-    from daskgraphpart.dispatching.part_graph import BuildConfig
 
 EDGE_NBYTES = 33
 LOCAL_GRAPH = ("nodes/", "edges/", "coo/", "csr/", "csc/")

@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.edge_runs import SLICE, cut_slices, places_of
+from daskgraphpart.dispatching.edge_runs import SLICE, Slices, cut_slices, places_of
 from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.region import create_npy, npy_region, open_npy
+from daskgraphpart.storage.region import Region, create_npy, npy_region, open_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.part_graph import BuildConfig, GraphConfig, PartGraph
     from daskgraphpart.dispatching.workspace import Workspace
-    from daskgraphpart.storage.region import Region
 
 MAX_BUCKETS = 1024
 

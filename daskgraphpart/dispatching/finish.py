@@ -35,7 +35,7 @@ from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
 from daskgraphpart.storage.atomic import publish_once, temporary_path, whole_file
 from daskgraphpart.storage.checksums import FileChecksum, hash_file, read_pieces
 from daskgraphpart.storage.files import file_sizes_in, is_file
-from daskgraphpart.storage.paths import is_remote, to_key
+from daskgraphpart.storage.paths import Location, is_remote, to_key
 from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.upload import open_for_upload, upload_file
 from daskgraphpart.units import format_number
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.quality import Quality
-    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.zarr_arrays import StagedArray
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
 from daskgraphpart.dispatching.collect_extra import ExtraConfig, ExtraUnit, collect_extra, order_extra
 from daskgraphpart.dispatching.compress_graph import compress_graph, place_edges, row_ranges, segment_places
-from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, cut_slices
+from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, Slices, cut_slices
 from daskgraphpart.dispatching.mark_halo import HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
 from daskgraphpart.dispatching.part_graph import NODE_NBYTES, BuildConfig, GraphConfig, NewIds, PartGraph, write_nodes
 from daskgraphpart.engine.runner import Pass
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.compress_graph import RowRange, SegmentPlaces
-    from daskgraphpart.dispatching.edge_runs import Slices
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import Target, Targets
 

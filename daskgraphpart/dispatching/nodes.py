@@ -17,14 +17,13 @@ from daskgraphpart.dispatching.lay_out import Target, Targets, write_groups, wri
 from daskgraphpart.dispatching.offsets import Interval, RowOffsets, count_intervals
 from daskgraphpart.engine.runner import Pass
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
-from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.storage.region import Region
 
 TargetT = TypeVar("TargetT")
 

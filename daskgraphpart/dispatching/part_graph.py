@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.book import places_by_part
-from daskgraphpart.dispatching.lay_out import write_rows
+from daskgraphpart.book import PartitionBook, places_by_part
+from daskgraphpart.dispatching.lay_out import Target, write_rows
 from daskgraphpart.kernels.bitmap import list_members, local_ids
-from daskgraphpart.storage.region import open_npy
+from daskgraphpart.storage.region import Region, open_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from daskgraphpart.book import PartitionBook
-    from daskgraphpart.dispatching.lay_out import Target
     from daskgraphpart.dispatching.workspace import Workspace
-    from daskgraphpart.storage.region import Region
 
 NODES_PER_WRITE = 1 << 18
 NODE_NBYTES = 13

@@ -8,15 +8,11 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.lock import LOCK_NAME
-from daskgraphpart.storage.paths import is_remote
-
-if TYPE_CHECKING:
-    from daskgraphpart.storage.paths import Location
+from daskgraphpart.storage.paths import Location, is_remote
 
 WORKSPACE_NAME = ".daskgraphpart-work"
 STAGING_NAME = ".daskgraphpart-staging"

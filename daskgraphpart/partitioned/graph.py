@@ -16,7 +16,7 @@ from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
-from daskgraphpart.storage.paths import require_local, resolve_path
+from daskgraphpart.storage.paths import AnyPath, Location, require_local, resolve_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.partitioned.stored_rows import Maps
     from daskgraphpart.reporting.report import Report
-    from daskgraphpart.storage.paths import AnyPath, Location
 
 
 def open_partitions(

@@ -14,8 +14,8 @@ from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.sources.columns import FLOATS, INTEGERS, UNKNOWN
 from daskgraphpart.sources.graph_source import file_rows
 from daskgraphpart.sources.map_arrays import map_rows
-from daskgraphpart.sources.table_files import Paths, find_files, read_form
-from daskgraphpart.sources.tables import Inputs, TableGroup, check_row_count, open_table
+from daskgraphpart.sources.table_files import Paths, TableFile, find_files, read_form
+from daskgraphpart.sources.tables import Inputs, Table, TableGroup, check_row_count, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
-    from daskgraphpart.sources.table_files import TableFile
-    from daskgraphpart.sources.tables import Table
 
 FeaturePaths: TypeAlias = Mapping[str, Mapping[str, Paths | ReadRows]]
 

@@ -12,21 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.chunked.output import ID_MAP
-from daskgraphpart.chunked.rows import edge_rows
+from daskgraphpart.chunked.rows import Rows, edge_rows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
 from daskgraphpart.sources.place_features import FeaturePlacer
-from daskgraphpart.sources.read_table import read_table
-from daskgraphpart.sources.tables import check_edge_counts
+from daskgraphpart.sources.read_table import Job, read_table
+from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.sources.read_table import Job
-    from daskgraphpart.sources.tables import TableGroup
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 """Beyond so many IDs, for each edge and in total, a number of nodes is taken for a mistake."""

@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.output import CATEGORIES
-from daskgraphpart.chunked.rows import ReadRows, kept_rows
+from daskgraphpart.chunked.rows import ReadRows, Rows, kept_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run, stage_rows
-from daskgraphpart.sources.read_table import stage_feature
-from daskgraphpart.sources.tables import check_row_count
+from daskgraphpart.sources.read_table import Job, stage_feature
+from daskgraphpart.sources.tables import TableGroup, check_row_count
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.chunked.rows import Rows
-    from daskgraphpart.sources.read_table import Job
-    from daskgraphpart.sources.tables import TableGroup
     from daskgraphpart.storage.region import Region
 
 

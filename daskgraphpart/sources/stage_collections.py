@@ -7,23 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.rows import array_rows, edge_rows, joined_rows
+from daskgraphpart.chunked.rows import Rows, array_rows, edge_rows, joined_rows
 from daskgraphpart.chunked.write_graph import GraphRows
 from daskgraphpart.engine.runner import Pass, Runner
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, check_choice
 from daskgraphpart.sources.describe import by_type, count_nodes, pair_of
 from daskgraphpart.sources.graph_source import HOMOGENEOUS_EDGES, LazyRows, as_array, as_ids, canonical_name, paths_in
 from daskgraphpart.sources.table_files import TableFile
-from daskgraphpart.storage.region import npy_region, save_npy
+from daskgraphpart.storage.region import Region, npy_region, save_npy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from daskgraphpart.chunked.rows import Rows
     from daskgraphpart.sources.graph_source import GraphSource
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
-    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True)

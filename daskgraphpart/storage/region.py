@@ -25,14 +25,13 @@ from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, open_regular, read_range, read_ranges
-from daskgraphpart.storage.paths import is_remote, to_key
+from daskgraphpart.storage.paths import AnyPath, FilePath, is_remote, to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from upath import UPath
 
-    from daskgraphpart.storage.paths import AnyPath, FilePath
 
 MAX_GAP_NBYTES = 128 << 10
 """Bytes between two rows of a remote file that are rather read than skipped."""
