@@ -74,15 +74,12 @@ def places_of(slices: Slices) -> Iterable[tuple[int, int, int, int]]:
 
 
 def cut_slices(slices: Slices, max_edges: int) -> list[Slices]:
-    """Cut slices into consecutive groups of at most `max_edges` edges; those that are larger are split."""
-    pieces = np.maximum(1, -(-slices["count"] // max_edges))
-    cut = np.repeat(slices, pieces)
-    done = (np.arange(cut.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)) * max_edges
-    cut["start"] += done
-    cut["count"] = np.minimum(max_edges, cut["count"] - done)
-    ends, groups, first, before = np.cumsum(cut["count"]), [], 0, 0
-    while first < cut.size:
-        last = max(first + 1, int(np.searchsorted(ends, before + max_edges, side="right")))
-        groups.append(cut[first:last])
-        first, before = last, int(ends[last - 1])
-    return groups
+    """Cut slices into consecutive groups of `max_edges` edges; the last may have fewer."""
+    ends = np.cumsum(slices["count"])
+    full = np.arange(max_edges, ends.max(initial=0), max_edges)
+    stops = np.union1d(ends, full)
+    whole = np.searchsorted(ends, stops)
+    cut = slices[whole]
+    cut["count"] = np.diff(stops, prepend=0)
+    cut["start"] += stops - cut["count"] - (ends - slices["count"])[whole]
+    return np.split(cut, np.searchsorted(stops, full, side="right")) if cut.size else []

@@ -158,15 +158,15 @@ def npy_region(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tupl
 def create_npy(
     path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...], *, is_mapped: bool = False
 ) -> Region:
-    """Create a sparse npy file of that shape and return the region of its rows.
+    """Create an npy file of that shape and return the region of its rows.
 
-    One that will be mapped for writing takes its room at once: where such a file has holes and the disk is full, the
-    system ends the process instead of giving an error.
+    One that will be mapped for writing takes its room at once on every file system: where such a file has holes and the
+    disk is full, the system ends the process instead of giving an error.
     """
     region = npy_region(path, dtype, shape)
     with attach_path_to_error(path), open(path, "wb") as file:
+        reserve(file.fileno(), region.offset + region.nbytes, str(path))
         file.write(_npy_header(region.dtype, shape))
-        file.truncate(region.offset + region.nbytes)
         if is_mapped and region.nbytes:
             os.posix_fallocate(file.fileno(), region.offset, region.nbytes)
     return region
