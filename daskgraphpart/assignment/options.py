@@ -74,8 +74,8 @@ class AssignOptions:
 
     extend: str | None = option(
         None,
-        "Directory of the owners of a smaller state of the graph, in as many parts. Its nodes, the first of each type, "
-        "stay where they are, and new ones are assigned beside them, whatever the method.",
+        "Owners of a smaller state of the graph, or its partitions in DGL's layout, in as many parts. Its nodes, the "
+        "first of each type, stay where they are, and new ones are assigned beside them, whatever the method.",
         values="OLD_DIR",
     )
     may_move: str | float = option(

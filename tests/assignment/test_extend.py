@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from graphs import Graph, load_real_graph
+from graphs import Graph, file_hashes, load_real_graph
 
 import daskgraphpart as dgp
 from daskgraphpart.api.pipeline import assign as run_assign
 from daskgraphpart.assignment import partition
 from daskgraphpart.assignment.multilevel import extend
 from daskgraphpart.engine.runner import Runner
-from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, OptionError
+from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileNotFoundError, OptionError
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
@@ -137,6 +138,60 @@ def test_new_nodes_bound_to_full_parts_leave_those_that_lose_least(tmp_path: Pat
     ]
     extended, anew = (report.cut_share for report in reports if report is not None)
     assert extended < 1.24 * anew  # 1.20; the least that was found is 1.18
+
+
+@pytest.mark.parametrize("layout", ["dgl", "graphbolt", "graphstorm"])
+def test_partitions_are_extended_as_their_owners(layout: str, directory: Path, tmp_path: Path) -> None:
+    old, out = tmp_path / "parts", tmp_path / "out"
+    how = dgp.DispatchOptions(layout=(layout,))
+    dgp.dispatch(directory / "old", directory / "owners", old, options=how)
+    dgp.assign(directory / "new", PARTS, method=dgp.AssignOptions(extend=str(old)), out_dir=out)
+    dgp.assign(
+        directory / "new", PARTS, method=dgp.AssignOptions(extend=str(directory / "owners")), out_dir=tmp_path / "as"
+    )
+    assert all(np.array_equal(rows, read_owners(tmp_path / "as")[ntype]) for ntype, rows in read_owners(out).items())
+
+
+@pytest.mark.parametrize(
+    ("graph", "num_parts", "damage", "words"),
+    [
+        ("new", PARTS + 1, None, "another number of parts; expected 4, found 3"),
+        (
+            "smaller",
+            PARTS,
+            None,
+            "not the original IDs of old 'u' nodes, each once; expected at most 50 .* found 5,400",
+        ),
+        ("new", PARTS, "gone", "orig_nids.dgl"),
+        (
+            "new",
+            PARTS,
+            "twice",
+            "not the original IDs of old 'u' nodes, each once; expected at most 6,000 nodes",
+        ),
+    ],
+)
+def test_partitions_that_do_not_fit_are_one_error(
+    graph: str, num_parts: int, damage: str | None, words: str, directory: Path, tmp_path: Path
+) -> None:
+    dgp.dispatch(directory / "old", directory / "owners", tmp_path / "parts")
+    file = tmp_path / "parts" / "part1" / "orig_nids.dgl"
+    if damage == "gone":
+        file.unlink()
+    if damage == "twice":
+        region = read_tensor_file(file)["u"]
+        region.write(region.read(1, 2), 0)
+    types = (NodeType("u", 50), NodeType("v", 1_000))
+    small = Graph(GraphSchema("g", types, (EdgeType("u", "to", "u", 1),)), {"u:to:u": (np.array([0]), np.array([1]))})
+    source = small.write(tmp_path / "smaller") if graph == "smaller" else directory / "new"
+    options = dgp.AssignOptions(extend=str(tmp_path / "parts"))
+    with pytest.raises(GraphPartError, match=words):
+        dgp.assign(source, num_parts, method=options)
+    if damage is None:  # partitions are not replaced by what is made from them
+        before = file_hashes(tmp_path / "parts")
+        with pytest.raises(GraphPartError):
+            dgp.partition(directory / "new", tmp_path / "parts", PARTS, method=options, overwrite=True)
+        assert file_hashes(tmp_path / "parts") == before
 
 
 @pytest.mark.parametrize("num_new", [0, 60])
