@@ -4,7 +4,9 @@ Sections: ``cuts`` (all real graphs: every method against METIS with balanced no
 edges balanced, and against real DGL's METIS with ``balance_edges=True``), ``types`` (several constraints on
 heterogeneous graphs), ``large`` (graphs with more than ten million edges: time and memory of fresh processes, METIS on
 our adjacency and in real DGL), ``external`` (memory and speed of multilevel, edges quadrupled at equal nodes, one core
-against two), ``weights`` (the cut by weights of edges against METIS called directly with the same weights).
+against two), ``speed`` (multilevel on one worker, on two and with little memory, and KaMinPar, in turn; arcs that the
+passes of multilevel read per second and core), ``weights`` (the cut by weights of edges against METIS called directly
+with the same weights).
 ``python benchmarks/partitioners.py --sections cuts``.
 """
 
@@ -17,8 +19,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 import pymetis
@@ -26,9 +32,11 @@ import scipy.sparse
 from harness import RESULTS, generate_once, measure, our_command, touch_memory
 
 import daskgraphpart as dgp
+from daskgraphpart.assignment import partition
+from daskgraphpart.assignment.multilevel import coarsen, refine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests" / "data"), str(HERE.parent / "tests")]
@@ -57,11 +65,15 @@ def main() -> None:
         "--columns", default=",".join((*METHODS, "both", "dgl")), help="of `cuts` that are measured anew"
     )
     parser.add_argument("--large-edges", default="2e7", help="edges of the generated graphs of `large`")
-    parser.add_argument("--large-graphs", default="communities,rmat,vcs_curl", help="of `large` that are measured anew")
+    parser.add_argument(
+        "--large-graphs",
+        default="communities,rmat,vcs_curl",
+        help="of `large` that are measured anew, and of `speed`; names or directories",
+    )
     parser.add_argument("--large-methods", default="metis,dgl,auto")
     parser.add_argument("--balances", default="nodes;nodes,edges", help="of `large`")
     parser.add_argument("--external-edges", default="8e6", help="edges of the smaller graph of `external`")
-    parser.add_argument("--external-runs", type=int, default=3, help="pairs of runs of `external`")
+    parser.add_argument("--external-runs", type=int, default=3, help="runs in turn of `external` and `speed`")
     parser.add_argument("--dgl-python", default=str(HERE.parent / ".venv-dgl-1.1.3" / "bin" / "python"))
     parser.add_argument("--directory", type=Path, help="where files go; default a temporary directory")
     options = parser.parse_args()
@@ -195,7 +207,9 @@ LARGE_KEY = ("graph", "edges", "parts", "balance", "method")
 
 
 def large_graph(kind: str, root: Path, options: argparse.Namespace) -> Path:
-    """A generated graph, of 20 edges per node, or a real one."""
+    """A generated graph, of 20 edges per node, a real one, or one of ours in a directory."""
+    if (Path(kind) / "metadata.json").is_file():
+        return Path(kind)
     if kind in REAL_GRAPHS:
         return load_real_graph(kind).write(root / f"large-{kind}", edge_format="numpy")
     edges = int(float(options.large_edges))
@@ -322,7 +336,73 @@ def external(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-SECTIONS = {"cuts": cuts, "types": types, "large": large, "external": external, "weights": weights}
+SPEED = {
+    "multilevel, 2 workers": ("multilevel", "8GB", 2),
+    "multilevel, 1 worker": ("multilevel", "8GB", 1),
+    "multilevel, 2 workers, 300 MB": ("multilevel", "300MB", 2),
+    "kaminpar": ("kaminpar", "8GB", 2),
+}
+"""Method, memory and workers of what is compared."""
+
+
+def speed(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Least CPU and wall time of several runs in turn of what is compared, and the speed of the passes."""
+    rows = []
+    for kind in options.large_graphs.split(","):
+        graph = large_graph(kind, root, options)
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in SPEED}
+        for _ in range(options.external_runs):
+            for name, (method, memory, workers) in SPEED.items():
+                more = ("--memory", memory, "--workers", str(workers))
+                found[name].append(run(graph, root, options.parts[0], method, "nodes", more))
+        for name, runs in found.items():
+            least = {key: min(each[key] for each in runs) for key in ("seconds", "cpu", "peak")}
+            rows.append({"graph": graph.name, "parts": options.parts[0], "what": name, **runs[0], **least})
+            print(rows[-1], flush=True)
+        rows.append({"graph": graph.name, "passes": passes_of_multilevel(graph, options.parts[0])})
+    return rows
+
+
+def passes_of_multilevel(graph: Path, parts: int) -> list[dict[str, Any]]:
+    """Arcs that each pass reads, and its CPU time with all that belongs to it: the reading and writing of blocks."""
+    rows: list[dict[str, Any]] = []
+    lock, read = threading.Lock(), [0]
+
+    def timed(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def call(level: Any, *args: Any) -> Any:
+            read[0], began = 0, time.process_time()
+            result = work(level, *args)
+            cpu = time.process_time() - began
+            rows.append({"pass": name, "arcs": level.num_arcs, "read": read[0] or level.num_arcs, "cpu": cpu})
+            print(graph.name, rows[-1], f"{rows[-1]['read'] / cpu / 1e6:.1f} M arcs/s", flush=True)
+            return result
+
+        return call
+
+    def counted(kernel: Callable[..., Any], active: int) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            with lock:
+                read[0] += int(np.diff(args[0])[args[active]].sum())
+            return kernel(*args)
+
+        return call
+
+    replaced = (
+        (coarsen, "propose_clusters", counted(coarsen.propose_clusters, 10)),
+        (refine, "refine_rows", counted(refine.refine_rows, 9)),
+        *((partition, name, timed(name, getattr(partition, name))) for name in ("cluster", "contract")),
+        (refine, "improve", timed("improve", refine.improve)),
+    )
+    with ExitStack() as stack:
+        for where, name, work in replaced:
+            stack.enter_context(mock.patch.object(where, name, work))
+        assigned(graph, parts, "multilevel", "nodes")
+    return rows
+
+
+SECTIONS = {
+    "cuts": cuts, "types": types, "large": large, "external": external, "speed": speed, "weights": weights,
+}  # fmt: skip
 
 
 def page(found: dict[str, Any]) -> str:
