@@ -62,7 +62,7 @@ def test_nothing_in_the_package_runs_or_unpickles_what_it_reads() -> None:
             if name.startswith("subprocess."):
                 num_programs += 1
                 assert "shell" not in keywords, path
-    assert parquet_readers == ["open_parquet.py"], "limits are set in one place"
+    assert parquet_readers == ["read_parquet.py"], "limits are set in one place"
     assert num_programs, "this looks at what there is"
 
 
