@@ -9,7 +9,8 @@ GRAPHSTORM_VENV := .venv-dgl-graphstorm-0.5.1
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-.PHONY: demo test test-long lint format docs site slurm unit notebooks dgl-envs graphstorm-env pyg-samplers clean
+TARGETS := demo test test-long lint format docs site slurm unit dgl-envs graphstorm-env pyg-samplers clean
+.PHONY: $(TARGETS)
 
 demo: $(VENV)/.installed
 	rm -rf $(DEMO)
@@ -25,7 +26,9 @@ test: lint site dgl-envs slurm unit
 test-long: dgl-envs graphstorm-env slurm pyg-samplers
 	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"
 
+# first, whether every target has its rules; by $(MAKE), `make -n lint` would call itself without end
 lint: $(VENV)/.installed-dev
+	$(MAKE_COMMAND) --dry-run --always-make $(TARGETS) >/dev/null
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -61,9 +64,7 @@ pyg-samplers: $(VENV)/.installed-pyg-samplers
 # PyPI has their sources only: twenty CPU minutes of compiling, once
 PIP_WHEEL := $(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w build/pyg-samplers
 $(VENV)/.installed-pyg-samplers: export FORCE_ONLY_CPU = 1
-$(VENV)/.installed-graphstorm-env: $(GRAPHSTORM_VENV)/.installed
-
-pyg-samplers: $(VENV)/.installed-dev
+$(VENV)/.installed-pyg-samplers: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check setuptools wheel
 	$(PIP_WHEEL) torch-scatter==2.1.2 & $(PIP_WHEEL) torch-sparse==0.6.18 && wait $$!
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps build/pyg-samplers/*.whl
