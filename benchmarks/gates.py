@@ -10,6 +10,8 @@ The earlier commit is checked out beside this one and run with the same interpre
 - ``both``: likewise with the default constraints
 - ``ids``: string IDs to dense ones, `chunk --map-ids`, budget 1 GB
 - ``weight``: lines, files, packages
+- ``core``: lines and files of the package that `partition` of a chunked graph into `dgl` loads
+- ``writes``: how often an edge of a table is written before `bucket-edges`, a feature column before its file
 - ``tests``: real DGL on all real graphs, kills and resumes
 """
 
@@ -27,8 +29,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
 from chunk_string_ids import write_edges
 from harness import RESULTS, measure, show
+from pyarrow import csv, parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +45,48 @@ from graphs import REAL_GRAPHS, file_hashes, load_real_graph  # noqa: E402
 KEPT = RESULTS / "gates.json"
 PARTS = (4, 8, 64)
 RANDOM = ("--num-parts", "4", "--method", "random", "--quiet")
+
+
+CORE = """
+import contextlib, sys
+from pathlib import Path
+from daskgraphpart.cli.main import main
+with contextlib.suppress(SystemExit):
+    main(sys.argv[1:])
+modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "daskgraphpart"]
+files = [Path(module.__file__) for module in modules if module.__file__]
+print(sum(len(file.read_text().splitlines()) for file in files), len(files))
+"""
+"""Prints lines and files of the package that a command has loaded."""
+
+WRITES = """
+import json, sys
+import daskgraphpart as dgp
+from daskgraphpart.engine.progress import SilentProgress
+scratch, of_pass, tables = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+
+def written():
+    with open("/proc/self/io") as file:
+        return int(dict(line.split(": ") for line in file.read().splitlines())["wchar"])
+
+found = []
+
+class Listener(SilentProgress):
+    def begin(self, name, *_):
+        if name == of_pass:
+            found.append(written() - before)
+
+before, graph = written(), scratch + "/chunked"
+if hasattr(dgp, "read_tables"):
+    graph = dgp.read_tables(**tables)
+else:
+    dgp.chunk_edge_lists(graph, **tables)
+dgp.partition(graph, scratch + "/partitions", 4, method=dgp.AssignOptions("random"), progress=Listener())
+print(found[-1])
+"""
+"""Prints the bytes that a job from tables has written when a pass begins."""
+WRITTEN_EDGES, WRITTEN_NODES = 4_000_000, 100_000
+TABLES = ("dense.csv", "names.csv", "few.csv", "rows.npy", "rows.parquet")
 
 
 @dataclass(frozen=True)
@@ -198,6 +245,53 @@ class Gates:
             yield Row(f"lines of {folder}", *lines, f"x {target}", lines[1] <= target * lines[0])
             yield Row(f"files of {folder}", len(before), len(now), f"x {target}", len(now) <= target * len(before))
 
+    def core(self) -> Iterator[Row]:
+        """Size of what a plain job loads."""
+        graph, out = self.generated("1e5", "parquet"), self.scratch / "out"
+        sizes = []
+        for checkout in (self.base, ROOT):
+            sizes.append([int(n) for n in self.script(checkout, CORE, "partition", str(graph), str(out), *RANDOM)])
+            shutil.rmtree(out)
+        shutil.rmtree(graph)
+        for i, (what, limit) in enumerate((("lines", 13_000), ("files", 100))):
+            yield Row(f"core, {what}", sizes[0][i], sizes[1][i], f"{limit:,}", sizes[1][i] <= limit)
+
+    def writes(self) -> Iterator[Row]:
+        """Bytes written before a pass begins, over those of the edges as int64, or of the column."""
+        rng, files = np.random.default_rng(0), {name: str(self.scratch / name) for name in TABLES}
+        src, dst = rng.integers(0, WRITTEN_NODES, (2, WRITTEN_EDGES))
+        csv.write_csv(pa.table({"src": src, "dst": dst}), files["dense.csv"])
+        csv.write_csv(pa.table({"src": [f"n{i}" for i in src], "dst": [f"n{i}" for i in dst]}), files["names.csv"])
+        csv.write_csv(pa.table({"src": src[:9], "dst": dst[:9]}), files["few.csv"])
+        rows = rng.random((WRITTEN_NODES, 64), np.float32)
+        np.save(files["rows.npy"], rows)
+        columns = {"id": rng.permutation(WRITTEN_NODES), **{f"c{i}": column for i, column in enumerate(rows.T)}}
+        parquet.write_table(pa.table(columns), files["rows.parquet"])
+        counts, few = {"num_nodes": {"_N": WRITTEN_NODES}}, {"edges": {"_N:_E:_N": files["few.csv"]}}
+        in_order, by_id = ({"node_data": {"_N": {"x": files[x]}}} for x in ("rows.npy", "rows.parquet"))
+        by_id["node_data"]["_N"]["x"] += ":id:*"
+        cases = (
+            ("edge, dense IDs", {"edges": {"_N:_E:_N": files["dense.csv"]}, **counts}, src.nbytes * 2, 0.1),
+            ("edge, string IDs", {"edges": {"_N:_E:_N": files["names.csv"]}, "map_ids": True}, src.nbytes * 2, 1.1),
+            ("column in the order of rows", {**few, **counts, **in_order}, rows.nbytes, 0.2),
+            ("column by ID", {**few, **counts, **by_id}, rows.nbytes, 1.2),
+        )
+        for name, tables, nbytes, limit in cases:
+            of_pass, found = "bucket-edges" if name.startswith("edge") else "place-rows", []
+            for checkout in (self.base, ROOT):
+                place = self.scratch / "written"
+                place.mkdir()
+                found.append(int(self.script(checkout, WRITES, str(place), of_pass, json.dumps(tables))[0]) / nbytes)
+                shutil.rmtree(place)
+            yield Row(f"writes of an {name}".replace("an c", "a c"), *found, f"{limit}", found[1] <= limit)
+
+    def script(self, checkout: Path, script: str, *arguments: str) -> list[str]:
+        """Run a script on the package of one checkout; return the words that it prints at its end."""
+        environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": str(checkout)}
+        command = [sys.executable, "-c", script, *arguments]
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        return done.stdout.splitlines()[-1].split()
+
     def tests(self) -> Iterator[Row]:
         """Tests that are gates by themselves."""
         for name, what in (("real DGL on all real graphs", "real_graphs"), ("kills and resumes", "resume")):
@@ -243,7 +337,7 @@ def in_pairs(
 
 
 def main() -> None:
-    names = ("weight", "bytes", "dispatch", "scale", "cuts", "both", "ids", "tests")
+    names = ("weight", "core", "writes", "bytes", "dispatch", "scale", "cuts", "both", "ids", "tests")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", default="f463d1d", help="commit to compare with")
     parser.add_argument("--gates", default=",".join(names))
