@@ -170,6 +170,7 @@ def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, boo
                 offsets, num_rows = np.zeros((2, job.num_parts), np.int64)
                 out = array_directory(job, file.layout)
                 found[key] = Target(out, file.name, offsets, num_rows, dtype, shape[1:])
+            assert found[key].dtype == dtype, "an array has one dtype in all parts"
             found[key].offsets[file.part], found[key].num_rows[file.part] = offset, shape[0]
     return [(key[1:], target) for key, target in found.items()]
 

@@ -29,7 +29,6 @@ from daskgraphpart.layouts.written_files import (
     ORIG_NIDS,
     SPLIT_NIDS,
 )
-from daskgraphpart.schema import BFLOAT16, GraphSchema, RowType
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import hash_bytes
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+    from daskgraphpart.schema import GraphSchema, RowType
 
 INT64, INT32, UINT8 = np.dtype("<i8"), np.dtype("<i4"), np.dtype(np.uint8)
 _ARRAY_NAMES = {
@@ -162,13 +162,9 @@ class DglLayout:
 
 
 def _features(types: Sequence[RowType], counts: Sequence[int]) -> list[ArraySpec]:
-    """List features of a part; DGL loads no bfloat16 without rows, and no dtype matters there."""
+    """List features of a part."""
     return [
-        ArraySpec(
-            f"{kind.name}/{spec.name}",
-            spec.stored_dtype if count or spec.dtype != BFLOAT16 else np.dtype("<f4"),
-            (count, *spec.row_shape),
-        )
+        ArraySpec(f"{kind.name}/{spec.name}", spec.stored_dtype, (count, *spec.row_shape))
         for kind, count in zip(types, counts, strict=True)
         for spec in kind.data
     ]

@@ -76,6 +76,24 @@ def test_every_reader_has_the_same_bits(partitions: Path) -> None:
     assert torch.equal(stores.get_tensor(group_name="u", attr_name="x", index=index), CAST[ids[index]])
 
 
+@pytest.mark.parametrize(("layout", "staging"), [("dgl", "in-place"), ("dgl", "zarr"), ("graphbolt", "in-place")])
+def test_parts_without_rows_before_parts_with_rows(layout: str, staging: str, tmp_path: Path) -> None:
+    x = np.array([[1, 2, 3], [4, 5, 6]], ml_dtypes.bfloat16)
+    ends, w = (np.array([0, 1]), np.array([1, 0])), x[:, :1] + x[:, 1:2]
+    dgp.chunk_graph({"r": ends}, "g", {"_N": {"x": x, "y": -x}}, {"r": {"w": w}}, output_path=tmp_path / "in")
+    first_rows = set()
+    for seed in range(4):
+        out, how = tmp_path / str(seed), ("--method", "random", "--seed", str(seed), "--layout", layout)
+        assert call("partition", tmp_path / "in", out, "--num-parts", "4", *how, "--staging", staging, "--quiet") == 0
+        parts = dgp.open_partitions(out)
+        nodes, edges = parts.nodes["_N"], parts.edges["_N:r:_N"]
+        for rows, feature, expected in ((nodes, "x", x), (nodes, "y", -x), (edges, "w", w)):
+            np.testing.assert_array_equal(rows.data[feature][:], expected[rows.original_ids[:]])
+            assert rows.data[feature][:].dtype == ml_dtypes.bfloat16
+        first_rows.add(parts.part(0).node_rows.features["_N"]["x"].num_rows)
+    assert 0 in first_rows
+
+
 def test_chunks_staging_and_orders(graph: Path, partitions: Path, tmp_path: Path) -> None:
     expected = file_hashes(partitions)
     assert (
