@@ -232,10 +232,10 @@ def check_name(
     place: str | None = None,
 ) -> None:
     """Refuse names that DGL's keys cannot carry."""
-    encoded = name.encode(errors="replace")
+    encoded = str(name).encode(errors="replace")  # keys of the user's dictionaries are anything
     if not 0 < len(encoded) <= LONGEST_NAME or encoded.decode() != name or set(name) & set(FORBIDDEN_IN_NAMES):
         raise error(
-            f"{what} {name[:40]!r} cannot be used in DGL's files",
+            f"{what} {str(name)[:40]!r} cannot be used in DGL's files",
             file=file,
             place=place,
             expected=f"UTF-8 text of 1 to {LONGEST_NAME} bytes without '/', ':', '~' or NUL",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from daskgraphpart.chunked.collections import Collections
 from daskgraphpart.chunked.graph import ChunkedGraph
+from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.chunked.rows import schema_of
-from daskgraphpart.errors import MetadataError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from daskgraphpart.errors import GraphPartError, MetadataError, OptionError
 
 COLUMNS = ("src", "dst")
 
@@ -33,12 +34,14 @@ def from_collections(
     ----------
     edges : mapping of str or (str, str, str) to dask.dataframe.DataFrame
         For each canonical edge type ``src:rel:dst`` a frame with columns ``src`` and ``dst`` of integers: type-wise IDs
-        from 0 on. Row n is edge n. A task holds one partition, whose size should be some ten megabytes.
+        from 0 on. Row n is edge n. All other columns are features of the edges, as in `chunk_graph`. A task holds one
+        partition, whose size should be some ten megabytes.
     num_nodes : mapping of str to int, optional
         Nodes of each type; not needed for types that have data. Type IDs are in the order in which types are named
         here, in `node_data`, and in `edges`.
-    node_data, edge_data : mapping of str to mapping of str to dask.array.Array, optional
-        Features by type and name, one row per node or edge, with known chunks; numbers or bool, as in `DataSpec`.
+    node_data, edge_data : mapping of str to mapping of str to dask collection, optional
+        Features by type and name, one row per node or edge: numbers or bool, as in `DataSpec`. Arrays have known
+        chunks; series and frames are computed once here, to count their rows.
     name : str
         Of the graph.
 
@@ -51,6 +54,8 @@ def from_collections(
     ------
     MetadataError
         If a frame lacks a column, or a type its number of nodes.
+    OptionError
+        If something is not a collection of dask, or a feature does not hold numbers or is given twice.
     InputFileError
         If lengths do not agree, or are not known.
 
@@ -60,22 +65,36 @@ def from_collections(
     >>> partition(graph, "partitions", 4)  # doctest: +SKIP
     """
     frames = {_name_of(etype): frame for etype, frame in edges.items()}
-    data = {ntype: dict(arrays) for ntype, arrays in (node_data or {}).items()}
-    data |= {_name_of(etype): dict(arrays) for etype, arrays in (edge_data or {}).items()}
-    for etype, frame in frames.items():
-        missing = [column for column in COLUMNS if column not in getattr(frame, "columns", ())]
-        if missing:
-            what, expected = "a frame of edges lacks a column", "columns src and dst"
-            raise MetadataError(what, place=etype, expected=expected, found=f"no {missing[0]}")
-    named = dict.fromkeys([*(num_nodes or {}), *(node_data or {}), *(end for t in frames for end in t.split(":")[::2])])
-    counts = {ntype: (num_nodes or {}).get(ntype) for ntype in named}
+    columns = {etype: _columns(etype, frame) for etype, frame in frames.items()}
+    num_nodes, node_data, edge_data = num_nodes or {}, node_data or {}, edge_data or {}
+    _check_by_type("num_nodes", "number", num_nodes)
+    _check_by_type("node_data", "{name: rows}", node_data, *node_data.values())
+    _check_by_type("edge_data", "{name: rows}", edge_data, *edge_data.values())
+    data = {ntype: dict(rows) for ntype, rows in node_data.items()} | _data_beside(columns, edge_data)
+    named = dict.fromkeys([*num_nodes, *node_data, *(end for etype in frames for end in etype.split(":")[::2])])
+    given = {ntype: check_num_nodes(count, f"num_nodes[{ntype!r}]") for ntype, count in num_nodes.items()}
+    counts = {ntype: given.get(ntype) for ntype in named}
     unknown = [ntype for ntype, count in counts.items() if count is None and not data.get(ntype)]
     if unknown:
         raise MetadataError("the number of nodes of a type is not known", place=f"num_nodes[{unknown[0]!r}]")
-    lengths = _lengths(frames)
-    schema = schema_of(name, counts, {etype: sum(of_type) for etype, of_type in lengths.items()}, data)
+    lengths = _lengths(frames, data)
+    for etype, of_frame in columns.items():
+        lengths |= {f"{etype}/{name}": lengths[etype] for name in of_frame}
+        data[etype] = of_frame | data[etype]
+    data = {
+        of: {name: _as_array(rows, f"{of}/{name}", lengths.get(f"{of}/{name}")) for name, rows in features.items()}
+        for of, features in data.items()
+    }
+    frames = {etype: frame[list(COLUMNS)] for etype, frame in frames.items()}
+    schema = schema_of(name, counts, {etype: sum(lengths[etype]) for etype in frames}, data)
     nothing: dict[str, dict[str, Any]] = {t.name: {} for t in schema.row_types}
-    return ChunkedGraph("", schema, dict.fromkeys(frames, ()), nothing, Collections(frames, lengths, data))
+    return ChunkedGraph(
+        "",
+        schema,
+        dict.fromkeys(frames, ()),
+        nothing,
+        Collections(frames, {etype: lengths[etype] for etype in frames}, data),
+    )
 
 
 def _name_of(etype: str | tuple[str, str, str]) -> str:
@@ -85,10 +104,80 @@ def _name_of(etype: str | tuple[str, str, str]) -> str:
     return name
 
 
-def _lengths(frames: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Length of every partition of every frame, computed in one go on dask's scheduler of the moment."""
+def _data_beside(columns: Mapping[str, Mapping[str, Any]], edge_data: Mapping[Any, Any]) -> dict[str, dict[str, Any]]:
+    """Features of edges that are given beside the columns of their frames, by type."""
+    data: dict[str, dict[str, Any]] = {etype: {} for etype in columns}
+    for key, rows in edge_data.items():
+        if (etype := _name_of(key)) not in columns:
+            what, expected = "edge data of an unknown type", f"one of {', '.join(columns)}"
+            raise OptionError(what, place="edge_data", expected=expected, found=etype)
+        if twice := sorted(rows.keys() & (columns[etype].keys() | data[etype].keys())):
+            hint = "columns of the frame of the edges are features, too"
+            raise OptionError("feature is given twice", found=f"{etype}/{twice[0]}", hint=hint)
+        data[etype] |= rows
+    return data
+
+
+def _check_by_type(place: str, what: str, *given: Any) -> None:
+    for value in given:
+        if not isinstance(value, Mapping):
+            found = type(value).__name__
+            raise OptionError("not given by type", place=place, expected=f"{{type: {what}}}", found=found)
+
+
+def _columns(etype: str, frame: Any) -> dict[str, Any]:
+    """Columns of a frame of edges that are not their ends."""
+    names = list(getattr(frame, "columns", ()))
+    missing = [column for column in COLUMNS if column not in names]
+    if missing:
+        what, expected = "a frame of edges lacks a column", "columns src and dst"
+        raise MetadataError(what, place=etype, expected=expected, found=f"no {missing[0]}")
+    if not hasattr(frame, "divisions"):
+        hint = "dask.dataframe.from_pandas(frame, npartitions=8) makes one"
+        raise OptionError("not a frame of dask", place=etype, found=type(frame).__name__, hint=hint)
+    if len({*map(str, names)}) != len(names):
+        raise OptionError("columns of one name", place=etype, expected="each once", found=", ".join(map(str, names)))
+    return {str(name): frame[name] for name in names if name not in COLUMNS}
+
+
+def _lengths(frames: Mapping[str, Any], data: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
+    """Length of every partition of all frames of edges, by type, and of series and frames of features, ``TYPE/NAME``.
+
+    They are computed in one go on dask's scheduler of the moment.
+    """
     import dask
 
-    wanted = {etype: [dask.delayed(len)(partition) for partition in f.to_delayed()] for etype, f in frames.items()}
-    (counted,) = dask.compute(wanted)
-    return {etype: tuple(lengths) for etype, lengths in counted.items()}
+    features = {f"{of}/{name}": rows for of, of_type in data.items() for name, rows in of_type.items()}
+    counted = {**frames, **{what: rows for what, rows in features.items() if hasattr(rows, "divisions")}}
+    wanted = {what: [dask.delayed(len)(partition) for partition in of.to_delayed()] for what, of in counted.items()}
+    try:
+        (lengths,) = dask.compute(wanted)
+    except (GraphPartError, MemoryError, OSError):
+        raise
+    except Exception as fault:  # whatever the user's own functions raise
+        found = f"{type(fault).__name__}: {str(fault)[:300]}"
+        raise OptionError("a dask collection cannot be computed", found=found) from fault
+    return {what: tuple(of_partitions) for what, of_partitions in lengths.items()}
+
+
+def _as_array(rows: Any, what: str, lengths: tuple[int, ...] | None) -> Any:
+    """Return a feature as an array of dask; of a series or frame every partition becomes a chunk."""
+    import dask
+    import dask.array as da
+
+    if hasattr(rows, "chunks"):
+        if not rows.shape:
+            raise OptionError(f"{what}: not rows", expected="one row per node or edge", found="a single value")
+        return rows
+    if lengths is None:
+        expected, hint = "an array, series or frame of dask", "dask.array.from_array(rows) makes one of an array"
+        raise OptionError(f"{what}: not a collection of dask", expected=expected, found=type(rows).__name__, hint=hint)
+    empty = np.asarray(rows._meta)
+    if empty.dtype.kind not in "biuf":
+        found, hint = getattr(rows, "dtype", empty.dtype), "leave it out, or turn it into numbers"
+        raise OptionError(f"{what}: not numbers", expected="integers, floats or bools", found=found, hint=hint)
+    chunks = [
+        da.from_delayed(dask.delayed(np.asarray)(partition), (length, *empty.shape[1:]), empty.dtype)
+        for partition, length in zip(rows.to_delayed(), lengths, strict=True)
+    ]
+    return da.concatenate(chunks)

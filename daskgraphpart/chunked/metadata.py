@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from daskgraphpart.errors import InputFileNotFoundError, MetadataError
+from daskgraphpart.errors import InputFileNotFoundError, MetadataError, OptionError
 from daskgraphpart.schema import GraphSchema, NodeType, check_name, parse_edge_type
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
@@ -31,6 +31,15 @@ MAX_FAULTS_SHOWN = 10
 EDGE_FORMATS = ("csv", "numpy", "parquet")
 DATA_FORMATS = ("numpy", "parquet")  # DGL's tools read no features from CSV
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_ROWS)]
+
+
+def check_num_nodes(count: Any, place: str) -> int:
+    """Return a number of nodes as an int, or refuse it."""
+    is_whole = hasattr(count, "__index__") and not isinstance(count, bool) and not getattr(count, "shape", ())
+    if not is_whole or not 0 <= count < MAX_ROWS:
+        expected = f"a whole number from 0 to 2^{MAX_ROWS.bit_length() - 1} - 1"
+        raise OptionError("impossible number of nodes", place=place, expected=expected, found=repr(count))
+    return int(count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,20 +125,24 @@ def row_partitions(
     if array is not None:
         whole = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
         pieces = list(whole.to_delayed().reshape(-1))
-        calls = [Call(_check_rows, spec)] * len(pieces)
+        calls = [Call(_check_rows, spec, f"partition {number} of {name!r}") for number in range(len(pieces))]
         return _partitions("check-rows", name, _consecutive(whole.chunks[0]), calls, pieces)
     blocks = cut_rows(graph.data_files[type_name][spec.name], max(1, max_rows))
     blocks = blocks if stretches is None else [*clip_blocks(blocks, stretches)]
     return _partitions("read-rows", name, _ranges(blocks), [Call(read_rows, block, spec) for block in blocks])
 
 
-def _check_rows(rows: Any, spec: DataSpec) -> np.ndarray:
+def _check_rows(rows: Any, spec: DataSpec, name: str) -> np.ndarray:
     """Return rows of a user's array in the dtype and shape that were declared."""
-    values = np.ascontiguousarray(rows, spec.dtype)
-    if values.shape[1:] != spec.row_shape:
-        what = f"rows of feature {spec.name!r} have another shape"
-        raise InputFileError(what, expected=f"{spec.row_shape}", found=f"{values.shape[1:]}")
-    return values
+    values = np.asarray(rows)
+    for what, expected, found, is_held in (
+        ("shape", spec.row_shape, values.shape[1:], values.shape[1:] == spec.row_shape),
+        ("dtype", spec.dtype, values.dtype, np.can_cast(values.dtype, spec.dtype)),
+    ):
+        if not is_held:
+            what, hint = f"rows of another {what} than dask was told", "values may be missing, or its meta is wrong"
+            raise InputFileError(what, file=name, expected=f"{expected}", found=f"{found}", hint=hint)
+    return np.ascontiguousarray(values, spec.dtype)
 
 
 def _ranges(blocks: Sequence[Block]) -> list[tuple[int, int]]:

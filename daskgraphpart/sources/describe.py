@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.chunked.rows import feature_rows
 from daskgraphpart.errors import OptionError
 from daskgraphpart.sources.graph_source import (
@@ -118,7 +119,7 @@ def _from_edges(edges: Mapping[Any, Any]) -> GraphSource:
 def _from_frame(etype: str, frame: Any) -> tuple[tuple[Any, Any], dict[str, Any]]:
     """Return the two columns of IDs of a frame, and the others."""
     names = list(frame.columns)
-    if len(names) < 2 or len(set(names)) != len(names):
+    if len(names) < 2 or len({*map(str, names)}) != len(names):
         raise OptionError(
             f"edges of type {etype!r}: not a frame of edges",
             expected="columns src and dst, each name once",
@@ -171,10 +172,10 @@ def count_nodes(known: Mapping[str, int | None], given: Mapping[str, int] | int 
         if len(known) != 1:
             raise OptionError("several node types", place="num_nodes", expected="{node type: number}", found=given)
         given = dict.fromkeys(known, given)
-    given = given or {}
+    given = {ntype: check_num_nodes(count, f"num_nodes of {ntype!r}") for ntype, count in (given or {}).items()}
     for ntype, count in given.items():
-        if count < 0 or known.get(ntype) not in (None, count):
-            place, expected = f"num_nodes of {ntype!r}", known.get(ntype) or "0 or more"
+        if known.get(ntype) not in (None, count):
+            place, expected = f"num_nodes of {ntype!r}", known.get(ntype)
             raise OptionError("impossible number of nodes", place=place, expected=expected, found=count)
     order = given if known.keys() <= given.keys() else {**known, **given}
     return {ntype: given.get(ntype, known.get(ntype)) for ntype in order}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.chunked.rows import ReadRows, array_rows, joined_rows
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, check_name
@@ -219,8 +220,7 @@ def _check_types(edges: Mapping[str, Any], nodes: Mapping[str, Any], num_nodes: 
     for name in [part for etype in edges for part in etype.split(":")] + [*nodes, *num_nodes]:
         check_name(name, "type", OptionError)
     for ntype, count in num_nodes.items():
-        if count < 0:
-            raise OptionError("impossible number of nodes", place=f"--num-nodes {ntype}", found=count)
+        check_num_nodes(count, f"--num-nodes {ntype}")
 
 
 def _check_names(inputs: Inputs) -> None:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -15,7 +16,7 @@ from dask.callbacks import Callback
 from graphs import Graph, file_hashes
 
 import daskgraphpart as dgp
-from daskgraphpart.errors import InputFileError, MetadataError
+from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +78,102 @@ def test_frames_of_any_partitioning_give_the_bytes_of_files(
     assert file_hashes(tmp_path / "frames") == file_hashes(tmp_path / "files")
 
 
+COLUMNS = {
+    "int64": np.arange(300) - 150,
+    "bool": np.arange(300) % 3 == 0,
+    "float16": np.arange(300) / 4,
+    "float32": np.where(np.arange(300) % 7, np.arange(300), np.nan),
+    "Int64": np.arange(300),
+    "boolean": np.arange(300) % 2 == 0,
+    "int8[pyarrow]": np.arange(300) % 100,
+    "category": np.arange(300) % 5,
+}
+
+
+def test_other_columns_of_a_frame_are_features_of_its_edges_as_in_chunk_graph(graph: Graph, tmp_path: Path) -> None:
+    src, dst = graph.edges[CITES]
+    frame = pd.DataFrame({"src": src} | {name: pd.Series(of).astype(name) for name, of in COLUMNS.items()} | {7: dst})
+    edges, how = {CITES: dd.from_pandas(frame.assign(dst=dst), npartitions=4)}, {"num_nodes": {"paper": 80}}
+    dgp.chunk_graph(edges, "g", output_path=tmp_path / "chunked", resources=RESOURCES, **how)
+    mine, written = dgp.from_collections(edges, name="g", **how), dgp.read_chunked(tmp_path / "chunked")
+    assert mine.schema == written.schema
+    assert [spec.name for spec in mine.schema.edge_types[0].data] == [*COLUMNS, "7"]
+    dgp.partition(mine, tmp_path / "a", 3, method="random", resources=RESOURCES)
+    dgp.partition(written, tmp_path / "b", 3, method="random", resources=RESOURCES)
+    assert file_hashes(tmp_path / "a") == file_hashes(tmp_path / "b")
+    assert mine.edges[CITES].columns.tolist() == ["src", "dst"]
+    np.testing.assert_array_equal(mine.edge_data[CITES]["float32"].compute(scheduler="sync"), COLUMNS["float32"])
+
+
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [
+        (["a", "b", "c"], "not numbers.*found (str|object)"),
+        (pd.to_datetime(["2026-01-01"] * 3), "not numbers.*found datetime64"),
+        ([1j, 2j, 3j], "not numbers.*found complex128"),
+        (pd.Categorical(["x", "y", "x"]), "not numbers"),
+        (np.array([1, 2, 3], np.uint16), "dtype DGL cannot load.*found uint16"),
+    ],
+)
+def test_columns_that_are_no_numbers_are_the_same_error_as_in_chunk_graph(
+    column: Any, found: str, tmp_path: Path
+) -> None:
+    frame = dd.from_pandas(pd.DataFrame({"src": [0, 1, 2], "dst": 0, "c": column}), npartitions=1)
+    with pytest.raises(OptionError, match=f"c.*{found}"):
+        dgp.from_collections({"n:e:n": frame}, num_nodes={"n": 3})
+    with pytest.raises(OptionError, match="c.*" + found.partition(".*found")[0]):
+        dgp.chunk_graph({"n:e:n": frame}, "g", output_path=tmp_path / "out", num_nodes={"n": 3}, resources=RESOURCES)
+
+
+def test_series_and_frames_of_dask_are_features(graph: Graph, tmp_path: Path) -> None:
+    edges = frame_of(graph, CITES, "int64", 3)
+    rows = pd.DataFrame({"x": np.arange(80.0), "y": np.arange(80.0)[::-1]})
+    nodes = dd.from_pandas(rows, npartitions=5)
+    weights = dd.from_pandas(pd.DataFrame({"w": np.arange(300)}), npartitions=2)
+    mine = dgp.from_collections(
+        {CITES: edges},
+        node_data={"paper": {"one": nodes["x"], "two": nodes}},
+        edge_data={("paper", "cites", "paper"): {"w": weights["w"]}},
+    )
+    assert [(s.name, s.row_shape) for s in mine.schema.node_types[0].data] == [("one", ()), ("two", (2,))]
+    out = tmp_path / "out"
+    dgp.partition(mine, out, 3, method="random", resources=RESOURCES)
+    parts = dgp.open_partitions(out)
+    ids = parts.nodes["paper"].original_ids[:]
+    np.testing.assert_array_equal(parts.nodes["paper"].data["two"][:], rows.to_numpy()[ids])
+    np.testing.assert_array_equal(parts.edges[CITES].data["w"][:], parts.edges[CITES].original_ids[:])
+
+
+def test_rows_of_another_dtype_than_dask_was_told_are_one_error_with_their_partition(tmp_path: Path) -> None:
+    edges = dd.from_pandas(
+        pd.DataFrame({"src": [0] * 6, "dst": 1, "i": pd.array([1, 2, 3, 4, None, 6])}), npartitions=2
+    )
+    halves = da.from_delayed(dask.delayed(lambda: np.full(2, 1.5))(), (2,), np.int64)
+    for how, place in (
+        ({"num_nodes": {"n": 2}}, "partition 1 of 'n:e:n/i'"),
+        ({"node_data": {"n": {"x": halves}}}, "partition 0 of 'n/x'"),
+    ):
+        frame = edges if "num_nodes" in how else edges[["src", "dst"]]
+        mine = dgp.from_collections({"n:e:n": frame}, **how)
+        with pytest.raises(InputFileError, match=r"another dtype.*expected int64, found float64") as caught:
+            dgp.partition(mine, tmp_path / "out", 2, method="random", resources=RESOURCES)
+        assert caught.value.file == place and caught.value.hint
+
+
+@pytest.mark.parametrize("count", [500.5, 20.0, float("nan"), 2**80, 2**62, -1, True, "20", None, [20]], ids=repr)
+def test_numbers_of_nodes_are_whole(count: Any, graph: Graph, tmp_path: Path) -> None:
+    frame, given = frame_of(graph, CITES, "int64", 2), {"paper": count}
+    with pytest.raises(OptionError, match="impossible number of nodes; expected a whole number") as caught:
+        dgp.from_collections({CITES: frame}, num_nodes=given)
+    assert caught.value.place == "num_nodes['paper']"
+    with pytest.raises(OptionError, match="impossible number of nodes; expected a whole number"):
+        dgp.chunk_graph({CITES: frame}, "g", output_path=tmp_path / "out", num_nodes=given, resources=RESOURCES)
+    (tmp_path / "edges.csv").write_text("0,1\n")
+    with pytest.raises(OptionError, match="impossible number of nodes; expected a whole number"):
+        dgp.chunk_edge_lists(tmp_path / "out", {CITES: tmp_path / "edges.csv"}, num_nodes=given)
+    assert not (tmp_path / "out").exists()
+
+
 def test_partitions_are_verified_against_collections(graph: Graph, tmp_path: Path) -> None:
     mine, out = collections_of(graph, "int64", 3, 7), tmp_path / "out"
     dgp.partition(mine, out, 3, method="random", resources=RESOURCES)
@@ -117,15 +214,29 @@ def test_what_is_no_edge_is_one_error_with_its_place(column: pd.Series, found: s
 
 
 def test_collections_that_do_not_fit_are_refused_at_once(graph: Graph) -> None:
-    frame, rows = frame_of(graph, CITES, "int64", 2), da.ones((79, 2))
+    frame, rows = frame_of(graph, CITES, "int64", 2).assign(w=1), da.ones((79, 2))
+    twice = {CITES: {"w": da.ones(300)}}
     for error, edges, how in [
         ("lacks a column", {CITES: frame[["src"]]}, {"num_nodes": {"paper": 80}}),
         ("number of nodes of a type is not known", {CITES: frame}, {}),
         ("not a canonical edge type", {"paper:cites": frame}, {"num_nodes": {"paper": 80}}),
         ("another number of rows", {CITES: frame}, {"num_nodes": {"paper": 80}, "node_data": {"paper": {"x": rows}}}),
         ("unknown chunks", {CITES: frame}, {"node_data": {"paper": {"x": rows[rows[:, 0] > 0]}}}),
+        ("not a frame of dask", {CITES: frame.compute(scheduler="sync")}, {"num_nodes": {"paper": 80}}),
+        ("not a collection of dask", {CITES: frame}, {"node_data": {"paper": {"x": np.ones(80)}}}),
+        ("not rows", {CITES: frame}, {"node_data": {"paper": {"x": da.ones(())}}}),
+        ("num_nodes: not given by type", {CITES: frame}, {"num_nodes": 80}),
+        ("node_data: not given by type", {CITES: frame}, {"node_data": {"x": rows}}),
+        ("edge data of an unknown type", {CITES: frame}, {"num_nodes": {"paper": 80}, "edge_data": {WRITES: {}}}),
+        ("feature is given twice", {CITES: frame}, {"num_nodes": {"paper": 80}, "edge_data": twice}),
+        (
+            "columns of one name",
+            {CITES: frame.assign(**{"7": 0}).rename(columns={"w": 7})},
+            {"num_nodes": {"paper": 80}},
+        ),
+        ("'3' cannot be used", {CITES: frame}, {"num_nodes": {"paper": 80, 3: 1}}),
     ]:
-        with pytest.raises((MetadataError, InputFileError), match=error):
+        with pytest.raises((MetadataError, InputFileError, OptionError), match=error):
             dgp.from_collections(edges, **how)
 
 
