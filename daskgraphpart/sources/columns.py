@@ -24,7 +24,11 @@ PAIRS = (
 )  # fmt: skip
 MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
 """Texts that stand for a missing value of a feature; IDs may have such names."""
+TIME_HINT = "write times as 2024-05-01, 2024-05-01 12:00:00 or 2024-05-01T12:00:00.5+02:00"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
+_OFFSET = "Z| UTC|[+-][01][0-9](:?[0-5][0-9])?"
+_WHOLE_TIME = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?({_OFFSET})?)?"
+_FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +68,9 @@ def kind_of_text(text: str) -> str:
     text = text.strip(" \t")
     if re.fullmatch(r"0|-?[1-9]\d*", text) and -(2**63) <= int(text) < 2**63:
         return INTEGERS
-    try:
-        float(text)
-    except ValueError:
-        return TIMES if _TIME.fullmatch(text) else STRINGS
-    return FLOATS
+    if _FLOAT.fullmatch(text):
+        return FLOATS
+    return TIMES if _TIME.fullmatch(text) else STRINGS
 
 
 def find_columns(
@@ -139,17 +141,16 @@ def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
 def feature_values(number: int, column: Column, kind: str, fill: str | None) -> list[str]:
     """Return expressions for a feature: as it is if it is of strings or vectors, or as floats and as integers."""
     raw = column.raw(number)
-    if column.is_text:
-        raw = f"CASE WHEN {raw} NOT IN ({', '.join(map(quote, MISSING))}) THEN {raw} END"
+    is_missing = f"{raw} IS NULL" + (f" OR {raw} IN ({', '.join(map(quote, MISSING))})" if column.is_text else "")
     if kind == STRINGS:
-        values = [f"try(decode({raw}))" if column.kind == BYTES else f"({raw})::VARCHAR"]
+        value = f"try(decode({raw}))" if column.kind == BYTES else f"({raw})::VARCHAR"
+        values = [f"CASE WHEN NOT ({is_missing}) THEN {value} END"]
     elif kind == VECTORS:
         values = [raw if column.kind == VECTORS else "NULL"]
     elif kind == TIMES and column.is_text:
-        time = f"epoch_us(TRY_CAST({raw} AS TIMESTAMP))"
-        values = [f"{time}::DOUBLE", time]
+        values = [f"{_time_of_text(raw)}::DOUBLE", _time_of_text(raw)]
     elif column.is_text:
-        values = [f"TRY_CAST(trim({raw}, {BLANKS}) AS DOUBLE)", _integer_of_text(raw)]
+        values = [_float_of_text(raw), _integer_of_text(raw)]
     elif column.kind in (BYTES, VECTORS):
         values = ["NULL", "NULL"]
     else:
@@ -157,7 +158,7 @@ def feature_values(number: int, column: Column, kind: str, fill: str | None) -> 
     if fill is None or kind == VECTORS:
         return values
     fills = [quote(fill)] if kind == STRINGS else [f"{quote(fill)}::DOUBLE", fill if is_integer(fill) else "NULL"]
-    return [f"CASE WHEN {raw} IS NULL THEN {f} ELSE {value} END" for f, value in zip(fills, values, strict=True)]
+    return [f"CASE WHEN {is_missing} THEN {f} ELSE {value} END" for f, value in zip(fills, values, strict=True)]
 
 
 def is_integer(fill: str) -> bool:
@@ -189,6 +190,20 @@ def _id_of_text(text: str, wanted: str, id_type: str) -> str:
     if id_type == "integer":
         return _integer_of_text(text)
     return f"CASE WHEN {number}::VARCHAR = {text} OR {number}::VARCHAR = trim({text}, {BLANKS}) THEN {number} END"
+
+
+def _float_of_text(text: str) -> str:
+    """Return an expression for a number; DuckDB itself skips underscores and some signs."""
+    odd = " OR ".join(f"contains({text}, '{mark}')" for mark in ("_", "+-", "("))
+    return f"CASE WHEN NOT ({odd}) THEN TRY_CAST({text} AS DOUBLE) END"
+
+
+def _time_of_text(text: str) -> str:
+    """Return an expression for microseconds since 1970; without an offset from UTC a time is taken for one in UTC."""
+    text = f"trim({text}, {BLANKS})"
+    for mark in "+-Z":
+        text = f"replace({text}, ' {mark}', '{mark}')"
+    return f"CASE WHEN regexp_full_match({text}, '{_WHOLE_TIME}') THEN epoch_us(TRY_CAST({text} AS TIMESTAMPTZ)) END"
 
 
 def _integer_of_text(text: str) -> str:

@@ -48,6 +48,7 @@ def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.Duck
         connection = duckdb.connect(str(directory / "ids.duckdb"), config=settings)
         try:
             run(connection, "SET enable_progress_bar = false")
+            run(connection, "SET TimeZone = 'UTC'")  # of times without an offset
             yield connection
         finally:
             with suppress(duckdb.Error):  # it would write what nobody needs any more

@@ -18,7 +18,7 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
 from daskgraphpart.sources.place_features import FeaturePlacer
-from daskgraphpart.sources.read_table import Job, read_table
+from daskgraphpart.sources.read_table import Job, drop_rows, read_table
 from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _settle_unknown(job: Job, ntype: str) -> int:
         )
     if count and job.inputs.options.unknown_nodes == "drop":
         for group, i in _columns(job, ntype):
-            run(job.connection, f"DELETE FROM {group.name} WHERE {is_unknown.format(group.name, i)}")
+            drop_rows(job.connection, group.name, is_unknown.format(group.name, i))
     return int(count)
 
 

@@ -13,7 +13,7 @@ from daskgraphpart.chunked.rows import ReadRows, Rows, kept_rows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run, stage_rows
-from daskgraphpart.sources.read_table import Job, stage_feature
+from daskgraphpart.sources.read_table import Job, drop_rows, stage_feature
 from daskgraphpart.sources.tables import TableGroup, check_row_count
 from daskgraphpart.storage.region import create_npy
 
@@ -58,7 +58,7 @@ class FeaturePlacer:
         kept = self.job.count_rows(group.name)
         if kept == expected:
             return dict(features)
-        query, where = f"SELECT rowid FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
+        query, where = f"SELECT row FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
         numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))
         return {name: kept_rows(rows, numbers) for name, rows in features.items()}
 
@@ -88,7 +88,7 @@ class FeaturePlacer:
         if job.inputs.options.map_ids:
             is_unknown = f"NOT EXISTS (SELECT 1 FROM {job.ids(ntype)} i WHERE i.id = {group.name}.c0)"
         if job.inputs.options.unknown_nodes == "drop":
-            run(job.connection, f"DELETE FROM {group.name} WHERE {is_unknown}")
+            drop_rows(job.connection, group.name, is_unknown)
         ((value,),) = run(job.connection, f"SELECT min(c0) FROM {group.name} WHERE {is_unknown}")
         if value is not None:
             what, hint = (

@@ -14,6 +14,7 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import (
     MISSING,
     STRINGS,
+    TIME_HINT,
     TIMES,
     VECTORS,
     feature_values,
@@ -128,6 +129,22 @@ def _complete_matrix(job: Job, group: TableGroup, table: TextTable, start: int) 
         run(job.connection, f"INSERT INTO {group.name} {reverse} ORDER BY rowid")
 
 
+def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str) -> None:
+    """Leave rows of a table out; its column `row` then has the numbers of the others as they were read.
+
+    DuckDB's own numbers do not last: it may give others to what is left after a DELETE.
+    """
+    ((is_needed,),) = run(connection, f"SELECT EXISTS (SELECT 1 FROM {name} WHERE {is_dropped})")
+    if not is_needed:
+        return
+    columns = [column for column, *_ in run(connection, f"DESCRIBE {name}")]
+    numbered = "*" if "row" in columns else "*, rowid AS row"
+    left = f"SELECT {numbered} FROM {name} WHERE NOT ({is_dropped}) ORDER BY rowid"
+    run(connection, f"CREATE TABLE {name}_left AS {left}")
+    run(connection, f"DROP TABLE {name}")
+    run(connection, f"ALTER TABLE {name}_left RENAME TO {name}")
+
+
 def stage_feature(job: Job, group: TableGroup, feature: str, path: str) -> Region:
     """Write a feature that is no category into a file, in the dtype that holds it in all files.
 
@@ -211,7 +228,8 @@ def _check(job: Job, group: TableGroup, starts: list[int]) -> None:
         kind = group.kind(number)
         feature = next(name for name, numbers in group.features.items() if number in numbers)
         what = "not a timestamp" if kind == TIMES else "not a number"
-        expected, hint = f"{kind}, as in {group.column(number).example}" if kind else "a value", None
+        expected = f"{kind}, as in {group.column(number).example}" if kind else "a value"
+        hint = TIME_HINT if kind == TIMES else None
         if kind == VECTORS:
             what, expected = "not a vector like the first one", f"{_width(job, group, number)} numbers"
         if text is None or text in MISSING:
