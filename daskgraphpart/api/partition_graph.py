@@ -50,6 +50,9 @@ def partition_graph(
     *,
     reshuffle: bool = True,
     layout: str | Sequence[str] = "dgl",
+    store_eids: bool = True,
+    store_inner_node: bool = False,
+    store_inner_edge: bool = False,
     num_nodes: Mapping[str, int] | int | None = None,
     node_data: Mapping[str, Any] | None = None,
     edge_data: Mapping[str, Any] | None = None,
@@ -101,6 +104,8 @@ def partition_graph(
         `edge_map.npy`); DGL since 1.0 cannot load it, `load_partition` can.
     layout : str or sequence of str
         Layouts that are written, as in `DispatchOptions`.
+    store_eids, store_inner_node, store_inner_edge : bool
+        What GraphBolt's graphs have beside node IDs: edge IDs, which nodes and which edges the part owns. As in DGL.
     num_nodes, node_data, edge_data : optional
         Numbers of nodes and features beside those of `g`, as in `chunk_graph`.
     resources, overwrite, restart, progress : optional
@@ -140,7 +145,16 @@ def partition_graph(
     layouts = tuple(layout.split(",")) if isinstance(layout, str) else tuple(layout)
     if use_graphbolt and "graphbolt" not in layouts:
         layouts = (*layouts, "graphbolt")
-    written = DispatchOptions(num_hops, formats, out_edges=True, reshuffle=reshuffle, layout=layouts)
+    written = DispatchOptions(
+        num_hops,
+        formats,
+        out_edges=True,
+        reshuffle=reshuffle,
+        layout=layouts,
+        store_eids=store_eids,
+        store_inner_node=store_inner_node,
+        store_inner_edge=store_inner_edge,
+    )
     is_open = reshuffle and bool(written.graphs)
     if return_mapping:
         torch_module()  # says what to install before the work is done

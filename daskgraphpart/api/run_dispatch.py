@@ -24,6 +24,7 @@ from daskgraphpart.dispatching.workspace import Workspace, remove_staging
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.layouts.graphbolt import Attributes
 from daskgraphpart.layouts.graphstorm import GraphStormLayout
 from daskgraphpart.layouts.ondisk import OnDiskLayout
 from daskgraphpart.layouts.parquet import ParquetLayout
@@ -128,7 +129,8 @@ def _layouts(graph: ChunkedGraph, options: DispatchOptions) -> tuple[DispatchOpt
             named = dict.fromkeys((*options.map_feature, *hard_negatives(graph)))
         options = replace(options, map_feature=tuple(named))
     if options.graphs:
-        dgl = DglLayout(options.graph_formats, options.config_name, options.reshuffle, options.graphs)
+        graphbolt = Attributes(options.store_eids, options.store_inner_node, options.store_inner_edge)
+        dgl = DglLayout(options.graph_formats, options.config_name, options.reshuffle, options.graphs, graphbolt)
         found.append(dgl if beside is None else GraphStormLayout(dgl, beside))
     others: dict[str, Layout] = {"ranks": RanksLayout(), "parquet": ParquetLayout(), "ondisk": OnDiskLayout()}
     return options, (*found, *(layout for name, layout in others.items() if name in options.layout))

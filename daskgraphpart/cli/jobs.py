@@ -63,7 +63,20 @@ DGL_OPTIONS = (
     unused_option("--ssh-port", script=STEP_2, why="--cluster says where tasks run"),
     unused_option("--python-path", script=STEP_2, why="workers run the Python they were started with"),
     unused_option("--process-group-timeout", script=STEP_2, why="no task waits for another"),
-    dgl_option("--use-graphbolt", script=STEP_2, meaning="--layout graphbolt", is_flag=True),
+    dgl_option(
+        "--use-graphbolt",
+        script=STEP_2,
+        meaning="--layout graphbolt, without edge IDs unless --store-eids",
+        is_flag=True,
+    ),
+    dgl_option(
+        "--store-eids/--no-store-eids",
+        script=STEP_2,
+        meaning="new edge IDs in GraphBolt's graphs; default: with --layout, not with --use-graphbolt",
+        default=None,
+    ),
+    dgl_option("--store-inner-node", script=STEP_2, meaning="inner_node in GraphBolt's graphs", is_flag=True),
+    dgl_option("--store-inner-edge", script=STEP_2, meaning="inner_edge in GraphBolt's graphs", is_flag=True),
 )
 
 
@@ -148,6 +161,8 @@ def dispatch(**values: Any) -> None:
     config_name = "metadata.json" if values["dgl_out_dir"] else None
     if values["use_graphbolt"]:
         values["layout"] = "graphbolt"
+    if values["store_eids"] is None:
+        values["store_eids"] = not values["use_graphbolt"]
     how = {"num_parts": values["num_parts"], "options": made_of(DispatchOptions, values, config_name=config_name)}
     with run_of(values) as run:
         dispatch_to = _machines_of(values, run["resources"], assign_dir, out_dir)

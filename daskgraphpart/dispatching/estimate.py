@@ -81,7 +81,10 @@ def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions,
         for name in options.graph_formats:
             graph += 16 * edges + (0 if name == "coo" else 8 * (nodes + num_parts))
     if "graphbolt" in options.graphs:
-        graph += 12 * nodes + (20 + typed // 4) * edges  # integers of 32 bits but for IDs, types of 8
+        of_edge = 12 + 8 * options.store_eids + options.store_inner_edge + typed // 4
+        graph += (
+            12 + options.store_inner_node
+        ) * nodes + of_edge * edges  # integers of 32 bits but for IDs, types of 8
     kept = 0 if options.reshuffle else original
     raw_ids = 20 * schema.num_nodes if "graphstorm" in options.layout else 0
     return graph + features + original + split + kept + raw_ids + by_type

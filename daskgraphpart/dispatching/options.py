@@ -55,6 +55,9 @@ class DispatchOptions:
         values="LAYOUT,...",
     )
 
+    store_eids: bool = option(True, "Whether GraphBolt's graphs have new edge IDs, as edge_attributes['_ID'].")
+    store_inner_node: bool = option(False, "Whether GraphBolt's graphs say which nodes a part owns.")
+    store_inner_edge: bool = option(False, "Whether GraphBolt's graphs say which edges a part owns.")
     map_feature: tuple[str, ...] = option(
         (),
         "Features that hold IDs of nodes, such as hard negatives, with the node type: these IDs become new type-wise "

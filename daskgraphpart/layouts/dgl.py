@@ -16,7 +16,7 @@ from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, npy_file_layout
-from daskgraphpart.layouts.graphbolt import graphbolt_layout
+from daskgraphpart.layouts.graphbolt import WITH_EIDS, Attributes, graphbolt_layout
 from daskgraphpart.layouts.manifest import SUFFIX, stated_data, write_manifest
 from daskgraphpart.layouts.written_files import (
     EDGE_FEAT,
@@ -56,14 +56,15 @@ class DglLayout:
     """Formats of `graph.dgl`, file name of the config (None for ``<graph>.json``), whether IDs are new, and graphs.
 
     These are ``"dgl"`` and ``"graphbolt"``, whose file takes the place of `graph.dgl` or lies beside it; DGL from 2.5
-    on refuses both together. `directory` is that of the config, and `parts` that of the parts below it; both are empty,
-    or end in a slash.
+    on refuses both together. `graphbolt` says what is in that file. `directory` is that of the config, and `parts` that
+    of the parts below it; both are empty, or end in a slash.
     """
 
     graph_formats: tuple[str, ...] = ("coo",)
     config_name: str | None = None
     reshuffle: bool = True
     graphs: tuple[str, ...] = ("dgl",)
+    graphbolt: Attributes = WITH_EIDS
     directory: str = ""
     parts: str = ""
 
@@ -76,7 +77,7 @@ class DglLayout:
         marked = {key: int(counts[part]) for key, counts in sizes.num_marked.items()}
         files = {
             **({GRAPH: self._graph(sizes, part)} if "dgl" in self.graphs else {}),
-            **({GRAPHBOLT: graphbolt_layout(sizes, part)} if "graphbolt" in self.graphs else {}),
+            **({GRAPHBOLT: graphbolt_layout(sizes, part, self.graphbolt)} if "graphbolt" in self.graphs else {}),
             NODE_FEAT: tensor_file_layout(_features(schema.node_types, nodes), "node_data/"),
             EDGE_FEAT: tensor_file_layout(_features(schema.edge_types, edges), "edge_data/"),
             ORIG_NIDS: tensor_file_layout(_ids(zip(schema.ntypes, nodes, strict=True)), "orig_nids/"),

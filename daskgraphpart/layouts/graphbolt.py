@@ -1,12 +1,13 @@
 """GraphBolt's file of a part, `fused_csc_sampling_graph.pt`: a graph by in-edges that `dgl.graphbolt` samples from.
 
-As `dgl.distributed.dgl_partition_to_graphbolt` of DGL 2.1 to 2.5 makes it with `store_eids` and formats coo and csc
-(python/dgl/distributed/partition.py): with new IDs of nodes and edges, and what `DistGraph.find_edges` needs. Local IDs
-are those of `graph.dgl`. Integers are as short as DGL makes them.
+As `dgl.distributed.dgl_partition_to_graphbolt` of DGL 2.1 to 2.5 makes it with formats coo and csc
+(python/dgl/distributed/partition.py): with new IDs of nodes, of edges unless they are left out, and what
+`DistGraph.find_edges` needs. Local IDs are those of `graph.dgl`. Integers are as short as DGL makes them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,28 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import GraphSizes
 
-INT64 = np.dtype("<i8")
+INT64, UINT8 = np.dtype("<i8"), np.dtype(np.uint8)
 VERSION_NUMBER = Tensor(INT64, (1,), np.array([6199]))
 
 
-def graphbolt_layout(sizes: GraphSizes, part: int) -> FileLayout:
-    """Lay out the file of one part."""
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What the file has beside the graph: new edge IDs, and which nodes and edges the part owns."""
+
+    eids: bool = True
+    inner_node: bool = False
+    inner_edge: bool = False
+
+
+WITH_EIDS = Attributes()
+
+
+def graphbolt_layout(sizes: GraphSizes, part: int, stored: Attributes) -> FileLayout:
+    """Lay out the file of one part.
+
+    Rows of owned nodes come first, and an edge is owned with its destination: so `inner_edge` is the same in the order
+    of edge IDs and in that of the file.
+    """
     num_nodes, num_edges, schema = sizes.num_local_nodes(part), sizes.num_local_edges(part), sizes.schema
     independent = {
         "version_number": VERSION_NUMBER,
@@ -34,9 +51,13 @@ def graphbolt_layout(sizes: GraphSizes, part: int) -> FileLayout:
         independent["type_per_edge"] = Tensor(shortest_int(len(schema.etypes), 1, 2, 4), (num_edges,), "csc/type")
         state["node_type_to_id"] = type_numbers(schema.ntypes)
         state["edge_type_to_id"] = type_numbers(schema.etypes)
-    state["node_attributes"] = {"_ID": Tensor(INT64, (num_nodes,), "nodes/id")}
+    state["node_attributes"] = {
+        "_ID": Tensor(INT64, (num_nodes,), "nodes/id"),
+        **({"inner_node": Tensor(UINT8, (num_nodes,), "nodes/inner")} if stored.inner_node else {}),
+    }
     state["edge_attributes"] = {
-        "_ID": Tensor(INT64, (num_edges,), "csc/id"),
+        **({"_ID": Tensor(INT64, (num_edges,), "csc/id")} if stored.eids else {}),
+        **({"inner_edge": Tensor(UINT8, (num_edges,), "edges/inner")} if stored.inner_edge else {}),
         "_dgl2gb_eid": Tensor(shortest_int(schema.num_edges), (num_edges,), "csc/places"),
         "_gb_dst_id": Tensor(shortest_int(schema.num_nodes), (num_edges,), "csc/rows"),
     }

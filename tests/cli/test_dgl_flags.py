@@ -29,7 +29,8 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "--in-dir", "--metadata-filename", "--partitions-dir", "--out-dir", "--ip-config", "--master-port",
             "--log-level", "--python-path", "--ssh-port", "--process-group-timeout", "--save-orig-nids",
-            "--save-orig-eids", "--use-graphbolt", "--graph-formats",
+            "--save-orig-eids", "--use-graphbolt", "--store-inner-node", "--store-inner-edge", "--store-eids",
+            "--graph-formats",
         ),
     ),
     "convert_partition.py": (

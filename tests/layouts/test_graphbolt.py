@@ -24,22 +24,51 @@ CASES: dict[str, tuple[str, ...]] = {
     "cora-13": ("--num-hops", "2", "--out-edges"),
     "oewn-3": ("--graph-formats", "csc", "--staging", "zarr"),
 }
+STORED = ((), ("--no-store-eids", "--store-inner-node"), ("--store-inner-node", "--store-inner-edge"))
 
 
 def test_files_are_those_that_dgl_makes(tmp_path: Path) -> None:
-    configs = []
+    configs: dict[str, dict[str, bool]] = {}
     for case, how in CASES.items():
         name, num_parts = case.split("-")
         source, out = load_real_graph(name).write(tmp_path / case / "in"), tmp_path / case / "out"
         common = ("--num-parts", num_parts, "--method", "random", "--quiet", *how)
         assert call("partition", source, out, *common, "--layout", "dgl,graphbolt", "--memory", "100MB") == 0
         assert call("verify", source, out, "--quiet") == 0
-        configs.append(out / f"{name}.json")
+        configs[str(out / f"{name}.json")] = {"store_eids": True}
         for path in out.glob("part*/*.pt"):
             with zipfile.ZipFile(path) as archive:
                 assert archive.testzip() is None  # checksums
+    source, owners = tmp_path / "oewn-4" / "in", tmp_path / "owners"
+    assert call("assign", source, owners, "--num-parts", "2", "--method", "random", "--quiet") == 0
+    for number, words in enumerate(STORED):
+        out = tmp_path / f"stored-{number}"
+        assert call("dispatch", source, owners, out, "--layout", "dgl,graphbolt", "--quiet", *words) == 0
+        configs[str(out / "oewn.json")] = {
+            "store_eids": "--no-store-eids" not in words,
+            "store_inner_node": "--store-inner-node" in words,
+            "store_inner_edge": "--store-inner-edge" in words,
+        }
     # one process, as its import is slow
-    assert run_in_dgl("2.1.0", "graphbolt.py", *configs, cwd=tmp_path) == {"sampled": 1 + 4 + 13 + 3}
+    found = run_in_dgl("2.1.0", "graphbolt.py", json.dumps(configs), cwd=tmp_path)
+    assert found == {"sampled": 1 + 4 + 13 + 3 + 2 * len(STORED)}
+
+
+def test_use_graphbolt_stores_edge_ids_on_request_as_in_dgls_script(tmp_path: Path) -> None:
+    source, owners = load_real_graph("cora").write(tmp_path / "in"), tmp_path / "owners"
+    assert call("assign", source, owners, "--num-parts", "2", "--method", "random", "--quiet") == 0
+    sizes = {}
+    for words in (
+        "--use-graphbolt",
+        "--use-graphbolt --store-eids",
+        "--layout graphbolt",
+        "--layout graphbolt --no-store-eids",
+    ):
+        out = tmp_path / words.replace(" ", "")
+        assert call("dispatch", source, owners, out, "--quiet", *words.split()) == 0
+        sizes[words] = (out / "part0" / "fused_csc_sampling_graph.pt").stat().st_size
+    without, with_ids, ours, ours_without = sizes.values()
+    assert without == ours_without < with_ids == ours
 
 
 def test_without_graphs_of_dgl_the_rest_is_the_same(tmp_path: Path) -> None:

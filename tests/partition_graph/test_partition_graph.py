@@ -293,3 +293,9 @@ def test_graphbolt_is_a_layout_beside_dgls(tmp_path: Path) -> None:
         dgp.partition_graph((SRC, DST), "g", 2, tmp_path / str(number), *places, **named)
     assert (tmp_path / "0" / "part1" / "fused_csc_sampling_graph.pt").exists()
     assert file_hashes(tmp_path / "0") == file_hashes(tmp_path / "1")
+    stored = {"store_eids": False, "store_inner_node": True, "store_inner_edge": True}  # as DGL's, since 2.2
+    dgp.partition_graph((SRC, DST), "g", 2, tmp_path / "stored", 1, "random", use_graphbolt=True, **stored)
+    files = [f"part{part}/fused_csc_sampling_graph.pt" for part in range(2)]
+    before, after = file_hashes(tmp_path / "0"), file_hashes(tmp_path / "stored")
+    assert {name for name in after if after[name] != before[name]} == {"g.manifest.json", *files}
+    assert all(b"inner_node" in (tmp_path / "stored" / file).read_bytes() for file in files)

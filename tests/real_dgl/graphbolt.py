@@ -1,6 +1,7 @@
 """Compare GraphBolt's files of partitions with those that DGL makes of their graphs; run in an environment of DGL 2.1.
 
-The arguments are configs of partitions with both. The last line is JSON.
+The argument is a JSON object: configs of partitions with both, and the options of DGL's conversion. The last line is
+JSON.
 """
 
 import json
@@ -14,7 +15,7 @@ import torch
 from dgl.distributed import load_partition
 
 
-def judge(config):
+def judge(config, options):
     """Compare all parts; return how many were sampled from."""
     meta = json.loads(config.read_text())
     assert meta["node_map_dtype"] == meta["edge_map_dtype"] == "int64"
@@ -22,7 +23,7 @@ def judge(config):
     shutil.copytree(config.parent, copy)
     for part in range(meta["num_parts"]):
         (copy / f"part{part}" / "fused_csc_sampling_graph.pt").unlink()
-    dgl.distributed.dgl_partition_to_graphbolt(str(copy / config.name), store_eids=True)
+    dgl.distributed.dgl_partition_to_graphbolt(str(copy / config.name), **options)
     sampled = sum(judge_part(config, copy / config.name, part) for part in range(meta["num_parts"]))
     shutil.rmtree(copy.parent)
     return sampled
@@ -62,4 +63,4 @@ def same(ours, theirs, name):
         assert torch.equal(ours, theirs), name
 
 
-print(json.dumps({"sampled": sum(judge(Path(name)) for name in sys.argv[1:])}))
+print(json.dumps({"sampled": sum(judge(Path(name), options) for name, options in json.loads(sys.argv[1]).items())}))
