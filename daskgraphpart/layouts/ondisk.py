@@ -16,6 +16,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,8 @@ VERSION = 1
 FILES, LINKED = f"{ONDISK}/files", "preprocessed"
 LABELS = ("label", "labels", "y")
 """Features of nodes that are labels, the first that there is."""
+LABELS_SUFFIX = "-labels"
+"""Of the name of a mask, in that of the file with the labels of its nodes."""
 SETS = {"train": "train_set", "val": "validation_set", "test": "test_set"}
 _MASK = re.compile(r"(train|val|test)(?:id|idation)?_?mask_?(.*)", re.DOTALL)
 
@@ -55,8 +58,9 @@ class OnDiskLayout:
     """A dataset of one part."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse more than one part, and names that cannot be those of files."""
+        """Refuse more than one part, names that cannot be those of files, and masks that are one set or one file."""
         check_file_names(schema, ONDISK)
+        _check_masks(schema)
         refuse_bfloat16(schema, ONDISK, "GraphBolt's datasets are read by numpy, which has")
         if num_parts not in (None, 1):
             raise OptionError(
@@ -78,7 +82,9 @@ class OnDiskLayout:
             files[_npy(f"set/{mask}")] = npy_file_layout(seeds)
             if label := _label_of(sizes.schema, mask):
                 labels = features[f"node_data/{label}"]
-                files[_npy(f"set/{mask}-labels")] = raw_file_layout([labels, seeds], LabelFile(labels, seeds.key))
+                files[_npy(f"set/{mask}{LABELS_SUFFIX}")] = raw_file_layout(
+                    [labels, seeds], LabelFile(labels, seeds.key)
+                )
         return files
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
@@ -158,8 +164,33 @@ def _npy(array: str) -> str:
     return f"{FILES}/{file_name(array)}.npy"
 
 
+def _check_masks(schema: GraphSchema) -> None:
+    """Refuse pairs of masks for which DGL cannot open a dataset, or which would share a file."""
+    masks = [(kind.name, spec.name) for kind in schema.node_types for spec in kind.data if spec.is_mask]
+    for (ntype, first), (other_type, second) in permutations(masks, 2):
+        is_one_type, is_one_set = ntype == other_type, _set_of(first) == _set_of(second)
+        has_labels, other_has = (_label_of(schema, f"{of}/") is not None for of in (ntype, other_type))
+        if is_one_type and is_one_set:
+            what = "two masks of one set"
+        elif is_one_type and has_labels and second == first + LABELS_SUFFIX:
+            what = "a mask with the name of another's file of labels"
+        elif is_one_set and has_labels and not other_has:
+            what = "two masks of one set, of which the second has no labels"
+        else:
+            continue
+        found, hint = f"{ntype}/{first} and {other_type}/{second}", "rename or leave out one, or write another layout"
+        raise OptionError(what, place=f"layout {ONDISK}", found=found, hint=hint)
+
+
+def _set_of(mask: str) -> tuple[str, str]:
+    """Set that a mask marks, and the name of its task."""
+    found = _MASK.fullmatch(mask)
+    assert found is not None, "masks are named so"
+    return SETS[found[1]], "_".join(filter(None, ("node_classification", found[2])))
+
+
 def _label_of(schema: GraphSchema, mask: str) -> str | None:
-    """Labels of the nodes that a mask is of, as ``<ntype>/<name>``."""
+    """Labels of the nodes that a mask ``<ntype>/<mask>`` is of, as ``<ntype>/<name>``."""
     ntype = mask.partition("/")[0]
     names = [spec.name for spec in schema.node_type(ntype).data]
     return next((f"{ntype}/{name}" for name in LABELS if name in names), None)
@@ -192,17 +223,15 @@ def _tasks(graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
     tasks: dict[str, dict[str, Any]] = {}
     for mask in (mask for mask, counts in graph.sizes.num_marked.items() if counts[0]):
         ntype, _, name = mask.partition("/")
-        found = _MASK.fullmatch(name)
-        assert found is not None, "masks are named so"
-        task_name = "_".join(filter(None, ("node_classification", found[2])))
+        set_name, task_name = _set_of(name)
         task = tasks.setdefault(task_name, {"name": task_name})
         data = [{"name": "seeds", **_file_entry(f"set/{mask}")}]
         if _label_of(graph.schema, mask):
-            data.append({"name": "labels", **_file_entry(f"set/{mask}-labels")})
-            labels = np.load(graph.out / _npy(f"set/{mask}-labels"), mmap_mode="r", allow_pickle=False)
+            data.append({"name": "labels", **_file_entry(f"set/{mask}{LABELS_SUFFIX}")})
+            labels = np.load(graph.out / _npy(f"set/{mask}{LABELS_SUFFIX}"), mmap_mode="r", allow_pickle=False)
             if labels.dtype.kind in "iu" and labels.ndim == 1:
                 task["num_classes"] = max(task.get("num_classes", 0), int(labels.max()) + 1)
-        task.setdefault(SETS[found[1]], []).append({**_type_entry(graph.schema, ntype), "data": data})
+        task.setdefault(set_name, []).append({**_type_entry(graph.schema, ntype), "data": data})
     return tasks
 
 

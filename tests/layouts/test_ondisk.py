@@ -100,6 +100,46 @@ def test_integers_are_of_64_bits_where_edges_or_nodes_are_many() -> None:
         assert dtypes == expected.split()
 
 
+@pytest.mark.parametrize(
+    ("masks", "named"),
+    [
+        (("val_mask", "valid_mask"), "n/val_mask and n/valid_mask"),
+        (("validation_mask", "x", "valmask"), "n/validation_mask and n/valmask"),
+        (("trainmask", "train_mask"), "n/trainmask and n/train_mask"),
+        (("train_mask_2", "train_mask2"), "n/train_mask_2 and n/train_mask2"),
+        (("test_mask", "test_mask_"), "n/test_mask and n/test_mask_"),
+        (("train_mask", "train_mask-labels", "label"), "n/train_mask and n/train_mask-labels"),
+        (("y", "test_mask-labels", "test_mask"), "n/test_mask and n/test_mask-labels"),
+        (("m/val_mask", "valid_mask", "y"), "n/valid_mask and m/val_mask"),
+    ],
+)
+def test_masks_of_one_set_or_file_are_refused_before_work(masks: tuple[str, ...], named: str, tmp_path: Path) -> None:
+    edges = {("n", "r", "n"): (np.arange(9), np.arange(9)), ("m", "r", "n"): (np.arange(9), np.arange(9))}
+    data: dict[str, dict[str, np.ndarray]] = {}
+    for name in masks:
+        ntype, _, name = name.rpartition("/")
+        data.setdefault(ntype or "n", {})[name] = np.arange(9, dtype="u1") % 2
+    dgp.chunk_graph(edges, "g", data, output_path=tmp_path / "in")
+    with pytest.raises(OptionError, match=r"two masks of one set|a mask with the name") as fault:
+        dgp.partition(tmp_path / "in", tmp_path / "out", 1, options=dgp.DispatchOptions(layout=("dgl", "ondisk")))
+    assert fault.value.found == named and fault.value.place == "layout ondisk" and fault.value.hint
+    assert not (tmp_path / "out").exists()
+
+
+def test_masks_of_several_types_and_tasks_are_not_refused(tmp_path: Path) -> None:
+    edges = {("n", "r", "n"): (np.arange(9), np.arange(9)), ("m", "r", "n"): (np.arange(9), np.arange(9))}
+    mask = np.arange(9, dtype="u1") % 2
+    data = {"n": {"val_mask": mask, "val_mask_2": mask, "val_mask-labels": mask}, "m": {"valid_mask": mask}}
+    dgp.chunk_graph(edges, "g", data, output_path=tmp_path / "in")
+    dgp.partition(tmp_path / "in", tmp_path / "out", 1, options=dgp.DispatchOptions(layout=("ondisk",)))
+    tasks = json.loads((tmp_path / "out" / "ondisk" / "files" / "metadata.yaml").read_text())["tasks"]
+    assert {task["name"]: [entry["type"] for entry in task["validation_set"]] for task in tasks} == {
+        "node_classification": ["n", "m"],
+        "node_classification_2": ["n"],
+        "node_classification_-labels": ["n"],
+    }
+
+
 @pytest.mark.parametrize("target", ["out", "memory://ondisk"])
 def test_several_parts_and_stores_are_refused_before_work(target: str, tmp_path: Path) -> None:
     source, out = small().write(tmp_path / "in"), target if "//" in target else tmp_path / target
