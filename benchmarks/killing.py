@@ -303,22 +303,22 @@ class Undisturbed:
         return not journal.exists() and any((directory / "out").glob(last))
 
 
-def die_once(values: Any, unit: Any, config: tuple[str, Any, Any]) -> Any:
-    """Task around a task of a partition: the first call of all kills its worker process, half way through its job."""
+def die_once(unit: Any, config: tuple[str, Any, Any]) -> Any:
+    """Task around a task: the first call of all kills its worker process, half way through its job."""
     flag, task, inner = config
-    result = task(values, unit, inner)
+    result = task(unit, inner)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
         os.kill(os.getpid(), signal.SIGKILL)
     return result
 
 
-def die_always(values: Any, unit: Any, config: tuple[str, Any, Any]) -> Any:
-    """Task around a task of a partition that kills its worker process as long as a file is there."""
+def die_always(unit: Any, config: tuple[str, Any, Any]) -> Any:
+    """Task around a task that kills its worker process as long as a file is there."""
     flag, task, inner = config
     if os.path.exists(flag):
         os.kill(os.getpid(), signal.SIGKILL)
-    return task(values, unit, inner)
+    return task(unit, inner)
 
 
 def sleep_long(directory: str, seconds: float) -> None:

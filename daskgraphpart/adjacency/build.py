@@ -16,7 +16,7 @@ import numpy as np
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.adjacency.split_edges import ArcRuns, Slice, range_shift, split_edges_of
 from daskgraphpart.adjacency.weigh_edges import WEIGHT_NBYTES, find_weights, weigh_edges
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import merge_arcs
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
@@ -71,9 +71,8 @@ def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner, edge_w
     weights = weigh_edges(graph, edge_weight, directory, runner)
     runs = split_edges_of(graph, weights, directory, runner)
     config = MergeConfig(str(directory), id_dtype(num_nodes), in_degrees)
-    units = _ranges(runs, config, runner)
-    sizes = [4 * unit.num_arcs * config.dtype.itemsize for unit in units]
-    found = runner.run(Pass("merge-arcs", merge_block, units, config, sizes, (CsrBlock,)))
+    units = [Unit(nodes, 4 * nodes.num_arcs * config.dtype.itemsize) for nodes in _ranges(runs, config, runner)]
+    found = runner.run(Pass("merge-arcs", merge_block, units, config, (CsrBlock,)))
     for region in (*runs.runs, *(weights.files.values() if weights is not None else ())):
         Path(region.path).unlink(missing_ok=True)
     blocks, unit = tuple(block for block, _, _ in found), None if weights is None else 2.0**weights.exponent
@@ -106,9 +105,8 @@ def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[NodeRang
         NodeRange(int(borders[first]), int(borders[last]), int(totals[first:last].sum()), runs.slices(first, last))
         for first, last in group_ranges(totals.tolist(), np.diff(borders).tolist(), limit)
     ]
-    hot = [(nodes, limit) for nodes in ranges if nodes.num_arcs > limit]
-    sizes = [2 * nodes.num_arcs * config.dtype.itemsize for nodes, _ in hot]
-    cuts = iter(runner.run(Pass("cut-node-range", cut_node_range, hot, config, sizes)))
+    hot = [Unit(nodes, 2 * nodes.num_arcs * config.dtype.itemsize) for nodes in ranges if nodes.num_arcs > limit]
+    cuts = iter(runner.run(Pass("cut-node-range", cut_node_range, hot, limit)))
     found = []
     for nodes in ranges:
         if nodes.num_arcs > limit:
@@ -118,9 +116,8 @@ def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[NodeRang
     return found
 
 
-def cut_node_range(unit: tuple[NodeRange, int], config: MergeConfig) -> list[tuple[int, int, int]]:
+def cut_node_range(nodes: NodeRange, limit: int) -> list[tuple[int, int, int]]:
     """Cut a range into ranges with at most so many arcs, or of one node: start, stop, arcs of each."""
-    nodes, limit = unit
     counts = np.zeros(nodes.stop - nodes.start, np.int64)
     for run, start, stop in nodes.slices:
         counts += np.bincount(run.read(start, stop)[:, 0] - nodes.start, minlength=counts.size)

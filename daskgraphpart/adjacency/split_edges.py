@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daskgraphpart.adjacency.weigh_edges import EdgeWeights, count_units
-from daskgraphpart.chunked.partitions import Edges, RowRange, edge_partitions
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import Region, npy_region, save_npy
@@ -70,9 +70,9 @@ class ArcRuns:
 
 @dataclass(frozen=True, slots=True)
 class SplitUnit:
-    """One partition of edges, the first homogeneous IDs of its node types, the file of its run, and that of weights."""
+    """One block of edges, the first homogeneous IDs of its node types, the file of its run, and that of weights."""
 
-    rows: RowRange
+    block: RowBlock[Edges]
     first_ids: tuple[int, int]
     path: str
     weights: Region | None
@@ -90,32 +90,29 @@ def split_edges_of(graph: ChunkedGraph, weights: EdgeWeights | None, directory: 
     """Run the pass over all edges of a graph."""
     schema, dtype = graph.schema, id_dtype(graph.schema.num_nodes)
     rows = min(MAX_ROWS, max(MIN_ROWS, runner.resources.task_memory // (2 * BYTES_PER_EDGE)))
-    partitions = edge_partitions(graph, rows, rows * 8, runner)
+    blocks = list_edge_blocks(graph, rows, rows * 8, runner)
     first_ids = dict(zip(schema.ntypes, schema.homo_starts, strict=False))
     files = {} if weights is None else weights.files
+    paths = [f"{directory}/arcs-{i:06d}.npy" for i in range(len(blocks))]
     units = [
-        SplitUnit(
-            partition.rows,
-            (first_ids[etype.src], first_ids[etype.dst]),
-            f"{directory}/arcs-{i:06d}.npy",
-            files.get(etype.name),
+        Unit(
+            SplitUnit(block, (first_ids[etype.src], first_ids[etype.dst]), path, files.get(etype.name)),
+            block.num_rows * BYTES_PER_EDGE,
+            key=etype.name,
         )
-        for i, (etype, partition) in enumerate(partitions)
+        for (etype, block), path in zip(blocks, paths, strict=True)
     ]
-    sizes = [unit.rows.num_rows * BYTES_PER_EDGE for unit in units]
-    values, types = [partition.value for _, partition in partitions], [etype.name for etype, _ in partitions]
     config = SplitConfig(schema.num_nodes, None if weights is None else weights.exponent)
-    found = runner.run(Pass("split-edges", split_edges, units, config, sizes, partitions=values, unit_types=types))
+    found = runner.run(Pass("split-edges", split_edges, units, config))
     counts = np.array([of_run for of_run, _ in found], np.int64).reshape(len(units), num_node_ranges(schema.num_nodes))
     totals, width = counts.sum(axis=1).tolist(), 2 if weights is None else 3
-    runs = (npy_region(unit.path, dtype, (total, width)) for unit, total in zip(units, totals, strict=True))
+    runs = (npy_region(path, dtype, (total, width)) for path, total in zip(paths, totals, strict=True))
     return ArcRuns(schema.num_nodes, tuple(runs), counts, sum(weight for _, weight in found))
 
 
-def split_edges(edges: Edges, unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:
-    """Write the run of one partition; return its arcs by node range, int64 (node ranges,), and its weight."""
-    src, dst = edges
-    unit.rows.check(src.size)
+def split_edges(unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:
+    """Write the run of one block; return its arcs by node range, int64 (node ranges,), and its weight."""
+    src, dst = unit.block.read()
     shift, counts = range_shift(config.num_nodes), np.zeros(num_node_ranges(config.num_nodes), np.int64)
     count_edge_arcs(src, dst, unit.first_ids, shift, counts)
     starts, weights = group_starts(counts), _read_weights(unit, config.exponent)
@@ -126,10 +123,10 @@ def split_edges(edges: Edges, unit: SplitUnit, config: SplitConfig) -> tuple[np.
 
 
 def _read_weights(unit: SplitUnit, exponent: int | None) -> np.ndarray:
-    """Read the weights of a partition in units, int32 (edges,), (0,) if there are none."""
+    """Read the weights of a block in units, int32 (edges,), (0,) if there are none."""
     if exponent is None:
         return np.empty(0, np.int32)
     if unit.weights is None:
-        return count_units(np.broadcast_to(1.0, unit.rows.num_rows), exponent)
-    first = unit.rows.first_row
-    return count_units(unit.weights.read(first, first + unit.rows.num_rows), exponent)
+        return count_units(np.broadcast_to(1.0, unit.block.num_rows), exponent)
+    first = unit.block.first_row
+    return count_units(unit.weights.read(first, first + unit.block.num_rows), exponent)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import RowRange, row_partitions
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.chunked.partitions import RowBlock, list_row_blocks
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region
@@ -42,9 +42,9 @@ class EdgeWeights:
 
 @dataclass(frozen=True, slots=True)
 class WeighUnit:
-    """One partition of weights, where they go, and the file they come from with the row at which they begin there."""
+    """One block of weights, where they go, and the file they come from with the row at which they begin there."""
 
-    rows: RowRange
+    block: RowBlock[np.ndarray]
     target: Region
     source: str | None
     first_row: int
@@ -73,17 +73,16 @@ def weigh_edges(graph: ChunkedGraph, names: Sequence[str], directory: Path, runn
         for i, (etype, spec) in enumerate(specs.items())
     }
     runner.step("create-edge-weights", lambda: create_files(files.values()))
-    units, values = [], []
+    units = []
     for etype, spec in specs.items():
         sources = graph.data_files.get(etype, {}).get(spec.name, ())
         starts = [*accumulate((source.num_rows or 0 for source in sources), initial=0)]
-        for partition in row_partitions(graph, etype, spec, ROWS_PER_UNIT):
-            number = bisect_right(starts, partition.rows.first_row) - 1
+        for block in list_row_blocks(graph, etype, spec, ROWS_PER_UNIT):
+            number = bisect_right(starts, block.first_row) - 1
             source = str(sources[number].path) if sources else None
-            units.append(WeighUnit(partition.rows, files[etype], source, partition.rows.first_row - starts[number]))
-            values.append(partition.value)
-    sizes = [2 * unit.rows.num_rows * unit.target.row_nbytes for unit in units]
-    ranges = runner.run(Pass("weigh-edges", weigh, units, None, sizes, partitions=values))
+            work = WeighUnit(block, files[etype], source, block.first_row - starts[number])
+            units.append(Unit(work, 2 * block.num_rows * spec.row_nbytes, key=etype))
+    ranges = runner.run(Pass("weigh-edges", weigh, units, None))
     if len(specs) < len(counts):
         ranges.append(_exponents(np.ones(1)))
     if not ranges:
@@ -91,20 +90,19 @@ def weigh_edges(graph: ChunkedGraph, names: Sequence[str], directory: Path, runn
     return EdgeWeights(files, max(min(low for low, _ in ranges), max(high for _, high in ranges) - BITS))
 
 
-def weigh(rows: np.ndarray, unit: WeighUnit, _: None) -> tuple[int, int]:
-    """Write the weights of one partition; return the exponents of a power of two below and above all of them."""
-    unit.rows.check(rows.shape[0])
-    rows = rows.reshape(-1)
+def weigh(unit: WeighUnit, _: None) -> tuple[int, int]:
+    """Write the weights of one block; return the exponents of a power of two below and above all of them."""
+    rows = unit.block.read().reshape(-1)
     bad = np.flatnonzero(~((rows > 0) & np.isfinite(rows)))
     if bad.size:
         raise InputFileError(
-            f"not the weight of an edge: {unit.rows.name}",
+            f"not the weight of an edge: {unit.block.name}",
             file=unit.source,
             place=f"row {unit.first_row + bad[0]:,}",
             expected="a number above 0, and finite",
             found=rows[bad[0]],
         )
-    unit.target.write(rows, unit.rows.first_row)
+    unit.target.write(rows, unit.block.first_row)
     return _exponents(rows.astype(np.float64))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
@@ -57,7 +57,8 @@ def span_pass(
         starts = range(0, region.num_rows, ROWS_PER_UNIT)
         spans += [Span(ntype, first, start, min(start + ROWS_PER_UNIT, region.num_rows)) for start in starts]
         first += region.num_rows
-    return Pass(name, task, spans, config, [(s.stop - s.start) * files[s.ntype].row_nbytes for s in spans])
+    units = [Unit(span, (span.stop - span.start) * files[span.ntype].row_nbytes, key=span.ntype) for span in spans]
+    return Pass(name, task, units, config)
 
 
 def write_parts(name: str, parts: Region, files: Mapping[str, Region], divisor: int, runner: Runner) -> None:
@@ -90,18 +91,27 @@ def assign_random(owners: Mapping[str, Region], num_parts: int, seed: int, fill:
     The part of a node is a function of the seed, the name of its type and its ID, so it does not depend on how the work
     is cut. Parts are even up to chance: their sizes differ by about the square root of their size.
     """
-    runner.run(span_pass("assign-random", draw_span, owners, (owners, num_parts, seed, fill)))
+    runner.run(span_pass("assign-random", draw_span, owners, DrawConfig(owners, num_parts, seed, fill)))
 
 
-def draw_span(unit: Span, config: tuple[Mapping[str, Region], int, int, bool]) -> None:
+@dataclass(frozen=True, slots=True)
+class DrawConfig:
+    """A file for each type, number of parts, seed, and whether every part gets a node of every type."""
+
+    files: Mapping[str, Region]
+    num_parts: int
+    seed: int
+    fill: bool
+
+
+def draw_span(unit: Span, config: DrawConfig) -> None:
     """Draw the owners of one unit and write them."""
-    files, num_parts, seed, fill = config
-    region = files[unit.ntype]
+    region = config.files[unit.ntype]
     owners = np.empty(unit.stop - unit.start, region.dtype)
-    uniform_ints(stream_key(seed, f"owner of {unit.ntype}"), unit.start, num_parts, owners)
-    if fill and region.num_rows >= num_parts:
-        parts = np.arange(num_parts)
-        chosen = parts * region.num_rows // num_parts
+    uniform_ints(stream_key(config.seed, f"owner of {unit.ntype}"), unit.start, config.num_parts, owners)
+    if config.fill and region.num_rows >= config.num_parts:
+        parts = np.arange(config.num_parts)
+        chosen = parts * region.num_rows // config.num_parts
         here = (chosen >= unit.start) & (chosen < unit.stop)
         owners[chosen[here] - unit.start] = parts[here]
     region.write(owners, unit.start)
@@ -111,17 +121,28 @@ def fill_parts(parts: Region, schema: GraphSchema, num_parts: int, runner: Runne
     """Move one node of the fullest parts of its type to each part that has none; return the new parts' file."""
     filled = npy_region(Path(parts.path).with_name("filled.npy"), parts.dtype, parts.shape)
     runner.step("create-filled", lambda: create_files([filled]))
-    units = list(zip(schema.homo_starts, (t.num_nodes for t in schema.node_types), strict=False))
-    runner.run(Pass("fill-parts", fill_type, units, (parts, filled, num_parts), [4 * count for _, count in units]))
+    units = [
+        Unit(range(first, first + of_type.num_nodes), 4 * of_type.num_nodes, key=of_type.name)
+        for first, of_type in zip(schema.homo_starts, schema.node_types, strict=False)
+    ]
+    runner.run(Pass("fill-parts", fill_type, units, FillConfig(parts, filled, num_parts)))
     return filled
 
 
-def fill_type(unit: tuple[int, int], config: tuple[Region, Region, int]) -> None:
-    """Task of the pass: the nodes of one type, the first and how many."""
-    region, filled, num_parts = config
-    parts = region.read(unit[0], sum(unit))
-    use_every_part(parts, num_parts)
-    filled.write(parts, unit[0])
+@dataclass(frozen=True, slots=True)
+class FillConfig:
+    """Parts of all nodes, where they go when none is empty, and how many there are."""
+
+    parts: Region
+    filled: Region
+    num_parts: int
+
+
+def fill_type(nodes: range, config: FillConfig) -> None:
+    """Task of the pass: the nodes of one type, by homogeneous ID."""
+    parts = config.parts.read(nodes.start, nodes.stop)
+    use_every_part(parts, config.num_parts)
+    config.filled.write(parts, nodes.start)
 
 
 def use_every_part(parts: np.ndarray, num_parts: int) -> None:

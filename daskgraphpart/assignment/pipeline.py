@@ -23,7 +23,7 @@ from daskgraphpart.assignment.read_files import check_old_owners, read_assignmen
 from daskgraphpart.assignment.report import AssignReport, WeightedCut, count_cut_edges, measure
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.units import format_size
@@ -159,7 +159,7 @@ def _partition(
     config = PartitionConfig(
         problem, options, resources.memory, resources.workers, choice, None if given is None else start, parts
     )
-    (taken,) = runner.run(Pass("partition-graph", partition_graph, [None], config, [adjacency.nbytes]))
+    (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
     if given is not None:
         return parts, given.method if options.extend is None else taken, "asked for", 0
     if choice is None:

@@ -23,7 +23,7 @@ from daskgraphpart.assignment.assignment import (
 )
 from daskgraphpart.assignment.read_batches import read_batches
 from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, LayoutError
 from daskgraphpart.layouts.dgl_config import find_config, read_config
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
@@ -106,8 +106,8 @@ def read_old_owners(
     """Read the owners of the first nodes of each type, as `read_assignment`; also return how many they are."""
     if files := _find_original_ids(Path(directory), num_parts):
         owners = create_owner_files(workspace, schema, num_parts, runner)
-        sizes = [sum(region.nbytes for region in owners.values())]
-        (counts,) = runner.run(Pass("read-assignment", place_owners, [files], owners, sizes))
+        unit = Unit(files, sum(region.nbytes for region in owners.values()))
+        (counts,) = runner.run(Pass("read-assignment", place_owners, [unit], owners))
         return Assignment(num_parts, "file", owners), counts
     return _read(Path(directory), schema, workspace, runner, num_parts, is_old=True)
 
@@ -123,15 +123,18 @@ def _read(
     meta, ours, parts = _read_meta(directory, num_parts)
     method = ours.method or (meta.algo_name if meta is not None else "file")
     trainers = {} if is_old else _open_trainers(directory / TRAINERS, schema)
-    units = [_choose_form(directory, ntype, ours, trainers.get(ntype)) for ntype in schema.ntypes]
+    found_files = [_choose_form(directory, ntype, ours, trainers.get(ntype)) for ntype in schema.ntypes]
     owners = create_owner_files(workspace, schema, parts, runner)
-    sizes = [unit.file.stat().st_size if unit.file.is_file() else owners[unit.ntype].nbytes for unit in units]
+    units = [
+        Unit(of_type, of_type.file.stat().st_size if of_type.file.is_file() else owners[of_type.ntype].nbytes)
+        for of_type in found_files
+    ]
     hint_of_range = _HINT_EMPTY_PARTS if method == "metis" and not ours.text_crc32 else None
     config = ReadConfig(owners, parts, hint_of_range, is_old)
-    found_owners = runner.run(Pass("read-assignment", read_owners, units, config, sizes))
+    found_owners = runner.run(Pass("read-assignment", read_owners, units, config))
     if trainers:
         _check_trainers([borders for borders, _ in found_owners], parts, str(directory / TRAINERS))
-    counts = {unit.ntype: count for unit, (_, count) in zip(units, found_owners, strict=True)}
+    counts = {of_type.ntype: count for of_type, (_, count) in zip(found_files, found_owners, strict=True)}
     return Assignment(parts, method, owners, trainers=trainers), counts
 
 

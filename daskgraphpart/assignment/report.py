@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import Edges, edge_partitions
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import cut_of_rows
 
@@ -110,9 +110,10 @@ class AssignReport:
 
 def measure(problem: Problem, parts: Region, num_wanted: int, runner: Runner) -> tuple[int, int, tuple[Balance, ...]]:
     """Measure parts: cut, volume, and the balance of all constraints, of which the first ones are to be kept."""
-    weights, num_parts, blocks = problem.weights, problem.num_parts, problem.adjacency.blocks
-    config = parts, weights.columns, num_parts
-    found = runner.run(Pass("measure-cut", measure_block, blocks, config, [block.nbytes for block in blocks]))
+    weights, num_parts = problem.weights, problem.num_parts
+    config = MeasureConfig(parts, weights.columns, num_parts)
+    units = [Unit(block, block.nbytes) for block in problem.adjacency.blocks]
+    found = runner.run(Pass("measure-cut", measure_block, units, config))
     loads = sum((loads for _, _, loads in found), np.zeros((num_parts, len(weights.columns)), np.int64))
     balances = []
     for i, constraint in enumerate(weights.constraints):
@@ -123,28 +124,45 @@ def measure(problem: Problem, parts: Region, num_wanted: int, runner: Runner) ->
     return sum(cut for cut, _, _ in found) // 2, sum(volume for _, volume, _ in found), tuple(balances)
 
 
-def measure_block(block: CsrBlock, config: tuple[Region, tuple[Region, ...], int]) -> tuple[int, int, np.ndarray]:
+@dataclass(frozen=True, slots=True)
+class MeasureConfig:
+    """Parts of all nodes, a column of weights for each constraint, number of parts."""
+
+    parts: Region
+    columns: tuple[Region, ...]
+    num_parts: int
+
+
+def measure_block(block: CsrBlock, config: MeasureConfig) -> tuple[int, int, np.ndarray]:
     """Cut weight (in both directions), volume, and loads of the parts, int64 (parts, constraints), of one block."""
-    parts, columns, num_parts = config
-    everywhere = parts.memmap()
-    cut, volume = cut_of_rows(*block.read(), block.start, everywhere, num_parts)
-    weights = np.stack([column.read(block.start, block.stop) for column in columns], axis=1)
-    loads = np.zeros((num_parts, len(columns)), np.int64)
+    everywhere = config.parts.memmap()
+    cut, volume = cut_of_rows(*block.read(), block.start, everywhere, config.num_parts)
+    weights = np.stack([column.read(block.start, block.stop) for column in config.columns], axis=1)
+    loads = np.zeros((config.num_parts, len(config.columns)), np.int64)
     add_up(everywhere, block.start, weights, loads)
     return int(cut), int(volume), loads
 
 
 def count_cut_edges(graph: ChunkedGraph, parts: Region, runner: Runner) -> int:
     """Count the edges of the input that are cut; the adjacency knows their weights only, if they have some."""
-    partitions = edge_partitions(graph, EDGES_PER_UNIT, 8 * EDGES_PER_UNIT, runner)
     firsts = dict(zip(graph.schema.ntypes, graph.schema.homo_starts, strict=False))
-    units = [(firsts[etype.src], firsts[etype.dst]) for etype, _ in partitions]
-    values, sizes = [partition.value for _, partition in partitions], [16 * p.rows.num_rows for _, p in partitions]
-    types = [etype.name for etype, _ in partitions]
-    return sum(runner.run(Pass("count-cut-edges", count_cut, units, parts, sizes, partitions=values, unit_types=types)))
+    units = [
+        Unit(CutUnit(block, firsts[etype.src], firsts[etype.dst]), 16 * block.num_rows, key=etype.name)
+        for etype, block in list_edge_blocks(graph, EDGES_PER_UNIT, 8 * EDGES_PER_UNIT, runner)
+    ]
+    return sum(runner.run(Pass("count-cut-edges", count_cut, units, parts)))
 
 
-def count_cut(edges: Edges, unit: tuple[int, int], parts: Region) -> int:
-    """Count the cut edges of one partition; the unit is the first homogeneous IDs of its node types."""
-    (src, dst), owners = edges, parts.memmap()
-    return int(np.count_nonzero(owners[src + unit[0]] != owners[dst + unit[1]]))
+@dataclass(frozen=True, slots=True)
+class CutUnit:
+    """One block of edges, and the first homogeneous IDs of the node types at their ends."""
+
+    block: RowBlock[Edges]
+    first_src: int
+    first_dst: int
+
+
+def count_cut(unit: CutUnit, parts: Region) -> int:
+    """Count the cut edges of one block."""
+    (src, dst), owners = unit.block.read(), parts.memmap()
+    return int(np.count_nonzero(owners[src + unit.first_src] != owners[dst + unit.first_dst]))

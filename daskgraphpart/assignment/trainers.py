@@ -15,8 +15,8 @@ import numpy as np
 from daskgraphpart.assignment.assignment import TRAINERS
 from daskgraphpart.assignment.owner_parts import write_parts
 from daskgraphpart.chunked.blocks import InputFile
-from daskgraphpart.chunked.partitions import Edges, RowRange, edge_partitions
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema
 from daskgraphpart.storage.region import Region, create_files, npy_region
@@ -32,10 +32,10 @@ EDGES_PER_BLOCK = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeUnit:
-    """One partition of edges, the trainers of the nodes that they point at, and where those of the edges go."""
+class TrainerUnit:
+    """One block of edges, the trainers of the nodes that they point at, and where those of the edges go."""
 
-    rows: RowRange
+    block: RowBlock[Edges]
     nodes: Region
     edges: Region
 
@@ -63,11 +63,11 @@ def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory
         for i, t in enumerate(schema.edge_types)
     }
     runner.step("create-trainers-of-edges", lambda: create_files(files.values()))
-    partitions = edge_partitions(graph, EDGES_PER_BLOCK, 8 * EDGES_PER_BLOCK, runner)
-    units = [EdgeUnit(partition.rows, trainers[etype.dst], files[etype.name]) for etype, partition in partitions]
-    sizes, types = [24 * unit.rows.num_rows for unit in units], [etype.name for etype, _ in partitions]
-    values = [partition.value for _, partition in partitions]
-    runner.run(Pass("trainers-of-edges", trainers_of_edges, units, None, sizes, partitions=values, unit_types=types))
+    units = [
+        Unit(TrainerUnit(block, trainers[etype.dst], files[etype.name]), 24 * block.num_rows, key=etype.name)
+        for etype, block in list_edge_blocks(graph, EDGES_PER_BLOCK, 8 * EDGES_PER_BLOCK, runner)
+    ]
+    runner.run(Pass("trainers-of-edges", trainers_of_edges, units, None))
     node_types = tuple(replace(t, data=(*t.data, FEATURE)) for t in schema.node_types)
     edge_types = tuple(replace(t, data=(*t.data, FEATURE)) for t in schema.edge_types)
     return replace(
@@ -83,8 +83,7 @@ def _input_files(region: Region) -> tuple[InputFile, ...]:
     return (InputFile(region.path, "numpy", ",", region.num_rows, region.offset + region.nbytes),)
 
 
-def trainers_of_edges(edges: Edges, unit: EdgeUnit, _config: None) -> None:
-    """Write the trainers of one partition of edges: those of their destinations."""
-    _, dst = edges
-    unit.rows.check(dst.size)
-    unit.edges.write(unit.nodes.memmap()[dst], unit.rows.first_row)
+def trainers_of_edges(unit: TrainerUnit, _config: None) -> None:
+    """Write the trainers of one block of edges: those of their destinations."""
+    _, dst = unit.block.read()
+    unit.edges.write(unit.nodes.memmap()[dst], unit.block.first_row)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.balance import BalanceConstraint, Constraint
-from daskgraphpart.chunked.partitions import Partition, RowRange, row_partitions
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.chunked.partitions import RowBlock, list_row_blocks
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy
@@ -49,6 +49,7 @@ class WeighUnit:
     ntype_id: int
     start: int  # range of homogeneous IDs
     stop: int
+    block: RowBlock[np.ndarray] | None = None  # of the feature, if the column depends on one
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,9 @@ def weigh_nodes(
     shape = (graph.schema.num_nodes,)
     targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, shape) for i in range(len(columns)))
     runner.step("create-weights", lambda: create_files(targets))
-    found_units = list(_units(graph, columns))
-    units, values = [unit for unit, _ in found_units], [p.value if p else None for _, p in found_units]
+    units = list(_units(graph, columns))
     config = WeighConfig(columns, targets, in_degrees)
-    sizes = [8 * (unit.stop - unit.start) for unit in units]
-    found = runner.run(Pass("weigh-nodes", weigh, units, config, sizes, partitions=values))
+    found = runner.run(Pass("weigh-nodes", weigh, [Unit(of, 8 * (of.stop - of.start)) for of in units], config))
     constraints = []
     for i, column in enumerate(columns):
         mine = [result for unit, result in zip(units, found, strict=True) if unit.column == i]
@@ -170,40 +169,45 @@ def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSp
 
 def _values(graph: ChunkedGraph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:
     """Find values of a feature other than zero; `MAX_VALUES` and one at most."""
-    partitions = row_partitions(graph, ntype, spec, ROWS_PER_UNIT)
-    units, values = [partition.rows for partition in partitions], [partition.value for partition in partitions]
-    sizes = [unit.num_rows * spec.dtype.itemsize for unit in units]
-    found = runner.run(Pass("find-values", find_values, units, None, sizes, partitions=values))
+    blocks = list_row_blocks(graph, ntype, spec, ROWS_PER_UNIT)
+    units = [Unit(ValuesUnit(block), block.num_rows * spec.dtype.itemsize, key=ntype) for block in blocks]
+    found = runner.run(Pass("find-values", find_values, units, None))
     return sorted({value for values in found for value in values if value})[: MAX_VALUES + 1]
 
 
-def find_values(rows: np.ndarray, unit: RowRange, _: None) -> list[int]:
-    """Task of the pass `find-values`: the smallest values of one partition."""
-    unit.check(rows.shape[0])
-    values: list[int] = np.unique(rows)[: MAX_VALUES + 2].astype(np.int64).tolist()
+@dataclass(frozen=True, slots=True)
+class ValuesUnit:
+    """One block of a feature."""
+
+    block: RowBlock[np.ndarray]
+
+
+def find_values(unit: ValuesUnit, _: None) -> list[int]:
+    """Task of the pass `find-values`: the smallest values of one block."""
+    values: list[int] = np.unique(unit.block.read())[: MAX_VALUES + 2].astype(np.int64).tolist()
     return values
 
 
-def _units(graph: ChunkedGraph, columns: Sequence[Column]) -> Iterator[tuple[WeighUnit, Partition | None]]:
-    """Units of all columns, with the partition of the feature for those that depend on one."""
+def _units(graph: ChunkedGraph, columns: Sequence[Column]) -> Iterator[WeighUnit]:
+    """Units of all columns."""
     for ntype_id, node_type in enumerate(graph.schema.node_types):
         first, last = graph.schema.homo_starts[ntype_id : ntype_id + 2]
         for i, column in enumerate(columns):
             if column.feature is not None and column.feature[0] == node_type.name:
-                for partition in row_partitions(graph, *column.feature, ROWS_PER_UNIT):
-                    start = first + partition.rows.first_row
-                    yield WeighUnit(i, ntype_id, start, start + partition.rows.num_rows), partition
+                for block in list_row_blocks(graph, *column.feature, ROWS_PER_UNIT):
+                    start = first + block.first_row
+                    yield WeighUnit(i, ntype_id, start, start + block.num_rows, block)
             else:
                 for start in range(first, last, ROWS_PER_UNIT):
-                    yield WeighUnit(i, ntype_id, start, min(start + ROWS_PER_UNIT, last)), None
+                    yield WeighUnit(i, ntype_id, start, min(start + ROWS_PER_UNIT, last))
 
 
-def weigh(values: np.ndarray | None, unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int, int]:
+def weigh(unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int, int]:
     """Write the weights of one unit; return their sum, the smallest, the largest and its node."""
     column = config.columns[unit.column]
     weights = np.zeros(unit.stop - unit.start, np.int64)
-    if values is not None:
-        rows = values.reshape(weights.size)
+    if unit.block is not None:
+        rows = unit.block.read().reshape(weights.size)
         weights += rows if column.value is None else rows == column.value
     elif column.rows is not None:
         region, number = column.rows

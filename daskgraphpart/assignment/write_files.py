@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -45,8 +45,8 @@ def write_assignment(
     directory.mkdir(parents=True, exist_ok=True)
     ntypes = list(assignment.owners)
     config = WriteConfig(assignment.owners, str(directory), form)
-    sizes = [region.nbytes for region in assignment.owners.values()]
-    crcs = runner.run(Pass("write-assignment", write_owners, ntypes, config, sizes))
+    units = [Unit(ntype, region.nbytes) for ntype, region in assignment.owners.items()]
+    crcs = runner.run(Pass("write-assignment", write_owners, units, config))
     ours = {
         "format": "daskgraphpart assignment",
         "version": 1,

@@ -20,7 +20,7 @@ import numpy as np
 from daskgraphpart.assignment.balance import BalanceConstraint
 from daskgraphpart.assignment.weigh_nodes import feature_of, weigh_nodes
 from daskgraphpart.assignment.write_parmetis_edges import write_edges, write_lines
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -132,40 +132,51 @@ def _write_nodes(config: NodeConfig, runner: Runner, task_memory: int) -> list[s
     """Write the lines of all nodes; return the files, in order."""
     num_nodes, num_columns = int(config.starts[-1]), 1 + config.starts.size + len(config.weights)
     step = max(1, min(task_memory // (COLUMN_NBYTES * num_columns), MAX_ROWS))
-    units = [(start, min(start + step, num_nodes)) for start in range(0, num_nodes, step)]
-    nbytes = [(stop - start) * 8 * (1 + len(config.weights)) for start, stop in units]
-    return runner.run(Pass("write-nodes", write_nodes, units, config, nbytes))
+    ranges = [range(start, min(start + step, num_nodes)) for start in range(0, num_nodes, step)]
+    units = [Unit(nodes, len(nodes) * 8 * (1 + len(config.weights))) for nodes in ranges]
+    return runner.run(Pass("write-nodes", write_nodes, units, config))
 
 
-def write_nodes(unit: tuple[int, int], config: NodeConfig) -> str:
+def write_nodes(nodes: range, config: NodeConfig) -> str:
     """Write the lines of a range of nodes: type, weights, type-wise ID; return the file."""
-    nids, path = np.arange(*unit), f"{config.scratch}/{unit[0]}-nodes.txt"
+    nids, path = np.arange(nodes.start, nodes.stop), f"{config.scratch}/{nodes.start}-nodes.txt"
     ntypes = np.searchsorted(config.starts, nids, side="right") - 1
     one_hot = [(ntypes == i).astype(np.int8) for i in np.flatnonzero(np.diff(config.starts))]
-    weights = [np.sum([column.read(*unit) for column in columns], axis=0) for columns in config.weights]
+    weights = [
+        np.sum([column.read(nodes.start, nodes.stop) for column in columns], axis=0) for columns in config.weights
+    ]
     write_lines(path, [ntypes, *one_hot, *weights, nids - config.starts[ntypes]])
     return path
 
 
 def _join(pieces: dict[Path, list[str]], runner: Runner) -> None:
     """Join the pieces of each file; all files appear together."""
-    units = [(temporary_path(path), of_file) for path, of_file in pieces.items()]
-    nbytes = [sum(os.path.getsize(piece) for piece in of_file) for of_file in pieces.values()]
+    units = [
+        Unit(TextUnit(temporary_path(path), tuple(of_file)), sum(os.path.getsize(piece) for piece in of_file))
+        for path, of_file in pieces.items()
+    ]
     try:
-        runner.run(Pass("join-text", join_text, units, None, nbytes))
+        runner.run(Pass("join-text", join_text, units, None))
         for path in pieces:
             publish(path)
     except BaseException:
-        for temporary, _ in units:
-            Path(temporary).unlink(missing_ok=True)
+        for unit in units:
+            Path(unit.work.path).unlink(missing_ok=True)
         raise
 
 
-def join_text(unit: tuple[str, Sequence[str]], _: None) -> None:
+@dataclass(frozen=True, slots=True)
+class TextUnit:
+    """A file, and those it is joined from, in order."""
+
+    path: str
+    pieces: tuple[str, ...]
+
+
+def join_text(unit: TextUnit, _: None) -> None:
     """Write pieces one after the other into a file."""
-    path, pieces = unit
-    with attach_path_to_error(path), open(path, "wb") as target:
-        for piece in pieces:
+    with attach_path_to_error(unit.path), open(unit.path, "wb") as target:
+        for piece in unit.pieces:
             with open(piece, "rb") as source:
                 shutil.copyfileobj(source, target, 1 << 20)
 

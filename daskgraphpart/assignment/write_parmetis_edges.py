@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import Edges, RowRange, edge_partitions
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import ChunkedGraph
@@ -31,24 +31,24 @@ EDGE_NBYTES = 320
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeUnit:
-    """One partition of edges, whose first has the homogeneous ID `first_eid`."""
+class LineUnit:
+    """One block of edges, whose first has the homogeneous ID `first_eid`."""
 
     edge_type: EdgeType
-    rows: RowRange
+    block: RowBlock[Edges]
     first_eid: int
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeConfig:
+class LineConfig:
     """Schema, directory of temporary files, and the homogeneous IDs of repeated edges, once they are known."""
 
     schema: GraphSchema
     scratch: str
     repeats: Region | None = None
 
-    def path(self, unit: EdgeUnit, kind: str) -> str:
-        """File of a partition."""
+    def path(self, unit: LineUnit, kind: str) -> str:
+        """File of a block."""
         return f"{self.scratch}/{unit.first_eid}-{kind}"
 
 
@@ -60,30 +60,25 @@ def write_edges(
     Return the files of kept and of removed edges, in order, and the numbers of kept edges, self-loops and repeats.
     """
     schema, max_rows = graph.schema, max(1, min(task_memory // EDGE_NBYTES, 1 << 19))
-    config = EdgeConfig(schema, str(scratch))
-    partitions = edge_partitions(graph, max_rows, 4 * max_rows, runner)  # an edge takes at least 4 bytes of text
+    config = LineConfig(schema, str(scratch))
+    blocks = list_edge_blocks(graph, max_rows, 4 * max_rows, runner)  # an edge takes at least 4 bytes of text
     starts = accumulate((edge_type.num_edges for edge_type in schema.edge_types), initial=0)
     first_eids = dict(zip(schema.etypes, starts, strict=False))
-    units = [EdgeUnit(t, p.rows, first_eids[t.name] + p.rows.first_row) for t, p in partitions]
-    values, types = [partition.value for _, partition in partitions], [unit.edge_type.name for unit in units]
-    nbytes = [unit.rows.num_rows * 16 for unit in units]
-
-    def run(name: str, work: Callable[[Edges, EdgeUnit, EdgeConfig], Any], config: EdgeConfig) -> list[Any]:
-        return runner.run(Pass(name, work, units, config, nbytes, partitions=values, unit_types=types))
-
-    run("write-pairs", write_pairs, config)
+    works = [LineUnit(etype, block, first_eids[etype.name] + block.first_row) for etype, block in blocks]
+    units = [Unit(work, work.block.num_rows * 16, key=work.edge_type.name) for work in works]
+    runner.run(Pass("write-pairs", write_pairs, units, config))
     repeats = runner.step("find-repeats", lambda: find_repeats(scratch, runner.resources)) if units else None
-    found = run("write-edges", write_partition, replace(config, repeats=repeats))
-    kept, removed = ([config.path(unit, kind) for unit in units] for kind in ("kept.txt", "removed.txt"))
+    found = runner.run(Pass("write-edges", write_block, units, replace(config, repeats=repeats)))
+    kept, removed = ([config.path(work, kind) for work in works] for kind in ("kept.txt", "removed.txt"))
     return kept, removed, [sum(of_unit[i] for of_unit in found) for i in range(3)]
 
 
-def write_pairs(edges: Edges, unit: EdgeUnit, config: EdgeConfig) -> None:
-    """Write the IDs and ends of the edges of a partition that are no self-loops."""
+def write_pairs(unit: LineUnit, config: LineConfig) -> None:
+    """Write the IDs and ends of the edges of a block that are no self-loops."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    src, dst = _homogeneous(edges, unit, config.schema)
+    src, dst = _homogeneous(unit, config.schema)
     rows = np.flatnonzero(src != dst)
     table = pa.table({"src": src[rows], "dst": dst[rows], "eid": rows + unit.first_eid})
     path = config.path(unit, "pairs.parquet")
@@ -103,16 +98,16 @@ def find_repeats(scratch: Path, resources: Resources) -> Region:
         return stage_rows(connection, query, f"{scratch}/repeats", np.dtype(np.int64))
 
 
-def write_partition(edges: Edges, unit: EdgeUnit, config: EdgeConfig) -> tuple[int, int, int]:
-    """Write the lines of a partition; return the numbers of kept edges, self-loops and repeats."""
-    src, dst = _homogeneous(edges, unit, config.schema)
+def write_block(unit: LineUnit, config: LineConfig) -> tuple[int, int, int]:
+    """Write the lines of a block; return the numbers of kept edges, self-loops and repeats."""
+    src, dst = _homogeneous(unit, config.schema)
     removed = src == dst
     num_loops = int(np.count_nonzero(removed))
     if config.repeats is not None:
         bounds = [unit.first_eid, unit.first_eid + src.size]
         start, stop = np.searchsorted(config.repeats.memmap(), bounds).tolist()
         removed[config.repeats.read(start, stop) - unit.first_eid] = True
-    etype_id, first = config.schema.etypes.index(unit.edge_type.name), unit.rows.first_row
+    etype_id, first = config.schema.etypes.index(unit.edge_type.name), unit.block.first_row
     columns = [src, dst, np.arange(first, first + src.size), np.full(src.size, etype_id)]
     write_lines(config.path(unit, "removed.txt"), [column[removed] for column in columns])
     write_lines(config.path(unit, "kept.txt"), [column[~removed] for column in columns])
@@ -120,10 +115,9 @@ def write_partition(edges: Edges, unit: EdgeUnit, config: EdgeConfig) -> tuple[i
     return src.size - num_removed, num_loops, num_removed - num_loops
 
 
-def _homogeneous(edges: Edges, unit: EdgeUnit, schema: GraphSchema) -> tuple[np.ndarray, np.ndarray]:
+def _homogeneous(unit: LineUnit, schema: GraphSchema) -> tuple[np.ndarray, np.ndarray]:
     """Homogeneous IDs of sources and destinations, int64."""
-    src, dst = edges
-    unit.rows.check(src.size)
+    src, dst = unit.block.read()
     ends = (schema.ntypes.index(ntype) for ntype in (unit.edge_type.src, unit.edge_type.dst))
     first_src, first_dst = (schema.homo_starts[ntype_id] for ntype_id in ends)
     return src + first_src, dst + first_dst

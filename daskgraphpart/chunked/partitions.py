@@ -1,14 +1,14 @@
-"""Partitions of the lazy collections: the units of all passes that read a graph, whether it is in files or the user's.
+"""The blocks of a graph: what the units of all passes over its rows read, whether it is in files or the user's.
 
-A pass gets a partition as a task of its own graph: edges as a pair of int64 arrays (src, dst) that are in range, rows
-of features as an array. Lengths are known before, so that the first row of each is; a partition that has another length
-when it is computed again is an error.
+A block of edges reads as a pair of int64 arrays (src, dst) that are in range, one of a feature as an array. Lengths are
+known before, so that the first row of each is; a partition of a collection that has another length when it is computed
+again is an error.
 """
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,13 +17,11 @@ import numpy as np
 from daskgraphpart.chunked.blocks import Block, clip_blocks, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.collections import check_frame
 from daskgraphpart.chunked.formats import read_edges, read_rows
-from daskgraphpart.engine.runner import Call, Pass, Runner, delay
+from daskgraphpart.engine.runner import Input, Pass, Runner, Unit, ValuesT
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from dask.delayed import Delayed
+    from collections.abc import Callable, Sequence
 
     from daskgraphpart.chunked.graph import ChunkedGraph
     from daskgraphpart.schema import DataSpec, EdgeType
@@ -31,52 +29,49 @@ if TYPE_CHECKING:
 Edges: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
-@dataclass(frozen=True, slots=True)
-class RowRange:
-    """Rows of one partition: whose they are, its number, the original type-wise ID of the first row, how many."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RowBlock(Input[ValuesT]):
+    """Consecutive rows of a type: whose they are, its number, the original type-wise ID of the first, how many."""
 
     name: str
     number: int
     first_row: int
     num_rows: int
 
-    def check(self, num_rows: int) -> None:
-        """Refuse a partition that has another length than before."""
-        if num_rows != self.num_rows:
+    def read(self) -> ValuesT:
+        """Read the rows; refuse a partition that has another length than before."""
+        values = self.load() if self.partition is None else self.load(self.partition)
+        found = len(values[0] if isinstance(values, tuple) else values)  # type: ignore[arg-type]
+        if found != self.num_rows:
             raise InputFileError(
                 f"a partition of {self.name!r} has another number of rows than when it was counted",
                 place=f"partition {self.number}",
                 expected=f"{self.num_rows:,}",
-                found=f"{num_rows:,}",
+                found=f"{found:,}",
                 hint="the collection is not deterministic: persist it, or write it to parquet files first",
             )
+        return values
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Partition:
-    """One partition: its rows, and the delayed value."""
-
-    rows: RowRange
-    value: Delayed
-
-
-def edge_partitions(
+def list_edge_blocks(
     graph: ChunkedGraph, max_rows: int, max_bytes: int, runner: Runner
-) -> list[tuple[EdgeType, Partition]]:
-    """List the partitions of all edges, in the order of edge types and IDs."""
+) -> list[tuple[EdgeType, RowBlock[Edges]]]:
+    """List the blocks of all edges, in the order of edge types and IDs; those of files have at most so many rows."""
     blocks = edge_blocks(graph, max_rows, max_bytes, runner)
-    found = []
+    found: list[tuple[EdgeType, RowBlock[Edges]]] = []
     for edge_type in graph.schema.edge_types:
-        ends = [graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst)]
+        num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
         name = edge_type.name
+        made: list[RowBlock[Edges]]
         if graph.source is not None and name in graph.source.edges:
             frames = graph.source.edges[name].to_delayed()
-            calls = [Call(check_frame, edge_type, *ends, number) for number in range(len(frames))]
-            made = _partitions("check-edges", name, _consecutive(graph.source.edge_lengths[name]), calls, frames)
+            check = partial(check_frame, edge_type=edge_type, num_src=num_src, num_dst=num_dst)
+            loads = [partial(check, number=number) for number in range(len(frames))]
+            made = _of_collection(name, graph.source.edge_lengths[name], loads, frames)
         else:
-            calls = [Call(read_edges, block, edge_type, *ends) for block in blocks[name]]
-            made = _partitions("read-edges", name, _ranges(blocks[name]), calls)
-        found += [(edge_type, partition) for partition in made]
+            read = partial(read_edges, edge_type=edge_type, num_src=num_src, num_dst=num_dst)
+            made = _of_files(name, blocks[name], read)
+        found += [(edge_type, block) for block in made]
     return found
 
 
@@ -87,10 +82,13 @@ def edge_blocks(graph: ChunkedGraph, max_rows: int, max_bytes: int, runner: Runn
         etype: cut_bytes(files, max_bytes) if is_csv[etype] else cut_rows(files, max_rows)
         for etype, files in graph.edge_files.items()
     }
-    units = [(etype, block) for etype, of_type in blocks.items() if is_csv[etype] for block in of_type]
-    sizes, types = [block.stop - block.start for _, block in units], [etype for etype, _ in units]
-    scan = Pass("scan-edges", scan_edges, [block for _, block in units], None, sizes, unit_types=types)
-    counts = iter(runner.run(scan))
+    units = [
+        Unit(block, block.stop - block.start, key=etype)
+        for etype, of_type in blocks.items()
+        if is_csv[etype]
+        for block in of_type
+    ]
+    counts = iter(runner.run(Pass("scan-edges", scan_edges, units, None)))
     for etype in filter(is_csv.get, blocks):
         of_type = [next(counts) for _ in blocks[etype]]
         blocks[etype] = number_blocks(blocks[etype], of_type)
@@ -113,10 +111,10 @@ def scan_edges(block: Block, _: None) -> int:
     return count_rows(block)
 
 
-def row_partitions(
+def list_row_blocks(
     graph: ChunkedGraph, type_name: str, spec: DataSpec, max_rows: int, stretches: np.ndarray | None = None
-) -> list[Partition]:
-    """List the partitions of a feature of a node or edge type; those of files have at most so many rows.
+) -> list[RowBlock[np.ndarray]]:
+    """List the blocks of a feature of a node or edge type; those of files have at most so many rows.
 
     Of files only the rows in `stretches`, ascending ranges, int64 (n, 2), are read; a user's partitions stay whole.
     """
@@ -125,11 +123,12 @@ def row_partitions(
     if array is not None:
         whole = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
         pieces = list(whole.to_delayed().reshape(-1))
-        calls = [Call(_check_rows, spec, f"partition {number} of {name!r}") for number in range(len(pieces))]
-        return _partitions("check-rows", name, _consecutive(whole.chunks[0]), calls, pieces)
+        names = [f"partition {number} of {name!r}" for number in range(len(pieces))]
+        loads = [partial(_check_rows, spec=spec, name=of_piece) for of_piece in names]
+        return _of_collection(name, whole.chunks[0], loads, pieces)
     blocks = cut_rows(graph.data_files[type_name][spec.name], max(1, max_rows))
     blocks = blocks if stretches is None else [*clip_blocks(blocks, stretches)]
-    return _partitions("read-rows", name, _ranges(blocks), [Call(read_rows, block, spec) for block in blocks])
+    return _of_files(name, blocks, partial(read_rows, spec=spec))
 
 
 def _check_rows(rows: Any, spec: DataSpec, name: str) -> np.ndarray:
@@ -145,28 +144,24 @@ def _check_rows(rows: Any, spec: DataSpec, name: str) -> np.ndarray:
     return np.ascontiguousarray(values, spec.dtype)
 
 
-def _ranges(blocks: Sequence[Block]) -> list[tuple[int, int]]:
-    return [(block.first_row, block.num_rows) for block in blocks]
+def _of_collection(
+    name: str, lengths: Sequence[int], loads: Sequence[Callable[..., ValuesT]], partitions: Sequence[Any]
+) -> list[RowBlock[ValuesT]]:
+    """Blocks of a dask collection, a partition each; those without rows are left out."""
+    firsts = accumulate(lengths, initial=0)
+    return [
+        RowBlock(load, partition, name=name, number=number, first_row=int(first), num_rows=int(num_rows))
+        for number, (first, num_rows, load, partition) in enumerate(
+            zip(firsts, lengths, loads, partitions, strict=False)
+        )
+        if num_rows
+    ]
 
 
-def _consecutive(lengths: Sequence[int]) -> list[tuple[int, int]]:
-    """First row and length of partitions that follow each other."""
-    return [*zip(accumulate(lengths, initial=0), lengths, strict=False)]
-
-
-def _partitions(
-    task: str,
-    name: str,
-    ranges: Sequence[tuple[int, int]],
-    calls: Sequence[Callable[..., Any]],
-    values: Iterable[Delayed] | None = None,
-) -> list[Partition]:
-    """Bind first rows and lengths to tasks; partitions without rows are left out."""
-    prefix = f"{task}-{secrets.token_hex(4)}"
-    inputs = [()] * len(calls) if values is None else [(value,) for value in values]
-    made = []
-    for number, ((first, num_rows), call, given) in enumerate(zip(ranges, calls, inputs, strict=True)):
-        if num_rows:
-            rows = RowRange(name, number, int(first), int(num_rows))
-            made.append(Partition(rows, delay((prefix, name, number), call, given)))
-    return made
+def _of_files(name: str, blocks: Sequence[Block], load: Callable[..., ValuesT]) -> list[RowBlock[ValuesT]]:
+    """Blocks of files."""
+    return [
+        RowBlock(partial(load, block), name=name, number=i, first_row=block.first_row, num_rows=block.num_rows)
+        for i, block in enumerate(blocks)
+        if block.num_rows
+    ]

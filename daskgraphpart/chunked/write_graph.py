@@ -13,7 +13,7 @@ from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.metadata import DATA_FORMATS, MAX_ROWS, data_key, is_delimiter
 from daskgraphpart.chunked.output import BYTES_PER_PIECE, EDGES_PER_PIECE, rows_per_piece, write_file, write_metadata
 from daskgraphpart.chunked.rows import Rows, array_rows, edge_rows, schema_of
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, RowType
 
@@ -156,8 +156,8 @@ def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Ru
     if runner is None:
         largest = [write_chunk(unit, form) for unit in units]
     else:
-        sizes = [(unit.stop - unit.start) * (16 if unit.spec is None else unit.spec.row_nbytes) for unit in units]
-        largest = runner.run(Pass("write-chunks", write_chunk, units, form, sizes))
+        priced = [Unit(of, (of.stop - of.start) * (16 if of.spec is None else of.spec.row_nbytes)) for of in units]
+        largest = runner.run(Pass("write-chunks", write_chunk, priced, form))
     edges: dict[str, list[str]] = {}
     data: dict[str, dict[str, list[str]]] = {}
     counts = dict.fromkeys(schema.ntypes, 0)

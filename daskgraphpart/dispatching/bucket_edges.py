@@ -1,6 +1,6 @@
 """Pass `bucket-edges`: every edge goes to the owner of its destination node.
 
-Takes one partition of one edge type, looks up owner and new IDs of both ends, groups the edges stably by owner and
+Takes one block of one edge type, looks up owner and new IDs of both ends, groups the edges stably by owner and
 writes one run. Original order is kept inside each owner, so new edge IDs follow from the counts alone
 (see edge_runs.py). `with_owners` shows the same join as frames.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.runner import ConfigT, Pass, ResultT
+from daskgraphpart.engine.runner import ConfigT, Pass, ResultT, Unit
 from daskgraphpart.kernels.owner_sort import group_starts, look_up_owners, scatter_edges
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.storage.runs import write_run
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.chunked.partitions import Edges, Partition, RowRange
+    from daskgraphpart.chunked.partitions import Edges, RowBlock
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.schema import EdgeType
     from daskgraphpart.storage.region import Region
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EdgeUnit:
-    """One partition of one edge type, and the number of its run."""
+    """One block of one edge type, and the number of its run."""
 
     index: int
-    rows: RowRange
     edge_type: EdgeType
+    block: RowBlock[Edges]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +52,26 @@ class BucketConfig:
 
 def edge_pass(
     name: str,
-    task: Callable[..., ResultT],
-    units: Sequence[EdgeUnit],
-    partitions: Sequence[Partition],
+    task: Callable[[EdgeUnit, ConfigT], ResultT],
+    works: Sequence[EdgeUnit],
     config: ConfigT,
     id_nbytes: int,
 ) -> Pass[EdgeUnit, ConfigT, ResultT]:
-    """Plan a pass over the partitions of edges; it reads them (as decoded) and writes ends of so many bytes."""
-    sizes = [unit.rows.num_rows * (16 + 3 * id_nbytes) for unit in units]
-    values, types = [partition.value for partition in partitions], [unit.edge_type.name for unit in units]
-    num_rows = [unit.rows.num_rows for unit in units]
-    return Pass(name, task, units, config, sizes, partitions=values, unit_types=types, unit_num_rows=num_rows)
+    """Plan a pass over the blocks of edges; it reads them (as decoded) and writes ends of so many bytes."""
+    per_edge = 16 + 3 * id_nbytes
+    units = [Unit(work, work.block.num_rows * per_edge, work.block.num_rows, work.edge_type.name) for work in works]
+    return Pass(name, task, units, config)
 
 
-def bucket_edges(edges: Edges, unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
-    """Group the edges of one partition by owner; return how many each part owns, int64 (parts,)."""
-    (src, dst), edge_type = edges, unit.edge_type
-    unit.rows.check(src.size)
+def bucket_edges(unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
+    """Group the edges of one block by owner; return how many each part owns, int64 (parts,)."""
+    (src, dst), edge_type = unit.block.read(), unit.edge_type
     new_src, new_dst = config.maps[edge_type.src].memmap(), config.maps[edge_type.dst].memmap()
     owners, counts = owners_of_edges(src, dst, new_src.size, config.owners[edge_type.dst].memmap(), config.num_parts)
     run = np.empty((3, src.size), new_src.dtype)
     scatter_edges((src, dst), (new_src, new_dst), owners, group_starts(counts)[:-1], run)
     write_run(config.work.file("runs", unit.index), run)
-    write_edge_owners(unit, config, owners)
+    write_edge_owners(config, edge_type, unit.block.first_row, owners)
     return counts
 
 
@@ -85,14 +82,14 @@ def owners_of_edges(
     owners = np.empty(dst.size, owner_of_dst.dtype)
     counts = np.zeros(num_parts, np.int64)
     bad = look_up_owners(src, dst, num_src, owner_of_dst, owners, counts)
-    assert bad < 0, f"edge {bad} of a partition is out of range, which was checked as it was read"
+    assert bad < 0, f"edge {bad} of a block is out of range, which was checked as it was read"
     return owners, counts
 
 
-def write_edge_owners(unit: EdgeUnit, config: BucketConfig, owners: np.ndarray) -> None:
+def write_edge_owners(config: BucketConfig, edge_type: EdgeType, first_row: int, owners: np.ndarray) -> None:
     """Keep the owners of edges whose type carries data."""
-    if unit.edge_type.name in config.edge_owners:
-        config.edge_owners[unit.edge_type.name].write(owners, unit.rows.first_row)
+    if edge_type.name in config.edge_owners:
+        config.edge_owners[edge_type.name].write(owners, first_row)
 
 
 def with_owners(graph: ChunkedGraph, assignment: Assignment) -> Mapping[str, Any]:

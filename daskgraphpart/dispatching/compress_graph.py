@@ -31,7 +31,7 @@ MAX_BUCKETS = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowRange:
+class MatrixRows:
     """Consecutive rows of one part's ``"csr"`` or ``"csc"``, and the place of their first edge in the sorted order.
 
     `slices` are those of the runs of segments, with the local ID of the segment's first edge as `first_row`.
@@ -54,7 +54,7 @@ def bucket_bits(graph: PartGraph, max_edges: int) -> int:
 
 def row_ranges(
     graph: PartGraph, name: str, counts: np.ndarray, first_eids: Sequence[int], max_edges: int
-) -> list[RowRange]:
+) -> list[MatrixRows]:
     """Cut one part's rows into ranges of at most `max_edges` edges or rows, if no bucket holds more.
 
     `counts` is int64 (segments, buckets), `first_eids` the local ID of the first edge of each segment.
@@ -71,12 +71,12 @@ def row_ranges(
         slices["start"], slices["count"] = starts[:, first], counts[:, first:stop].sum(axis=1)
         rows = first << bits, min(stop << bits, graph.num_nodes)
         edges = int(edges_before[first]), int(slices["count"].sum())
-        ranges.append(RowRange(graph, name, *rows, *edges, slices[slices["count"] > 0]))
+        ranges.append(MatrixRows(graph, name, *rows, *edges, slices[slices["count"] > 0]))
         first = stop
     return ranges
 
 
-def compress_graph(unit: RowRange, config: BuildConfig) -> None:
+def compress_graph(unit: MatrixRows, config: BuildConfig) -> None:
     """Sort the edges of one range of rows."""
     prefix, max_edges = f"{unit.name}/", config.graph.max_edges
     arrays = {key.removeprefix(prefix): of for key, of in unit.graph.arrays.items() if key.startswith(prefix)}
@@ -105,7 +105,7 @@ def compress_graph(unit: RowRange, config: BuildConfig) -> None:
                 write_rows(arrays[name], column, unit.first_edge + first)
 
 
-def _read(unit: RowRange, slices: Slices, config: BuildConfig) -> dict[str, np.ndarray]:
+def _read(unit: MatrixRows, slices: Slices, config: BuildConfig) -> dict[str, np.ndarray]:
     """Read edges, and all of them that is sorted by row: names are those of arrays, without that of the matrix."""
     graph, work, done = unit.graph, config.graph.work, 0
     edges = np.empty((int(slices["count"].sum()), 3), config.graph.run_dtype)
@@ -130,7 +130,7 @@ def _read(unit: RowRange, slices: Slices, config: BuildConfig) -> dict[str, np.n
 
 
 @contextmanager
-def _places_file(unit: RowRange, regions: tuple[Region, ...], work: Workspace) -> Iterator[tuple[Region, ...]]:
+def _places_file(unit: MatrixRows, regions: tuple[Region, ...], work: Workspace) -> Iterator[tuple[Region, ...]]:
     """File of the place of each edge in the order in which they are read, where places are wanted."""
     if not regions:
         yield ()
@@ -151,7 +151,7 @@ class SegmentPlaces:
     slices: Slices
 
 
-def segment_places(ranges: Sequence[RowRange]) -> list[SegmentPlaces]:
+def segment_places(ranges: Sequence[MatrixRows]) -> list[SegmentPlaces]:
     """Find where the places of the edges of each segment are, given the ranges of all rows of a part."""
     num_slices = [unit.slices.size for unit in ranges]
     slices = np.concatenate([unit.slices for unit in ranges])

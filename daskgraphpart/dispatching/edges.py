@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import owner_dtype
-from daskgraphpart.chunked.partitions import Edges, Partition, edge_partitions
+from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass, write_edge_owners
 from daskgraphpart.dispatching.edge_runs import RunTable
 from daskgraphpart.dispatching.lay_out import wanted_arrays
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy, save_npy
 from daskgraphpart.storage.runs import write_run
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.nodes import NumberedNodes
+    from daskgraphpart.schema import EdgeType
 
 
 def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[str, Region]]:
-    """Write a run for every partition of edges, in one pass or, if the node maps exceed the memory, in three.
+    """Write a run for every block of edges, in one pass or, if the node maps exceed the memory, in three.
 
     Also returns the owners of edges, of the types that carry data, or of all if IDs are kept.
     """
     schema, sizes = job.graph.schema, job.sizes
-    found = edge_partitions(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
-    partitions = [partition for _, partition in found]
-    units = [EdgeUnit(i, p.rows, edge_type) for i, (edge_type, p) in enumerate(found)]
+    found = list_edge_blocks(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
+    units = [EdgeUnit(i, edge_type, block) for i, (edge_type, block) in enumerate(found)]
     wanted = wanted_arrays(job.layouts, schema)
     edge_owners = {
         edge_type.name: npy_region(job.work.file("edge-owners", i), owner_dtype(job.num_parts), (edge_type.num_edges,))
@@ -51,15 +51,15 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
     # what one pass over all edges looks up at random
     looked_up = sum(region.nbytes for files in (nodes.maps, job.assignment.owners) for region in files.values())
     if looked_up <= sizes.map_bytes:
-        counts = job.runner.run(edge_pass("bucket-edges", bucket_edges, units, partitions, config, dtype.itemsize))
+        counts = job.runner.run(edge_pass("bucket-edges", bucket_edges, units, config, dtype.itemsize))
     else:
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
         ranges = RangeConfig(config, sizes.range_nodes, part_ends)
-        counts = _bucket_by_range(units, partitions, ranges, job.runner)
+        counts = _bucket_by_range(units, ranges, job.runner)
     runs = RunTable(
         etype_ids=np.array([schema.etypes.index(unit.edge_type.name) for unit in units], np.int64),
-        first_rows=np.array([unit.rows.first_row for unit in units], np.int64),
-        num_rows=np.array([unit.rows.num_rows for unit in units], np.int64),
+        first_rows=np.array([unit.block.first_row for unit in units], np.int64),
+        num_rows=np.array([unit.block.num_rows for unit in units], np.int64),
         counts=np.array(counts, np.int64).reshape(len(units), job.num_parts),
     )
     return runs, edge_owners
@@ -84,30 +84,30 @@ class ResolveUnit:
     slices: tuple[tuple[int, str, int, int], ...]  # number of the run, "src" or "dst", first row, number of rows
 
 
-def _bucket_by_range(
-    units: Sequence[EdgeUnit], partitions: Sequence[Partition], config: RangeConfig, runner: Runner
-) -> list[np.ndarray]:
+def _bucket_by_range(edges: Sequence[EdgeUnit], config: RangeConfig, runner: Runner) -> list[np.ndarray]:
     """Run the three passes; the results are those of `bucket-edges`."""
     dtype = next(iter(config.bucket.maps.values())).dtype
-    split_pass = edge_pass("split-ends", split_ends, units, partitions, config, dtype.itemsize)
+    split_pass = edge_pass("split-ends", split_ends, edges, config, dtype.itemsize)
     split = runner.run(split_pass)
     files = [
-        (config.bucket.work.file("ends", unit.index, end, "new"), unit.rows.num_rows)
-        for unit in units
+        (config.bucket.work.file("ends", unit.index, end, "new"), unit.block.num_rows)
+        for unit in edges
         for end in ("src", "dst")
     ]
     new_ends = [npy_region(path, dtype, (num_rows,)) for path, num_rows in files]
     runner.step("create-ends", lambda: create_files(new_ends))
-    ranges = resolve_units(units, split, config)
-    range_sizes = [sum(rows for *_, rows in unit.slices) * 16 for unit in ranges]
-    runner.run(Pass("resolve-ends", resolve_ends, ranges, config, range_sizes))
-    return runner.run(Pass("merge-ends", merge_ends, units, config, split_pass.unit_nbytes))
+    ranges = [Unit(of, sum(rows for *_, rows in of.slices) * 16) for of in resolve_units(edges, split, config)]
+    runner.run(Pass("resolve-ends", resolve_ends, ranges, config))
+    merges = [
+        Unit(MergeUnit(of.index, of.edge_type, of.block.first_row), unit.nbytes, unit.num_rows, unit.key)
+        for unit, of in zip(split_pass.units, edges, strict=True)
+    ]
+    return runner.run(Pass("merge-ends", merge_ends, merges, config))
 
 
-def split_ends(edges: Edges, unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
-    """Group both ends of a partition by range of IDs; return how many of each fall into each range."""
-    src, dst = edges
-    unit.rows.check(src.size)
+def split_ends(unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
+    """Group both ends of a block by range of IDs; return how many of each fall into each range."""
+    src, dst = unit.block.read()
     counts = []
     for end, ids, ntype in (("src", src, unit.edge_type.src), ("dst", dst, unit.edge_type.dst)):
         num_ranges = -(-config.bucket.maps[ntype].num_rows // config.range_nodes)
@@ -145,7 +145,16 @@ def resolve_ends(unit: ResolveUnit, config: RangeConfig) -> None:
         open_npy(config.bucket.work.file("ends", index, end, "new")).write(new_ids[ids - unit.start], start)
 
 
-def merge_ends(unit: EdgeUnit, config: RangeConfig) -> np.ndarray:
+@dataclass(frozen=True, slots=True)
+class MergeUnit:
+    """One block whose ends have new IDs: the number of its run, the type and the type-wise ID of its first edge."""
+
+    index: int
+    edge_type: EdgeType
+    first_row: int
+
+
+def merge_ends(unit: MergeUnit, config: RangeConfig) -> np.ndarray:
     """Bring the ends of a block back into its order and write its run; return the edges of each part."""
     ends = []
     for end in ("src", "dst"):
@@ -160,5 +169,5 @@ def merge_ends(unit: EdgeUnit, config: RangeConfig) -> np.ndarray:
     write_run(
         config.bucket.work.file("runs", unit.index), np.array([ends[0][order], ends[1][order], order], ends[0].dtype)
     )
-    write_edge_owners(unit, config.bucket, owners)
+    write_edge_owners(config.bucket, unit.edge_type, unit.first_row, owners)
     return counts

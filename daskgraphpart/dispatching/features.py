@@ -1,6 +1,6 @@
 """Pass `place-rows`: bring rows of node and edge features to their owners, in place or by way of staged zarr arrays.
 
-Each partition is read once, in order; its rows are grouped by owner, and each group is one write at an offset known
+Each block is read once, in order; its rows are grouped by owner, and each group is one write at an offset known
 since `count-owners`. HALO nodes never carry features.
 """
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import Partition, RowRange, row_partitions
+from daskgraphpart.chunked.partitions import RowBlock, list_row_blocks
 from daskgraphpart.dispatching.lay_out import RowTarget, write_groups
-from daskgraphpart.engine.runner import Pass
+from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.owner_sort import group_by_owner
 from daskgraphpart.storage.files import cached_listings, signature_of
@@ -34,12 +34,12 @@ IDS_PER_PIECE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One feature of one type, in partitions."""
+    """One feature of one type, in blocks."""
 
     kind: str  # ``"node"`` or ``"edge"``
     type_name: str  # node type or canonical edge type
     spec: DataSpec  # name, dtype and shape of a row
-    partitions: Sequence[Partition]  # its rows, in order
+    blocks: Sequence[RowBlock[np.ndarray]]  # its rows, in order
 
     @property
     def key(self) -> str:
@@ -53,31 +53,30 @@ class Feature:
 
 
 def cut_features(graph: ChunkedGraph, kind: str, max_nbytes: int) -> list[Feature]:
-    """List the partitions of all features of all node types, or of all edge types; those of files are cut so small."""
+    """List the blocks of all features of all node types, or of all edge types; those of files are cut so small."""
     types: Sequence[RowType] = graph.schema.node_types if kind == "node" else graph.schema.edge_types
     found = []
     for of_type in types:
         for spec in of_type.data:
             # the place of a row takes 8 bytes while rows are grouped
             max_rows = max_nbytes // max(8, spec.row_nbytes)
-            partitions = row_partitions(graph, of_type.name, spec, max_rows)
-            found.append(Feature(kind, of_type.name, spec, partitions))
+            found.append(Feature(kind, of_type.name, spec, list_row_blocks(graph, of_type.name, spec, max_rows)))
     return found
 
 
-def partition_marks(features: Sequence[Feature]) -> dict[str, list[int]]:
-    """Rows of each type at which a partition of one of its features begins."""
+def block_marks(features: Sequence[Feature]) -> dict[str, list[int]]:
+    """Rows of each type at which a block of one of its features begins."""
     marks: dict[str, list[int]] = {}
     for feature in features:
-        marks.setdefault(feature.type_name, []).extend(p.rows.first_row for p in feature.partitions)
+        marks.setdefault(feature.type_name, []).extend(block.first_row for block in feature.blocks)
     return marks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowUnit:
-    """One partition of a feature: owners of all rows of the type, rows of each part before it, where its rows go."""
+    """One block of a feature: owners of all rows of the type, rows of each part before it, where its rows go."""
 
-    rows: RowRange
+    block: RowBlock[np.ndarray]
     spec: DataSpec
     owners: Region
     before: np.ndarray  # int64 (parts,)
@@ -112,9 +111,8 @@ def move_features(
         for feature in moved
         for unit in row_units(feature, owners, offsets, targets[feature.array])
     ]
-    values = [partition.value for feature in moved for partition in feature.partitions]
     before = _signatures(job.graph, wanted)
-    job.runner.run(place_rows_pass(units, values))
+    job.runner.run(place_rows_pass(units))
     after = _signatures(job.graph, wanted)
     for path, signature in before.items():
         if after[path] != signature:
@@ -124,31 +122,32 @@ def move_features(
 def row_units(
     feature: Feature, owners: Mapping[str, Region], offsets: Mapping[str, RowOffsets], targets: Sequence[RowTarget]
 ) -> list[RowUnit]:
-    """Units of all partitions of a feature."""
+    """Units of all blocks of a feature."""
     of_type, before = owners[feature.type_name], offsets[feature.type_name].owned_before
-    return [RowUnit(p.rows, feature.spec, of_type, before(p.rows.first_row), targets) for p in feature.partitions]
+    return [RowUnit(block, feature.spec, of_type, before(block.first_row), targets) for block in feature.blocks]
 
 
-def place_rows_pass(units: Sequence[RowUnit], partitions: Sequence[Any]) -> Pass[RowUnit, None, None]:
+def place_rows_pass(works: Sequence[RowUnit]) -> Pass[RowUnit, None, None]:
     """Plan the pass."""
-    num_rows, types = [unit.rows.num_rows for unit in units], [unit.rows.name for unit in units]
-    sizes = [2 * unit.rows.num_rows * unit.spec.row_nbytes for unit in units]
-    return Pass(
-        "place-rows", place_rows, units, None, sizes, partitions=partitions, unit_types=types, unit_num_rows=num_rows
-    )
+    units = [
+        Unit(work, 2 * work.block.num_rows * work.spec.row_nbytes, work.block.num_rows, work.block.name)
+        for work in works
+    ]
+    return Pass("place-rows", place_rows, units, None)
 
 
-def place_rows(values: np.ndarray, unit: RowUnit, _: None) -> None:
-    """Move the rows of one partition to their owners."""
-    grouped, counts = group_rows(values if unit.ids is None else map_ids(values, unit.ids, unit.rows), unit)
-    write_groups(grouped, counts, unit.targets, unit.before)
+def place_rows(unit: RowUnit, _: None) -> None:
+    """Move the rows of one block to their owners."""
+    values = unit.block.read()
+    if unit.ids is not None:
+        values = map_ids(values, unit.ids, unit.block)
+    write_groups(*group_rows(values, unit), unit.targets, unit.before)
 
 
 def group_rows(values: np.ndarray, unit: RowUnit) -> tuple[np.ndarray, np.ndarray]:
-    """Group the rows of a partition by owner; also return how many each part owns, int64 (parts,)."""
-    rows = unit.rows
-    rows.check(values.shape[0])
-    owners = unit.owners.read(rows.first_row, rows.first_row + rows.num_rows)
+    """Group the rows of a block by owner; also return how many each part owns, int64 (parts,)."""
+    block = unit.block
+    owners = unit.owners.read(block.first_row, block.first_row + block.num_rows)
     positions, counts = group_by_owner(owners, unit.before.size)
     stored = values.view(unit.spec.stored_dtype)
     grouped = np.empty_like(stored)
@@ -157,13 +156,13 @@ def group_rows(values: np.ndarray, unit: RowUnit) -> tuple[np.ndarray, np.ndarra
     return grouped, counts
 
 
-def map_ids(values: np.ndarray, ids: NodeIds, rows: RowRange) -> np.ndarray:
+def map_ids(values: np.ndarray, ids: NodeIds, block: RowBlock[np.ndarray]) -> np.ndarray:
     """Return new type-wise IDs of nodes for original ones; -1 stays."""
     total = ids.new_nids.num_rows
     bad = np.flatnonzero((values < -1) | (values >= total))
     if bad.size:
-        row = rows.first_row + int(bad[0]) * len(values) // values.size
-        what, expected = f"not an ID of a node in a feature of {rows.name!r}", f"-1, or an ID in [0, {total:,})"
+        row = block.first_row + int(bad[0]) * len(values) // values.size
+        what, expected = f"not an ID of a node in a feature of {block.name!r}", f"-1, or an ID in [0, {total:,})"
         found = int(values.reshape(-1)[bad[0]])
         raise InputFileError(what, place=f"row {row:,}", expected=expected, found=found, hint="see --map-feature")
     mapped = values.copy()

@@ -29,7 +29,7 @@ from daskgraphpart.dispatching.machines import (
     run_on_each,
 )
 from daskgraphpart.dispatching.output import discard_output
-from daskgraphpart.engine.runner import Pass
+from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
 from daskgraphpart.storage.atomic import publish_once, temporary_path, whole_file
@@ -127,15 +127,25 @@ def _complete(
 
 def _encode(job: Job, files: Sequence[OutputFile]) -> None:
     """Write, or complete, the files that need their arrays whole, as these are now."""
-    units = [file for file in files if file.layout.encode or file.layout.complete]
-    sizes = [file.layout.nbytes + sum(region.nbytes for region in file.held.values()) for file in units]
-    config = (job.out, job.work)
-    job.runner.run(Pass("encode-files", encode_file, units, config, sizes))
+    units = [
+        Unit(file, file.layout.nbytes + sum(region.nbytes for region in file.held.values()))
+        for file in files
+        if file.layout.encode or file.layout.complete
+    ]
+    job.runner.run(Pass("encode-files", encode_file, units, EncodeConfig(job.out, job.work)))
 
 
-def encode_file(file: OutputFile, config: tuple[str, Workspace]) -> None:
-    """Write one file under its temporary name, and delete its own arrays; `config` is the output and the workspace."""
-    out, work = config
+@dataclass(frozen=True, slots=True)
+class EncodeConfig:
+    """The output directory, and the workspace."""
+
+    out: str
+    work: Workspace
+
+
+def encode_file(file: OutputFile, config: EncodeConfig) -> None:
+    """Write one file under its temporary name, and delete its own arrays."""
+    out, work = config.out, config.work
     target = Path(temporary_path(f"{out}/{file.path}"))
     source = temporary_path(f"{work.encoded}/{file.path}") if file.layout.encode else str(target)
     if not os.path.exists(source):
@@ -156,9 +166,9 @@ def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, Stag
     for file in files:
         publish_once(f"{job.out}/{file.path}")
     made = [file for file in files if not file.is_streamed]
-    paths, nbytes = [f"{job.out}/{file.path}" for file in made], [file.layout.nbytes for file in made]
+    units = [Unit(f"{job.out}/{file.path}", file.layout.nbytes) for file in made]
     # they are mostly in the page cache still
-    found = job.runner.run(Pass("hash-files", hash_file, paths, None, nbytes, (FileChecksum,)))
+    found = job.runner.run(Pass("hash-files", hash_file, units, None, (FileChecksum,)))
     return {**checksums, **{file.path: checksum for file, checksum in zip(made, found, strict=True)}}
 
 
@@ -219,11 +229,13 @@ class ExportConfig:
 def _export(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
     """Write files to the destination of a job, or under their temporary names where they belong; return checksums."""
     target = Path(job.out) if job.destination is None else job.destination.target
-    hosts = [target.host_of(file.part) for file in files] if isinstance(target, Machines) else None
+    machines = target if isinstance(target, Machines) else None
     # what machines lost is sent again
-    config = ExportConfig(job.out, target, staged, keeps_source=hosts is not None or job.work.is_kept)
-    sizes = [file.layout.nbytes for file in files]
-    found = job.runner.run(Pass("export-files", export_file, files, config, sizes, (FileChecksum,), unit_hosts=hosts))
+    config = ExportConfig(job.out, target, staged, keeps_source=machines is not None or job.work.is_kept)
+    units = [
+        Unit(file, file.layout.nbytes, host="" if machines is None else machines.host_of(file.part)) for file in files
+    ]
+    found = job.runner.run(Pass("export-files", export_file, units, config, (FileChecksum,)))
     return {file.path: checksum for file, checksum in zip(files, found, strict=True)}
 
 

@@ -12,8 +12,16 @@ from daskgraphpart.dispatching.collect_extra import ExtraConfig, ExtraUnit, coll
 from daskgraphpart.dispatching.compress_graph import compress_graph, place_edges, row_ranges, segment_places
 from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, Slices, cut_slices
 from daskgraphpart.dispatching.mark_halo import HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
-from daskgraphpart.dispatching.part_graph import NODE_NBYTES, BuildConfig, GraphConfig, NewIds, PartGraph, write_nodes
-from daskgraphpart.engine.runner import Pass
+from daskgraphpart.dispatching.part_graph import (
+    NODE_NBYTES,
+    BuildConfig,
+    GraphConfig,
+    NewIds,
+    NodeConfig,
+    PartGraph,
+    write_nodes,
+)
+from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.quality import Quality
 from daskgraphpart.storage.runs import id_dtype
 
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.dispatching.compress_graph import RowRange, SegmentPlaces
+    from daskgraphpart.dispatching.compress_graph import MatrixRows, SegmentPlaces
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import Target, Targets
 
@@ -35,20 +43,20 @@ class HeldGraphs:
     config: GraphConfig
     runs: RunTable
     book: PartitionBook
-    units: Sequence[HaloUnit]
+    parts: Sequence[HaloUnit]
     halo: np.ndarray  # int64 (parts, 2): HALO nodes of each part, and the cut edges it owns
 
     @property
     def num_extra_edges(self) -> np.ndarray:
         """Edges that parts hold without owning them, int64 (parts,)."""
-        return np.array([unit.extra["count"].sum() for unit in self.units], np.int64)
+        return np.array([unit.extra["count"].sum() for unit in self.parts], np.int64)
 
     def quality(self) -> Quality:
         """Say how good the partition is."""
         return Quality(
             num_cut_edges=int(self.halo[:, 1].sum()),
             num_edges=int(self.runs.num_rows.sum()),
-            num_inner_nodes=tuple(unit.high - unit.low for unit in self.units),
+            num_inner_nodes=tuple(unit.high - unit.low for unit in self.parts),
             num_halo_nodes=tuple(self.halo[:, 0].tolist()),
             num_owned_edges=tuple(self.runs.edges_of_parts.tolist()),
         )
@@ -65,10 +73,10 @@ def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     if job.options.has_extra_edges:
         extra = _collect_extra(job, config, runs, book, ranges).slices_of_parts()
     held = zip(ranges.tolist(), runs.slices_of_parts(), extra, strict=True)
-    units = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
-    sizes = [int(unit.owned["count"].sum()) * config.run_dtype.itemsize for unit in units]
-    halo = job.runner.run(Pass("mark-halo", mark_halo, units, config, sizes))
-    return HeldGraphs(config, runs, book, units, np.array(halo, np.int64))
+    parts = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
+    units = [Unit(part, int(part.owned["count"].sum()) * config.run_dtype.itemsize) for part in parts]
+    halo = job.runner.run(Pass("mark-halo", mark_halo, units, config))
+    return HeldGraphs(config, runs, book, parts, np.array(halo, np.int64))
 
 
 def _collect_extra(job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray) -> RunTable:
@@ -77,13 +85,13 @@ def _collect_extra(job: Job, config: GraphConfig, runs: RunTable, book: Partitio
     run_nbytes = [int(rows) * 2 * config.run_dtype.itemsize for rows in runs.num_rows]
     groups = group_parts(ranges, config.num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers)
     for hop in range(1, hops):
-        hop_config, sizes = HopConfig(config, runs.num_rows, hop), [sum(run_nbytes)] * len(groups)
-        job.runner.run(Pass("follow-hop", follow_hop, groups, hop_config, sizes))
+        followed = [Unit(group, sum(run_nbytes)) for group in groups]
+        job.runner.run(Pass("follow-hop", follow_hop, followed, HopConfig(config, runs.num_rows, hop)))
         job.work.remove_members(job.num_parts, hop - 1)
     first = runs.first_new_eids(book)
-    units = [ExtraUnit(run, counts, first[run]) for run, counts in enumerate(runs.counts)]
+    units = [Unit(ExtraUnit(run, counts, first[run]), run_nbytes[run]) for run, counts in enumerate(runs.counts)]
     extra = ExtraConfig(job.work, ranges, job.options.out_edges, hops - 1)
-    found = job.runner.run(Pass("collect-extra", collect_extra, units, extra, run_nbytes))
+    found = job.runner.run(Pass("collect-extra", collect_extra, units, extra))
     counts = np.array(found, np.int64).reshape(len(found), job.num_parts)
     return RunTable(runs.etype_ids, runs.first_rows, counts.sum(axis=1), counts)
 
@@ -99,17 +107,16 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
         originals = targets[f"orig_nids/{book.ntypes[0]}"][0], targets[f"orig_eids/{book.etypes[0]}"][0]
     parts = _part_graphs(held, arrays)
     new_nids = NewIds(book.node_ranges[:, :, 1], originals[0])
-    sizes = [graph.num_nodes * NODE_NBYTES for graph in parts]
     if any(name.startswith("nodes/") for name in arrays):
-        job.runner.run(Pass("write-nodes", write_nodes, parts, (held.config, new_nids), sizes))
+        nodes = [Unit(graph, graph.num_nodes * NODE_NBYTES) for graph in parts]
+        job.runner.run(Pass("write-nodes", write_nodes, nodes, NodeConfig(held.config, new_nids)))
 
     new_eids = NewIds(book.edge_ranges[:, :, 1], originals[1])
     config = BuildConfig(held.config, book, new_eids)
     found: list[tuple[Segment, Mapping[str, np.ndarray]]] = []
     for segments in _segments(job, parts, held):  # original IDs of extra edges are those of edges that other parts own
-        num_edges = [segment.num_edges for segment in segments]
-        sizes = [count * EDGE_NBYTES for count in num_edges]
-        counts = job.runner.run(Pass("build-graph", build_graph, segments, config, sizes, unit_num_rows=num_edges))
+        units = [Unit(segment, segment.num_edges * EDGE_NBYTES, segment.num_edges) for segment in segments]
+        counts = job.runner.run(Pass("build-graph", build_graph, units, config))
         found += zip(segments, counts, strict=True)
     _compress(job, config, found)
 
@@ -118,7 +125,7 @@ def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
     counts = zip(
         held.halo[:, 0].tolist(), held.runs.edges_of_parts.tolist(), held.num_extra_edges.tolist(), strict=True
     )
-    first_eids = held.book.edge_ranges[:, 0, 0].tolist() if held.book.etypes else [0] * len(held.units)
+    first_eids = held.book.edge_ranges[:, 0, 0].tolist() if held.book.etypes else [0] * len(held.parts)
     return [
         PartGraph(
             unit.part,
@@ -128,7 +135,7 @@ def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
             first_eid,
             {name: tuple(target.region(unit.part) for target in of) for name, of in arrays.items()},
         )
-        for unit, of_part, first_eid in zip(held.units, counts, first_eids, strict=True)
+        for unit, of_part, first_eid in zip(held.parts, counts, first_eids, strict=True)
     ]
 
 
@@ -136,10 +143,10 @@ def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[l
     """Cut the edges of all parts into segments: of those that they own, and of those that they do not."""
     windows: Sequence[list[tuple[int, int, int]]] = [[]] * len(parts)
     if job.options.has_extra_edges:
-        units, sizes = [unit.extra for unit in held.units], (8 * held.num_extra_edges).tolist()
-        windows = job.runner.run(Pass("order-extra", order_extra, units, held.config, sizes))
+        units = [Unit(part.extra, 8 * int(part.extra["count"].sum())) for part in held.parts]
+        windows = job.runner.run(Pass("order-extra", order_extra, units, held.config))
     segments: tuple[list[Segment], list[Segment]] = [], []
-    for graph, unit, of_part in zip(parts, held.units, windows, strict=True):
+    for graph, unit, of_part in zip(parts, held.parts, windows, strict=True):
         pieces: list[tuple[Slices, tuple[int, int] | None, int]] = [
             (slices, None, int(slices["count"].sum())) for slices in cut_slices(unit.owned, held.config.max_edges)
         ]
@@ -161,7 +168,7 @@ def _compress(job: Job, config: BuildConfig, found: Sequence[tuple[Segment, Mapp
     for segment, counts in found:
         for name, in_buckets in counts.items():
             by_part.setdefault((segment.graph.part, name), []).append((segment, in_buckets))
-    ranges: list[RowRange] = []
+    ranges: list[MatrixRows] = []
     segments: list[SegmentPlaces] = []
     for (_, name), of_part in by_part.items():
         graph, first_eids = of_part[0][0].graph, [segment.first_local_eid for segment, _ in of_part]
@@ -170,7 +177,7 @@ def _compress(job: Job, config: BuildConfig, found: Sequence[tuple[Segment, Mapp
         ranges += found_ranges
         if f"{name}/places" in graph.arrays:
             segments += segment_places(found_ranges)
-    sizes = [40 * unit.num_edges + 8 * (unit.stop_row - unit.first_row) for unit in ranges]
-    job.runner.run(Pass("compress-graph", compress_graph, ranges, config, sizes))
-    sizes = [12 * int(unit.slices["count"].sum()) for unit in segments]
-    job.runner.run(Pass("place-edges", place_edges, segments, config.graph, sizes))
+    rows = [Unit(of, 40 * of.num_edges + 8 * (of.stop_row - of.first_row)) for of in ranges]
+    job.runner.run(Pass("compress-graph", compress_graph, rows, config))
+    places = [Unit(of, 12 * int(of.slices["count"].sum())) for of in segments]
+    job.runner.run(Pass("place-edges", place_edges, places, config.graph))

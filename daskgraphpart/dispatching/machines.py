@@ -11,11 +11,11 @@ import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from daskgraphpart.dispatching.output import check_claimable, discard_output, discard_unfinished
 from daskgraphpart.engine.cluster_names import is_on_this_machine
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import (
     EnvironmentFaultError,
     GraphPartError,
@@ -131,14 +131,21 @@ def run_on_each(
     name: str, task: Callable[[str, ConfigT], None], machines: Machines, config: ConfigT, runner: Runner
 ) -> None:
     """Run a task of this file once on every machine."""
-    hosts = machines.distinct
-    runner.run(Pass(name, _run_on, hosts, (task, config), [0] * len(hosts), unit_hosts=hosts))
+    units = [Unit(host, 0, host=host) for host in machines.distinct]
+    runner.run(Pass(name, _run_on, units, MachineCall(task, config)))
 
 
-def _run_on(host: str, call: tuple[Callable[[str, ConfigT], None], ConfigT]) -> None:
-    task, config = call
+@dataclass(frozen=True, slots=True)
+class MachineCall(Generic[ConfigT]):
+    """A task of this file, and what it is called with beside the machine."""
+
+    task: Callable[[str, ConfigT], None]
+    config: ConfigT
+
+
+def _run_on(host: str, call: MachineCall[ConfigT]) -> None:
     with attach_host_to_error(host):
-        task(host, config)
+        call.task(host, call.config)
 
 
 def check_machine(_: str, destination: Destination) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.lay_out import Target, Targets, write_groups, write_rows
 from daskgraphpart.dispatching.offsets import Interval, RowOffsets, count_intervals
-from daskgraphpart.engine.runner import Pass
+from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
@@ -60,12 +60,15 @@ def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
     }
     job.runner.step("create-node-maps", lambda: create_files(maps.values()))
     units = [
-        NodeUnit(Interval(owners[ntype], start, stop), first_nids[:, type_id] + before, maps[ntype])
+        Unit(
+            NodeUnit(Interval(owners[ntype], start, stop), first_nids[:, type_id] + before, maps[ntype]),
+            (stop - start) * (dtype.itemsize + 1),
+            key=ntype,
+        )
         for type_id, ntype in enumerate(schema.ntypes)
         for start, stop, before in offsets[ntype].intervals()
     ]
-    sizes = [unit.nodes.num_rows * (dtype.itemsize + 1) for unit in units]
-    job.runner.run(Pass("relabel-nodes", relabel_nodes, units, None, sizes))
+    job.runner.run(Pass("relabel-nodes", relabel_nodes, units, None))
     return NumberedNodes(counts, offsets, maps)
 
 
@@ -79,13 +82,18 @@ def relabel_nodes(unit: NodeUnit[Region], _: None) -> None:
 
 def list_all_nodes(job: Job, nodes: NumberedNodes, targets: Targets) -> None:
     """List the nodes of all parts, for the layouts that want them."""
+    owners = job.assignment.owners
     units = [
-        NodeUnit(Interval(job.assignment.owners[ntype], start, stop), before, targets[f"orig_nids/{ntype}"])
+        Unit(
+            NodeUnit(Interval(owners[ntype], start, stop), before, targets[f"orig_nids/{ntype}"]),
+            9 * (stop - start),
+            key=ntype,
+        )
         for ntype, offsets in nodes.offsets.items()
         if f"orig_nids/{ntype}" in targets
         for start, stop, before in offsets.intervals()
     ]
-    job.runner.run(Pass("list-nodes", list_nodes, units, None, [9 * unit.nodes.num_rows for unit in units]))
+    job.runner.run(Pass("list-nodes", list_nodes, units, None))
 
 
 def list_nodes(unit: NodeUnit[tuple[Target, ...]], _: None) -> None:
@@ -97,18 +105,25 @@ def list_nodes(unit: NodeUnit[tuple[Target, ...]], _: None) -> None:
 def copy_owners(job: Job, edge_owners: Mapping[str, Region], whole: Mapping[str, tuple[Region, ...]]) -> None:
     """Write the owners of all nodes and edges, for the layouts that want them."""
     rows = job.sizes.interval_rows
-    units = [
-        (Interval(region, start, min(start + rows, region.num_rows)), whole[f"{name}/{of_type}"])
+    works = [
+        CopyUnit(Interval(region, start, min(start + rows, region.num_rows)), whole[f"{name}/{of_type}"])
         for name, owners in (("node_owners", job.assignment.owners), ("edge_owners", edge_owners))
         for of_type, region in owners.items()
         if f"{name}/{of_type}" in whole
         for start in range(0, region.num_rows, rows)
     ]
-    sizes = [8 * interval.num_rows for interval, _ in units]
-    job.runner.run(Pass("copy-owners", copy_interval, units, None, sizes))
+    units = [Unit(work, 8 * work.rows.num_rows) for work in works]
+    job.runner.run(Pass("copy-owners", copy_interval, units, None))
 
 
-def copy_interval(unit: tuple[Interval, tuple[Region, ...]], _: None) -> None:
+@dataclass(frozen=True, slots=True)
+class CopyUnit:
+    """Consecutive rows of one type, and where their owners go."""
+
+    rows: Interval
+    targets: tuple[Region, ...]
+
+
+def copy_interval(unit: CopyUnit, _: None) -> None:
     """Copy the owners of some rows."""
-    interval, targets = unit
-    write_rows(targets, interval.read(), interval.start)
+    write_rows(unit.targets, unit.rows.read(), unit.rows.start)

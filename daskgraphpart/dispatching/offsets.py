@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.kernels.owner_sort import count_owners as count_kernel
 
@@ -66,16 +66,19 @@ def count_intervals(
     owners: Mapping[str, Region], marks: Mapping[str, Sequence[int]], num_parts: int, max_rows: int, runner: Runner
 ) -> dict[str, RowOffsets]:
     """Count the owners of whole types, by intervals of at most `max_rows` that begin at every mark."""
-    units = {
+    intervals = {
         name: [Interval(region, *bounds) for bounds in cut_intervals(region.num_rows, marks.get(name, ()), max_rows)]
         for name, region in owners.items()
     }
-    flat = [unit for of_type in units.values() for unit in of_type]
-    sizes = [unit.num_rows * unit.owners.dtype.itemsize for unit in flat]
-    results = iter(runner.run(Pass("count-owners", count_owners, flat, num_parts, sizes)))
+    units = [
+        Unit(interval, interval.num_rows * interval.owners.dtype.itemsize, key=name)
+        for name, of_type in intervals.items()
+        for interval in of_type
+    ]
+    results = iter(runner.run(Pass("count-owners", count_owners, units, num_parts)))
     return {
-        name: row_offsets([unit.start for unit in of_type], [next(results) for _ in of_type], num_parts)
-        for name, of_type in units.items()
+        name: row_offsets([interval.start for interval in of_type], [next(results) for _ in of_type], num_parts)
+        for name, of_type in intervals.items()
     }
 
 

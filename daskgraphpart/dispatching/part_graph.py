@@ -95,10 +95,18 @@ class BuildConfig:
     new_eids: NewIds
 
 
-def write_nodes(graph: PartGraph, config: tuple[GraphConfig, NewIds]) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeConfig:
+    """New IDs of nodes."""
+
+    graph: GraphConfig
+    new_nids: NewIds
+
+
+def write_nodes(graph: PartGraph, config: NodeConfig) -> None:
     """Write the IDs of one part's nodes, whether they are inner, and their types."""
-    (files, ids), arrays, local = config, graph.arrays, 0
-    for new_nids, inner in _nodes(graph, files.work):
+    ids, arrays, local = config.new_nids, graph.arrays, 0
+    for new_nids, inner in _nodes(graph, config.graph.work):
         write_rows(arrays.get("nodes/id", ()), ids.stored(new_nids), local)
         if "nodes/inner" in arrays:
             write_rows(arrays["nodes/inner"], np.full(new_nids.size, inner, np.uint8), local)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.edges import bucket_all_edges
-from daskgraphpart.dispatching.features import NodeIds, cut_features, move_features, partition_marks
+from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import Outcome, finish
 from daskgraphpart.dispatching.graphs import find_held, write_graphs
 from daskgraphpart.dispatching.lay_out import lay_out, mask_keys
@@ -28,7 +28,7 @@ def dispatch_graph(job: Job) -> Outcome:
     node_features = cut_features(job.graph, "node", job.sizes.row_block_bytes)
     edge_features = cut_features(job.graph, "edge", job.sizes.row_block_bytes)
 
-    nodes = number_nodes(job, partition_marks(node_features))
+    nodes = number_nodes(job, block_marks(node_features))
     runs, edge_owners = bucket_all_edges(job, nodes)
     edge_counts = runs.counts_by_type(len(schema.etypes))
     book = PartitionBook.from_counts(schema.ntypes, schema.etypes, nodes.counts, edge_counts)
@@ -44,7 +44,7 @@ def dispatch_graph(job: Job) -> Outcome:
     job.work.remove_edges()
     mapped = {key: NodeIds(nodes.maps[ntype], book) for key, ntype in job.options.mapped_features.items()}
     move_features(job, node_features, owners, nodes.offsets, places.rows, mapped)
-    edge_marks = partition_marks(edge_features)
+    edge_marks = block_marks(edge_features)
     edge_offsets = count_intervals(edge_owners, edge_marks, job.num_parts, job.sizes.interval_rows, job.runner)
     move_features(job, edge_features, edge_owners, edge_offsets, places.rows, mapped)
     split_nids(job, masks, nodes, marked, places.targets)

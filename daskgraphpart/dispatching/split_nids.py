@@ -1,20 +1,20 @@
 """Passes `count-marked` and `split-nids`: the training, validation and test nodes of each part, where masks exist.
 
-Masks are read partition by partition as all features are; how many nodes each marks in each part gives the place of
+Masks are read block by block as all features are; how many nodes each marks in each part gives the place of
 every list before a byte is written. IDs are new and type-wise, the ones `DistGraph` indexes its data with.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from daskgraphpart.dispatching.features import Feature, RowUnit, group_rows, row_units
 from daskgraphpart.dispatching.lay_out import Targets, mask_keys, wanted_arrays, write_groups
 from daskgraphpart.dispatching.offsets import exclusive_sums
-from daskgraphpart.engine.runner import Pass
+from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.owner_sort import group_starts
 
 if TYPE_CHECKING:
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.nodes import NumberedNodes
 
+RowUnitT = TypeVar("RowUnitT", bound=RowUnit)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SplitUnit:
-    """One partition of a mask; int64 (parts,): nodes of each part that earlier ones mark, its first node's new ID."""
+class SplitUnit(RowUnit):
+    """One block of a mask; int64 (parts,): nodes of each part that earlier ones mark, its first node's new ID."""
 
-    mask: RowUnit
-    marked_before: np.ndarray
-    first_nids: np.ndarray
+    marked_before: np.ndarray = field(kw_only=True)
+    first_nids: np.ndarray = field(kw_only=True)
 
 
 def wanted_masks(job: Job, features: Sequence[Feature]) -> list[Feature]:
@@ -40,19 +41,19 @@ def wanted_masks(job: Job, features: Sequence[Feature]) -> list[Feature]:
 
 
 def count_marked(job: Job, masks: Sequence[Feature], nodes: NumberedNodes) -> dict[str, np.ndarray]:
-    """Count the nodes that each mask marks, int64 (partitions, parts); nothing of those that are not wanted."""
-    units = [unit for mask in masks for unit in row_units(mask, job.assignment.owners, nodes.offsets, ())]
-    found = iter(_run(job, "count-marked", count_partition, units, masks))
-    partitions = {mask.key: mask.partitions for mask in masks}
+    """Count the nodes that each mask marks, int64 (blocks, parts); nothing of those that are not wanted."""
+    works = [unit for mask in masks for unit in row_units(mask, job.assignment.owners, nodes.offsets, ())]
+    found = iter(job.runner.run(Pass("count-marked", count_block, _priced(works), None)))
+    blocks = {mask.key: mask.blocks for mask in masks}
     return {
-        key: np.array([next(found) for _ in partitions.get(key, ())], np.int64).reshape(-1, job.num_parts)
+        key: np.array([next(found) for _ in blocks.get(key, ())], np.int64).reshape(-1, job.num_parts)
         for key in mask_keys(job.graph.schema)
     }
 
 
-def count_partition(values: np.ndarray, unit: RowUnit, _: None) -> np.ndarray:
-    """Task of `count-marked`: count the nodes of each part that one partition of a mask marks, int64 (parts,)."""
-    mask, counts = group_rows(values, unit)
+def count_block(unit: RowUnit, _: None) -> np.ndarray:
+    """Task of `count-marked`: count the nodes of each part that one block of a mask marks, int64 (parts,)."""
+    mask, counts = group_rows(unit.block.read(), unit)
     return np.diff(np.append(0, np.cumsum(mask != 0))[group_starts(counts)])
 
 
@@ -61,26 +62,29 @@ def split_nids(
 ) -> None:
     """List the nodes that masks mark."""
     first_nids = dict(zip(job.graph.schema.ntypes, (np.cumsum(nodes.counts, axis=0) - nodes.counts).T, strict=True))
-    units = []
+    works = []
     for mask in masks:
         of_mask = row_units(mask, job.assignment.owners, nodes.offsets, targets[f"split_nids/{mask.key}"])
-        for unit, before in zip(of_mask, exclusive_sums(marked[mask.key]), strict=True):
-            units.append(SplitUnit(unit, before, first_nids[mask.type_name] + unit.before))
-    _run(job, "split-nids", split_partition, units, masks)
+        for unit, marked_before in zip(of_mask, exclusive_sums(marked[mask.key]), strict=True):
+            first = first_nids[mask.type_name] + unit.before
+            works.append(
+                SplitUnit(
+                    unit.block, unit.spec, unit.owners, unit.before, unit.targets,
+                    marked_before=marked_before, first_nids=first,
+                )
+            )  # fmt: skip
+    job.runner.run(Pass("split-nids", split_block, _priced(works), None))
 
 
-def split_partition(values: np.ndarray, unit: SplitUnit, _: None) -> None:
-    """Task of `split-nids`: list the nodes that one partition of a mask marks."""
-    mask, counts = group_rows(values, unit.mask)
+def split_block(unit: SplitUnit, _: None) -> None:
+    """Task of `split-nids`: list the nodes that one block of a mask marks."""
+    mask, counts = group_rows(unit.block.read(), unit)
     places, starts = np.flatnonzero(mask), group_starts(counts)
     part = np.searchsorted(starts, places, side="right") - 1
     nids = places + (unit.first_nids - starts[:-1])[part]
-    write_groups(nids, np.bincount(part, minlength=counts.size), unit.mask.targets, unit.marked_before)
+    write_groups(nids, np.bincount(part, minlength=counts.size), unit.targets, unit.marked_before)
 
 
-def _run(job: Job, name: str, task: Any, units: Sequence[Any], masks: Sequence[Feature]) -> list[Any]:
-    """Run a pass over the partitions of masks, in their order."""
-    partitions = [partition for mask in masks for partition in mask.partitions]
-    sizes, types = [p.rows.num_rows for p in partitions], [p.rows.name for p in partitions]
-    values = [partition.value for partition in partitions]
-    return job.runner.run(Pass(name, task, units, None, sizes, partitions=values, unit_types=types))
+def _priced(works: Sequence[RowUnitT]) -> list[Unit[RowUnitT]]:
+    """Units of blocks of masks."""
+    return [Unit(work, work.block.num_rows, key=work.block.name) for work in works]

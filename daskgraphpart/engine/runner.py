@@ -11,11 +11,9 @@ import secrets
 import time
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-import dask
 
 from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler
@@ -26,85 +24,97 @@ from daskgraphpart.storage.faults import environment_faults
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
-    from dask.delayed import Delayed
-
     from daskgraphpart.engine.on_cluster import ClusterScheduler
     from daskgraphpart.engine.resources import Resources
 
-UnitT = TypeVar("UnitT")
+WorkT = TypeVar("WorkT")
 ConfigT = TypeVar("ConfigT")
 ResultT = TypeVar("ResultT")
+ValuesT = TypeVar("ValuesT")
 
 
-@dataclass(frozen=True, slots=True)
-class Pass(Generic[UnitT, ConfigT, ResultT]):
+@dataclass(frozen=True, slots=True, eq=False)
+class Input(Generic[ValuesT]):
+    """What a task reads: a function that does, and the partition of a dask collection that it takes, if there is one.
+
+    That partition is computed in the graph of the pass, and the task gets its value in the place of it.
+    """
+
+    load: Callable[
+        ..., ValuesT
+    ]  # module-level, or a `partial` of it; takes the value of the partition, if there is one
+    partition: Any = None
+
+    def read(self) -> ValuesT:
+        """Read it."""
+        return self.load() if self.partition is None else self.load(self.partition)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit(Generic[WorkT]):
+    """What one call of a task works on, and what is told of it."""
+
+    work: WorkT  # the task's first argument; a dataclass with a field `block` if the task reads an `Input`
+    nbytes: int  # bytes it moves, for progress
+    num_rows: int = 0  # nodes, edges or rows of features, for progress
+    key: str = ""  # node type or canonical edge type, for the keys of tasks
+    host: str = ""  # machine on which it has to run, by name or address; on a cluster only
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pass(Generic[WorkT, ConfigT, ResultT]):
     """One sweep over the data: independent tasks that may run again, after they were killed half way as well."""
 
     name: str  # name in progress bars, logs and the dask dashboard; the name of the module as well
-    # module-level, picklable function of a unit and the config, or of a partition, a unit and the config. It returns
-    # counts
-    task: Callable[..., ResultT]
-    units: Sequence[UnitT]  # what the task is called with
+    task: Callable[[WorkT, ConfigT], ResultT]  # module-level and picklable; returns counts
+    units: Sequence[Unit[WorkT]]
     config: ConfigT  # what all calls share: paths, numbers, dtypes
-    unit_nbytes: Sequence[int]  # bytes each unit moves, for progress
     # dataclasses that results are made of, for the journal; plain values, tuples and arrays need none
     result_types: tuple[type, ...] = ()
-    unit_hosts: Sequence[str] | None = None  # machine on which each has to run, by name or address; on a cluster only
-    # partition of a lazy collection for each unit; the task gets its value, computed in the same graph, or None
-    partitions: Sequence[Any] | None = None
-    unit_types: Sequence[str] | None = None  # node type or canonical edge type of each unit, for the keys of its tasks
-    unit_num_rows: Sequence[int] | None = None  # nodes, edges or rows of features of each unit, for progress
-
-    def __post_init__(self) -> None:
-        for per_unit in (self.unit_nbytes, self.unit_hosts, self.partitions, self.unit_types, self.unit_num_rows):
-            assert per_unit is None or len(per_unit) == len(self.units), f"{self.name}: one value per unit"
 
 
-class Call:
-    """A function bound to its last arguments, opaque to dask, which would search those of a partial for collections."""
+class TaskCall:
+    """Calls the task of a pass on a unit; opaque to dask, which would search the arguments for collections."""
 
-    __slots__ = ("arguments", "task")
+    __slots__ = ("config", "task", "work")
 
-    def __init__(self, task: Callable[..., Any], *arguments: Any) -> None:
-        self.task, self.arguments = task, arguments
+    def __init__(self, task: Callable[..., Any], work: Any, config: Any) -> None:
+        self.task, self.work, self.config = task, work, config
 
     def __call__(self, *partitions: Any) -> Any:
-        """Return what the function returns, or the error of ours that it or the task of a partition has raised."""
-        for value in partitions:
-            if isinstance(value, GraphPartError):
-                return value
+        """Return what the task returns, or the error of ours that it has raised."""
+        work = self.work
+        if partitions:
+            work = replace(work, block=replace(work.block, partition=partitions[0]))
         try:
-            return self.task(*partitions, *self.arguments)
+            return self.task(work, self.config)
         except GraphPartError as fault:
             return fault
 
 
-def delay(key: Key, call: Callable[..., Any], partitions: Sequence[Delayed] = ()) -> Delayed:
-    """Make the task of that key, which calls with the values of partitions."""
-    return dask.delayed(call, traverse=False)(*partitions, dask_key_name=key)
-
-
 def build_graph(pass_: Pass[Any, Any, Any], results: Container[int], token: str) -> tuple[Graph, list[Key]]:
-    """Make the dask graph of the units of a pass that have no results, and of their partitions; and the units' keys.
+    """Make the dask graph of the units of a pass that have no results, and of the partitions they read; and their keys.
 
     Keys are like ``("bucket-edges-1a2b3c4d", "author:writes:paper", 17)``. The graph is one dict: to merge the
     graphs of thousands of `Delayed`s takes dask far longer than to run them.
     """
     numbers: dict[tuple[str, ...], Iterator[int]] = defaultdict(count)  # within each type
     keys: list[Key] = []
-    layers: Graph = {}
-    for i, unit in enumerate(pass_.units):
-        of_type = () if pass_.unit_types is None else (pass_.unit_types[i],)
-        key = (f"{pass_.name}-{token}", *of_type, next(numbers[of_type]))
-        if i not in results:
-            partition = None if pass_.partitions is None else pass_.partitions[i]
-            none = () if partition is not None or pass_.partitions is None else (None,)
-            call = Call(pass_.task, *none, unit, pass_.config)
-            layers.update(delay(key, call, () if partition is None else (partition,)).dask.layers)
-            keys.append(key)
     graph: Graph = {}
-    for layer in layers.values():
-        graph.update(layer)
+    for i, unit in enumerate(pass_.units):
+        of_type = (unit.key,) if unit.key else ()
+        key = (f"{pass_.name}-{token}", *of_type, next(numbers[of_type]))
+        if i in results:
+            continue
+        keys.append(key)
+        work, partition = unit.work, getattr(getattr(unit.work, "block", None), "partition", None)
+        if partition is None:
+            graph[key] = (TaskCall(pass_.task, work, pass_.config),)
+            continue
+        for layer in partition.dask.layers.values():
+            graph.update(layer)
+        without = replace(work, block=replace(work.block, partition=None))
+        graph[key] = (TaskCall(pass_.task, without, pass_.config), partition.key)
     return graph, keys
 
 
@@ -146,12 +156,16 @@ class Runner:
         journal.record(number, 0, result)
         return result
 
-    def run(self, pass_: Pass[UnitT, ConfigT, ResultT]) -> list[ResultT]:
+    def run(self, pass_: Pass[WorkT, ConfigT, ResultT]) -> list[ResultT]:
         """Run every unit of a pass that is not finished yet; the results come in the order of the units."""
         if not pass_.units:
             return []
         with environment_faults():
-            number, finished = (0, {}) if self._journal is None else self._journal.begin(pass_.name, pass_.unit_nbytes)
+            number, finished = (
+                (0, {})
+                if self._journal is None
+                else self._journal.begin(pass_.name, [unit.nbytes for unit in pass_.units])
+            )
             results = {i: from_json(content, pass_.result_types) for i, content in finished.items()}
             if len(results) < len(pass_.units):
                 self._run(pass_, results, number)
@@ -162,7 +176,7 @@ class Runner:
         which = [i for i in range(len(pass_.units)) if i not in results]
         if results:
             logger.info("%s: %d of %d units are done", pass_.name, len(results), len(pass_.units))
-        started, num_rows = time.monotonic(), pass_.unit_num_rows or [0] * len(pass_.units)
+        started, missing = time.monotonic(), [pass_.units[i] for i in which]
 
         def done(place: int, result: Any) -> None:
             if isinstance(result, GraphPartError):
@@ -171,13 +185,13 @@ class Runner:
             results[i] = result
             if self._journal is not None:
                 self._journal.record(number, i, result)
-            self.progress.advance(pass_.unit_nbytes[i], num_rows[i])
+            self.progress.advance(missing[place].nbytes, missing[place].num_rows)
 
         # two jobs on one scheduler have different keys, and so have two runs of a pass, even if one was killed
         graph, keys = build_graph(pass_, results, secrets.token_hex(4))
-        hosts = [pass_.unit_hosts[i] for i in which] if pass_.unit_hosts else []
-        nbytes, all_rows = (sum(sizes[i] for i in which) for sizes in (pass_.unit_nbytes, num_rows))
-        self.progress.begin(pass_.name, len(which), nbytes, all_rows)
+        nbytes, num_rows = sum(unit.nbytes for unit in missing), sum(unit.num_rows for unit in missing)
+        self.progress.begin(pass_.name, len(missing), nbytes, num_rows)
+        hosts = [unit.host for unit in missing] if missing[0].host else []
         self.scheduler.compute(pass_.name, graph, keys, done, hosts)
         self.progress.end()
         logger.debug("%s: %d units in %.3f s", pass_.name, len(which), time.monotonic() - started)

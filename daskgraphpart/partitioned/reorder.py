@@ -7,16 +7,17 @@ order are their inverse, which is written to a temporary file. A block of the re
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.engine.resources import Resources, detect_resources
-from daskgraphpart.engine.runner import Pass, Runner, open_runner
+from daskgraphpart.engine.runner import Input, Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.collections import reordered_array
-from daskgraphpart.partitioned.row_files import check_output, open_rows, save_tensor, write_table
+from daskgraphpart.partitioned.row_files import TableConfig, check_output, open_rows, save_tensor, write_table
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
 from daskgraphpart.storage.atomic import lasting_directory, publish, scratch_directory, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
@@ -53,7 +54,7 @@ def reorder(
             rows = _as_stored(rows, scratch, runner)
             how = Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0)
             if out.suffix == ".parquet":  # one file is written from front to back
-                runner.run(Pass("write-table", write_table, [id_map], (how, out), [BLOCK_NBYTES]))
+                runner.run(Pass("write-table", write_table, [Unit(id_map, BLOCK_NBYTES)], TableConfig(how, out)))
             elif out.suffix == ".pt":
                 _write(how, scratch / "reordered.npy", runner)
                 save_tensor(str(scratch / "reordered.npy"), out)
@@ -66,15 +67,23 @@ def invert(originals: StoredRows, scratch: Path, runner: Runner) -> StoredRows:
     """Write the new IDs by original ID, counted from 1, and check that every original ID is there once."""
     num_rows = len(originals)
     inverse = create_npy(scratch / "inverse.npy", np.int64, (num_rows,), is_mapped=True)
-    starts = range(0, num_rows, IDS_PER_READ)
-    sizes = [8 * IDS_PER_READ] * len(starts)
-    runner.run(Pass("invert-map", _invert, starts, (originals, inverse.path), sizes))
-    runner.run(Pass("check-map", _check, starts, (originals, inverse), sizes))
+    units = [Unit(start, 8 * IDS_PER_READ) for start in range(0, num_rows, IDS_PER_READ)]
+    config = InverseConfig(originals, inverse)
+    runner.run(Pass("invert-map", _invert, units, config))
+    runner.run(Pass("check-map", _check, units, config))
     return StoredRows("new IDs", [inverse])
 
 
-def _invert(start: int, how: tuple[StoredRows, str]) -> None:
-    originals, path = how
+@dataclass(frozen=True, slots=True)
+class InverseConfig:
+    """Original IDs, and the file of their inverse."""
+
+    originals: StoredRows
+    inverse: Region
+
+
+def _invert(start: int, config: InverseConfig) -> None:
+    originals = config.originals
     ids, num_rows = originals[start : start + IDS_PER_READ], len(originals)
     outside = ids[(ids < 0) | (ids >= num_rows)]
     if outside.size:
@@ -84,11 +93,11 @@ def _invert(start: int, how: tuple[StoredRows, str]) -> None:
             expected=f"[0, {num_rows:,})",
             found=int(outside[0]),
         )
-    map_npy(path)[ids] = np.arange(start + 1, start + 1 + len(ids))
+    map_npy(config.inverse.path)[ids] = np.arange(start + 1, start + 1 + len(ids))
 
 
-def _check(start: int, how: tuple[StoredRows, Region]) -> None:
-    originals, inverse = how
+def _check(start: int, config: InverseConfig) -> None:
+    originals, inverse = config.originals, config.inverse
     missing = np.flatnonzero(inverse.read(start, min(start + IDS_PER_READ, inverse.num_rows)) == 0)
     if missing.size:
         raise LayoutError(
@@ -106,9 +115,12 @@ def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
             rows = rows.rechunk(dict.fromkeys(range(1, rows.ndim), -1))
         region = create_npy(scratch / "rows.npy", rows.dtype, rows.shape)
         firsts = np.cumsum([0, *rows.chunks[0][:-1]]).tolist()
-        blocks = rows.to_delayed().reshape(-1).tolist()
-        sizes = [count * region.row_nbytes for count in rows.chunks[0]]
-        runner.run(Pass("store-rows", _store, firsts, region, sizes, partitions=blocks))
+        partitions = rows.to_delayed().reshape(-1).tolist()
+        units = [
+            Unit(StoreUnit(Input(np.asarray, partition), first), count * region.row_nbytes)
+            for partition, first, count in zip(partitions, firsts, rows.chunks[0], strict=True)
+        ]
+        runner.run(Pass("store-rows", _store, units, region))
     elif isinstance(rows, np.ndarray) and runner.resources.cluster not in ("threads", "sync"):
         region = create_npy(scratch / "rows.npy", rows.dtype, rows.shape)
         region.write(rows, 0)
@@ -117,8 +129,16 @@ def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
     return StoredRows("rows", [region])
 
 
-def _store(block: np.ndarray, first: int, region: Region) -> None:
-    region.write(block, first)
+@dataclass(frozen=True, slots=True)
+class StoreUnit:
+    """One chunk of a dask array, and its first row."""
+
+    block: Input[np.ndarray]
+    first: int
+
+
+def _store(unit: StoreUnit, region: Region) -> None:
+    region.write(unit.block.read(), unit.first)
 
 
 def _write(rows: Reordered, out: Path, runner: Runner) -> None:
@@ -132,12 +152,21 @@ def _write(rows: Reordered, out: Path, runner: Runner) -> None:
     if not rows.shift:
         # new IDs run part by part, each through the whole input: all parts read the same of it at the same time
         starts.sort(key=lambda start: int(rows.places[start]))
-    runner.run(Pass("reorder-rows", _write_block, starts, (rows, target), [BLOCK_NBYTES] * len(starts)))
+    units = [Unit(start, BLOCK_NBYTES) for start in starts]
+    runner.run(Pass("reorder-rows", _write_block, units, ReorderConfig(rows, target)))
     publish(out)
 
 
-def _write_block(start: int, how: tuple[Reordered, Any]) -> None:
-    rows, target = how
+@dataclass(frozen=True, slots=True)
+class ReorderConfig:
+    """Rows in the order that is wanted, and the file or zarr array they go to."""
+
+    rows: Reordered
+    target: Any
+
+
+def _write_block(start: int, config: ReorderConfig) -> None:
+    rows, target = config.rows, config.target
     stop = min(start + rows.block_rows, rows.shape[0])
     if isinstance(target, Region):
         target.write(rows[start:stop], start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -150,14 +150,22 @@ def save_tensor(rows: str, out: Path) -> None:
         torch.save(to_tensor(map_npy(rows)), temporary)
 
 
-def write_table(id_map: Path | None, how: tuple[Reordered, Path]) -> None:
+@dataclass(frozen=True, slots=True)
+class TableConfig:
+    """Rows in the order that is wanted, and the file they go to."""
+
+    rows: Reordered
+    out: Path
+
+
+def write_table(id_map: Path | None, config: TableConfig) -> None:
     """Task of the pass `write-table`: write all rows, one after another, with the IDs of a map, or numbers."""
     import pyarrow as pa
 
-    rows, out = how
+    rows = config.rows
     num_rows, done = rows.shape[0], 0
     value = pa.from_numpy_dtype(rows.dtype)
-    with whole_file(out) as temporary:
+    with whole_file(config.out) as temporary:
         ids = id_batches(id_map, num_rows, rows.block_rows)
         id_type = next(ids)
         fields = [(COLUMN, id_type), (VALUE, pa.list_(value) if rows.ndim > 1 else value)]

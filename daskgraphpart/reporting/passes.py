@@ -42,7 +42,7 @@ VERIFY = "compare the partitions with the input by `daskgraphpart verify`"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EdgeUnit:
+class CountUnit:
     """A range of the local nodes of one part, whose counters fit into memory."""
 
     part: int
@@ -56,7 +56,7 @@ class EdgeUnit:
         return str(self.graph.node_arrays["_ID"].path)
 
 
-def report_edges(unit: EdgeUnit, book: PartitionBook) -> dict[str, np.ndarray]:
+def report_edges(unit: CountUnit, book: PartitionBook) -> dict[str, np.ndarray]:
     """Count the edges of one unit; a row for the part of each array in `Report`, but edges by owner of the source.
 
     Memory: 4 bytes for each node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
@@ -101,7 +101,7 @@ def _degrees(degrees: np.ndarray) -> dict[str, np.ndarray]:
     return {"in_degrees": bins, "max_in_degrees": np.array([largest])}
 
 
-def _halo(unit: EdgeUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> dict[str, np.ndarray]:
+def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> dict[str, np.ndarray]:
     """Cut edges by owner, HALO nodes in use and all HALO nodes by type; `uses` is for the HALO nodes of the range."""
     owners = np.zeros(book.num_parts if book.num_parts <= MAX_MATRIX else 0, np.int64)
     halo, stored = np.zeros((2, len(book.ntypes)), np.int64)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
-from daskgraphpart.engine.runner import Pass, Runner, open_runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
-from daskgraphpart.reporting.passes import EdgeUnit, find_columns, gather_columns, report_columns, report_edges
+from daskgraphpart.reporting.passes import CountUnit, find_columns, gather_columns, report_columns, report_edges
 from daskgraphpart.reporting.report import Report
 from daskgraphpart.storage.files import file_sizes_in
 from daskgraphpart.units import format_number
@@ -48,13 +48,13 @@ def report_parts(
     Labels with more classes than `MAX_CLASSES` are left out, with a note.
     """
     book, resources = config.book, (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
-    units = _edge_units(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
+    ranges = _ranges_of_nodes(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
     columns = find_columns(node_regions, book, labels)
-    rows = [region for column in columns for region in column.regions.values()]
     sizes = _file_sizes(path.parent, config)
     with open_runner(resources, progress) as runner:
-        found = _count_edges(units, book, runner)
-        counted = runner.run(Pass("report-columns", report_columns, rows, None, [region.nbytes for region in rows]))
+        found = _count_edges(ranges, book, runner)
+        units = [Unit(region, region.nbytes) for column in columns for region in column.regions.values()]
+        counted = runner.run(Pass("report-columns", report_columns, units, None))
     of_labels, masks, notes = gather_columns(columns, iter(counted), config.num_parts)
     return Report(
         config.graph_name, config.halo_hops, book.ntypes, book.etypes, inner_nodes=book.node_counts,
@@ -79,24 +79,24 @@ def _describe(path: Location, config: PartitionConfig) -> dict[str, str]:
     return {**about, "report": f"{datetime.now(tz=UTC).date()}, daskgraphpart {version('daskgraphpart')}"}
 
 
-def _edge_units(graphs: Sequence[GraphFile], range_nodes: int) -> list[EdgeUnit]:
+def _ranges_of_nodes(graphs: Sequence[GraphFile], range_nodes: int) -> list[CountUnit]:
     """Cut the local nodes of each part into ranges whose counters fit into memory."""
     return [
-        EdgeUnit(number, graph, first, min(first + range_nodes, graph.num_nodes))
+        CountUnit(number, graph, first, min(first + range_nodes, graph.num_nodes))
         for number, graph in enumerate(graphs)
         for first in range(0, max(1, graph.num_nodes), range_nodes)  # a part without nodes is checked as well
     ]
 
 
-def _count_edges(units: Sequence[EdgeUnit], book: PartitionBook, runner: Runner) -> dict[str, np.ndarray]:
+def _count_edges(ranges: Sequence[CountUnit], book: PartitionBook, runner: Runner) -> dict[str, np.ndarray]:
     """Run the pass and add up what the units of each part have counted."""
-    sizes = [17 * int(book.edge_counts[unit.part].sum()) for unit in units]
-    counted = runner.run(Pass("report-edges", report_edges, units, book, sizes))
+    units = [Unit(nodes, 17 * int(book.edge_counts[nodes.part].sum())) for nodes in ranges]
+    counted = runner.run(Pass("report-edges", report_edges, units, book))
     found = {name: np.zeros((book.num_parts, row.size), np.int64) for name, row in counted[0].items()}
-    for unit, counts in zip(units, counted, strict=True):
+    for nodes, counts in zip(ranges, counted, strict=True):
         for name, row in counts.items():
             combine = np.maximum if name == "max_in_degrees" else np.add
-            found[name][unit.part] = combine(found[name][unit.part], row)
+            found[name][nodes.part] = combine(found[name][nodes.part], row)
     matrix = found["edge_matrix"].T.copy() if found["edge_matrix"].size else np.zeros((0, 0), np.int64)
     own = np.arange(len(matrix))
     matrix[own, own] = (book.edge_counts - found["cut_edges"]).sum(axis=1)[own]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.rows import Rows, array_rows, edge_rows, joined_rows
 from daskgraphpart.chunked.write_graph import GraphRows
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Input, Pass, Runner, Unit
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, check_choice
 from daskgraphpart.sources.describe import by_type, count_nodes, pair_of
 from daskgraphpart.sources.graph_source import HOMOGENEOUS_EDGES, LazyRows, as_array, as_ids, canonical_name, paths_in
@@ -34,6 +34,28 @@ class StageColumn:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class StageUnit:
+    """One partition of a collection, and the columns that are wanted of it."""
+
+    block: Input[Any]
+    columns: tuple[StageColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameUnit:
+    """One partition of a frame, what it is, and the file it is written to."""
+
+    block: Input[Any]
+    what: str
+    path: str
+
+
+def as_it_is(value: Any) -> Any:
+    """Return the value of a partition."""
+    return value
+
+
 def stage_collections(source: GraphSource, directory: Path, runner: Runner) -> dict[LazyRows, Rows]:
     """Compute all that is lazy, as much at a time as there are tasks."""
     collections: dict[int, list[LazyRows]] = {}
@@ -41,17 +63,16 @@ def stage_collections(source: GraphSource, directory: Path, runner: Runner) -> d
         if isinstance(lazy, LazyRows):
             collections.setdefault(id(lazy.collection), []).append(lazy)
     lengths: list[int] = []
-    units, partitions = [], []
+    units = []
     for columns in collections.values():
         of_collection = _partitions(columns[0].collection)
-        for i in range(len(of_collection)):
+        for i, partition in enumerate(of_collection):
             path = str(directory / f"{len(lengths)}-{i}")
             wanted = [(f"{lazy.what}, partition {i}", lazy.column, lazy.is_ids) for lazy in columns]
-            units.append([StageColumn(*column, f"{path}-{j}.npy") for j, column in enumerate(wanted)])
-        partitions += of_collection
+            staged_columns = tuple(StageColumn(*column, f"{path}-{j}.npy") for j, column in enumerate(wanted))
+            units.append(Unit(StageUnit(Input(as_it_is, partition), staged_columns), 1))
         lengths.append(len(of_collection))
-    staging = Pass("stage-collections", stage_partition, units, None, [1] * len(units), partitions=partitions)
-    results = iter(computed(runner, staging))
+    results = iter(computed(runner, Pass("stage-collections", stage_partition, units, None)))
     staged: dict[LazyRows, Rows] = {}
     for columns, length in zip(collections.values(), lengths, strict=True):
         regions = zip(*(next(results) for _ in range(length)), strict=True)
@@ -70,10 +91,10 @@ def computed(runner: Runner, staging: Pass[Any, None, Any]) -> list[Any]:
         raise OptionError("a dask collection cannot be computed", found=found) from fault
 
 
-def stage_partition(value: Any, columns: Sequence[StageColumn], _: None) -> list[Region]:
+def stage_partition(unit: StageUnit, _: None) -> list[Region]:
     """Write the wanted columns of one partition."""
-    regions = []
-    for wanted in columns:
+    value, regions = unit.block.read(), []
+    for wanted in unit.columns:
         rows = value if wanted.column is None else value[wanted.column]
         rows = as_ids(rows, wanted.what) if wanted.is_ids else as_array(rows, wanted.what)
         if rows.dtype.kind not in "biuf":
@@ -210,26 +231,27 @@ class FrameStage:
         where = self.directory / f"frame-{len(os.listdir(self.directory))}"
         where.mkdir()
         if not hasattr(frame, "npartitions"):
-            write_frame(frame, (what, str(where / "0")), None)
+            write_frame(FrameUnit(Input(as_it_is, frame), what, str(where / "0")), None)
             return [TableFile(what, self.options, content=str(where / "0"))]
-        partitions = frame.to_delayed()
-        units = [(f"{what}, partition {i}", str(where / str(i))) for i in range(len(partitions))]
-        computed(self.runner, Pass("stage-frames", write_frame, units, None, [1] * len(units), partitions=partitions))
-        return [TableFile(of_partition, self.options, content=path) for of_partition, path in units]
+        works = [
+            FrameUnit(Input(as_it_is, partition), f"{what}, partition {i}", str(where / str(i)))
+            for i, partition in enumerate(frame.to_delayed())
+        ]
+        computed(self.runner, Pass("stage-frames", write_frame, [Unit(work, 1) for work in works], None))
+        return [TableFile(work.what, self.options, content=work.path) for work in works]
 
 
-def write_frame(frame: Any, unit: tuple[str, str], _: None) -> None:
+def write_frame(unit: FrameUnit, _: None) -> None:
     """Write a frame of pandas."""
     import pyarrow as pa  # a job without frames does without it
     from pyarrow import parquet
 
-    what, path = unit
     try:
-        table = pa.Table.from_pandas(frame, preserve_index=False)
+        table = pa.Table.from_pandas(unit.block.read(), preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError) as fault:
         hint = "each column holds values of one kind"
-        raise OptionError(f"{what}: not a table", found=str(fault)[:200], hint=hint) from fault
-    parquet.write_table(table, path, row_group_size=1 << 16, compression="lz4")
+        raise OptionError(f"{unit.what}: not a table", found=str(fault)[:200], hint=hint) from fault
+    parquet.write_table(table, unit.path, row_group_size=1 << 16, compression="lz4")
 
 
 def _frame_of_pair(value: Any, what: str) -> Any:

@@ -1,4 +1,4 @@
-"""Compare the data of partitions with those of the input: passes over the parts, and over partitions of the input.
+"""Compare the data of partitions with those of the input: passes over the parts, and over blocks of the input.
 
 Temporary files take 5 bytes per node (9 from 2^31 nodes on), and where there is more than one hop of HALO nodes 8 bytes
 per node more.
@@ -12,14 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import Partition, edge_partitions, row_partitions
+from daskgraphpart.chunked.partitions import RowBlock, list_edge_blocks, list_row_blocks
 from daskgraphpart.dispatching.sizes import choose_sizes
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.storage.runs import id_dtype
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.passes import MISSING, UNWANTED, verify_edges, verify_extra, verify_nodes, verify_once
-from daskgraphpart.verification.rows import Compared, all_edges, explain_rows, list_features, sum_input, verify_rows
+from daskgraphpart.verification.rows import (
+    Compared,
+    InputUnit,
+    all_edges,
+    explain_rows,
+    list_features,
+    sum_input,
+    verify_rows,
+)
 from daskgraphpart.verification.run import IN_SUMS, ORIGINAL_NIDS, SEEN, Run, group_parts, pieces, window_size
 
 if TYPE_CHECKING:
@@ -63,8 +71,8 @@ class Contents:
         findings = [*chain(*self.on_parts("verify-nodes", verify_nodes, run, nbytes))]
         if findings or not run.has_originals:
             return findings
-        units = [*pieces(0, total, window_size(total))]
-        return [*chain(*self.runner.run(Pass("verify-once", verify_once, units, run, [1] * len(units))))]
+        units = [Unit(window, 1) for window in pieces(0, total, window_size(total))]
+        return [*chain(*self.runner.run(Pass("verify-once", verify_once, units, run)))]
 
     def edges(self) -> list[Finding]:
         """Check the edges of all parts, and that they are the edges of the input."""
@@ -85,9 +93,9 @@ class Contents:
             findings += [finding for finding in extra if finding.check != (UNWANTED if wanted else MISSING)]
         if run.has_originals:
             sizes = choose_sizes(self.runner.resources)
-            listed = edge_partitions(self.graph, sizes.edge_block_rows, sizes.csv_block_bytes, self.runner)
+            listed = list_edge_blocks(self.graph, sizes.edge_block_rows, sizes.csv_block_bytes, self.runner)
             firsts = dict(zip(run.schema.etypes, run.firsts("edge").tolist(), strict=False))
-            inputs = [(firsts[edge_type.name] + partition.rows.first_row, partition) for edge_type, partition in listed]
+            inputs = [(firsts[edge_type.name] + block.first_row, block) for edge_type, block in listed]
             findings += self.compare_sums("edges", all_edges(run), inputs, [of.sums for of in found])
         return findings
 
@@ -97,40 +105,39 @@ class Contents:
         counts = getattr(self.parts.book, f"{feature.kind}_counts")[:, feature.type_id]
         found = self.on_parts("verify-rows", verify_rows, feature, feature.row_nbytes * counts)
         name = self.run.types(feature.kind)[feature.type_id].name
-        listed = row_partitions(self.graph, name, feature.spec, feature.piece_rows, feature.stretches)
-        inputs = [(partition.rows.first_row, partition) for partition in listed]
+        listed = list_row_blocks(self.graph, name, feature.spec, feature.piece_rows, feature.stretches)
+        inputs = [(block.first_row, block) for block in listed]
         findings = [finding for of_parts, _ in found for finding in of_parts]
         return findings or self.compare_sums("rows", feature, inputs, [sums for _, sums in found])
 
     def compare_sums(
-        self, what: str, compared: Compared, inputs: Sequence[tuple[int, Partition]], of_parts: Sequence[np.ndarray]
+        self, what: str, compared: Compared, inputs: Sequence[tuple[int, RowBlock[Any]]], of_parts: Sequence[np.ndarray]
     ) -> list[Finding]:
-        """Compare the sums of partitions of the input, given with first IDs; where they differ, row by row."""
-        sums = self.on_input(f"sum-{what}", sum_input, [partition for _, partition in inputs], compared)
+        """Compare the sums of blocks of the input, given with first IDs; where they differ, row by row."""
+        sums = self.on_input(f"sum-{what}", sum_input, [block for _, block in inputs], compared)
         differ = np.sum(sums, axis=0) != np.sum(of_parts, axis=0)
         lows = compared.window * np.flatnonzero(differ)[:MAX_EXPLAINED]
         if not lows.size:
             return []
         wrong = [
-            partition
-            for first, partition in inputs
-            if ((lows < first + partition.rows.num_rows) & (first < lows + compared.window)).any()
+            block
+            for first, block in inputs
+            if ((lows < first + block.num_rows) & (first < lows + compared.window)).any()
         ]
         findings = chain(*self.on_input(f"explain-{what}", explain_rows, wrong, compared))
-        # the same one of each partition where single rows cannot be compared
+        # the same one of each block where single rows cannot be compared
         return [*dict.fromkeys(findings)] or [
             Finding(what, "", "sums of hashes differ, but no row does: files were changed while they were compared")
         ]
 
     def on_parts(self, name: str, task: Callable[..., Any], config: Any, nbytes: np.ndarray) -> list[Any]:
         """Run a pass over groups of parts; `nbytes`, int64 (parts,), are for progress."""
-        groups = group_parts(self.parts.num_parts)
-        return self.runner.run(Pass(name, task, groups, config, [int(nbytes[list(group)].sum()) for group in groups]))
+        units = [Unit(group, int(nbytes[list(group)].sum())) for group in group_parts(self.parts.num_parts)]
+        return self.runner.run(Pass(name, task, units, config))
 
     def on_input(
-        self, name: str, task: Callable[..., Any], partitions: Sequence[Partition], compared: Compared
+        self, name: str, task: Callable[..., Any], blocks: Sequence[RowBlock[Any]], compared: Compared
     ) -> list[Any]:
-        """Run a pass over partitions of the input."""
-        units, values = [partition.rows for partition in partitions], [partition.value for partition in partitions]
-        nbytes = [compared.row_nbytes * rows.num_rows for rows in units]
-        return self.runner.run(Pass(name, task, units, compared, nbytes, partitions=values))
+        """Run a pass over blocks of the input."""
+        units = [Unit(InputUnit(block), compared.row_nbytes * block.num_rows, block.num_rows) for block in blocks]
+        return self.runner.run(Pass(name, task, units, compared))

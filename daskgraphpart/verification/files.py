@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.runner import Pass, Runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.layouts.manifest import SUFFIX, Manifest, find_manifest, read_manifest, stated_data
 from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, OWN_LAYOUTS, description_of
 from daskgraphpart.storage.checksums import hash_file
@@ -88,8 +88,8 @@ def checksum_findings(
         read = list(accumulate(files[name].nbytes for name in names))
         names = names[: bisect_right(read, QUICK_NBYTES)]
     names.reverse()  # the largest first, so that no worker is left with one at the end
-    paths = [to_key(manifest.path.parent / name) for name in names]
-    digests = runner.run(Pass("verify-checksums", hash_file, paths, None, [files[name].nbytes for name in names]))
+    units = [Unit(to_key(manifest.path.parent / name), files[name].nbytes) for name in names]
+    digests = runner.run(Pass("verify-checksums", hash_file, units, None))
     findings = [
         Finding("checksums", name, "checksum", None, None, files[name].digest, found.digest, part=part_of(name))
         for name, found in zip(names, digests, strict=True)

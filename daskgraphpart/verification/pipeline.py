@@ -20,7 +20,7 @@ from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
-from daskgraphpart.engine.runner import Pass, Runner, open_runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config import find_config
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
@@ -218,8 +218,8 @@ def _check_headers(
         return None, [*type_findings(graph.schema, parts)], {}
     rows = min(MAX_PIECE_ROWS, max(1024, runner.resources.task_memory // PIECE_NBYTES))
     run = Run(to_key(parts.path), uuid.uuid4().hex, schema, rows, parts.config.halo_hops)
-    groups = group_parts(parts.num_parts)
-    found = runner.run(Pass("verify-headers", verify_headers, groups, run, [len(group) for group in groups]))
+    units = [Unit(group, len(group)) for group in group_parts(parts.num_parts)]
+    found = runner.run(Pass("verify-headers", verify_headers, units, run))
     headers = [*chain(*found)]
     has_originals = has_manifest or any(of_part.has_originals for of_part in headers)
     findings = [*config_findings(schema, parts), *chain(*(of_part.findings for of_part in headers))]

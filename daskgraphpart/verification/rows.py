@@ -29,7 +29,7 @@ from daskgraphpart.verification.run import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.chunked.partitions import RowRange
+    from daskgraphpart.chunked.partitions import RowBlock
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import DataSpec, EdgeType
 
@@ -157,9 +157,16 @@ def original_ends(
     return ends, ids
 
 
-def sum_input(value: Any, unit: RowRange, compared: Compared) -> np.ndarray:
-    """Task of the passes `sum-edges` and `sum-rows`: sums of a partition of the input, uint64 (windows,)."""
-    (rows, first), sums = _input_rows(value, unit, compared), np.zeros(NUM_WINDOWS, np.uint64)
+@dataclass(frozen=True, slots=True)
+class InputUnit:
+    """One block of the input: edges, or rows of a feature."""
+
+    block: RowBlock[Any]
+
+
+def sum_input(unit: InputUnit, compared: Compared) -> np.ndarray:
+    """Task of the passes `sum-edges` and `sum-rows`: sums of a block of the input, uint64 (windows,)."""
+    (rows, first), sums = _input_rows(unit.block, compared), np.zeros(NUM_WINDOWS, np.uint64)
     for start, stop in np.clip(compared.stretches - first, 0, len(rows)).tolist():
         if start < stop:
             ids = np.arange(first + start, first + stop) if compared.run.has_originals else np.zeros(stop - start, int)
@@ -167,22 +174,21 @@ def sum_input(value: Any, unit: RowRange, compared: Compared) -> np.ndarray:
     return sums
 
 
-def _input_rows(value: Any, unit: RowRange, compared: Compared) -> tuple[np.ndarray, int]:
-    """Return the rows of a partition of the input, as parts have them, and the original ID of the first."""
+def _input_rows(block: RowBlock[Any], compared: Compared) -> tuple[np.ndarray, int]:
+    """Return the rows of a block of the input, as parts have them, and the original ID of the first."""
+    value = block.read()
     if compared.spec is not None:
-        unit.check(len(value))
-        return value.astype(compared.spec.stored_dtype, copy=False), unit.first_row
-    unit.check(len(value[0]))
+        return value.astype(compared.spec.stored_dtype, copy=False), block.first_row
     schema, first_nodes = compared.run.schema, compared.run.firsts("node")
-    type_id = schema.etypes.index(unit.name)
+    type_id = schema.etypes.index(block.name)
     edge_type: EdgeType = schema.edge_types[type_id]
     shifts = first_nodes[[schema.ntypes.index(ntype) for ntype in (edge_type.src, edge_type.dst)]]
-    return np.stack(value, axis=1) + shifts, int(compared.run.firsts("edge")[type_id]) + unit.first_row
+    return np.stack(value, axis=1) + shifts, int(compared.run.firsts("edge")[type_id]) + block.first_row
 
 
-def explain_rows(value: Any, unit: RowRange, compared: Compared) -> list[Finding]:
-    """Task of the passes `explain-edges` and `explain-rows`: compare a partition of the input row by row."""
-    (expected, first), run, spec = _input_rows(value, unit, compared), compared.run, compared.spec
+def explain_rows(unit: InputUnit, compared: Compared) -> list[Finding]:
+    """Task of the passes `explain-edges` and `explain-rows`: compare a block of the input row by row."""
+    (expected, first), run, spec = _input_rows(unit.block, compared), compared.run, compared.spec
     if spec is not None and not run.has_originals:
         name = run.types(compared.kind)[compared.type_id].name
         what = f"{name}/{spec.name}: the rows of all parts are not those of the input"
@@ -193,9 +199,11 @@ def explain_rows(value: Any, unit: RowRange, compared: Compared) -> list[Finding
     findings = check_parts(numbers, run, lambda part: _differences(part, chosen, expected, first, times))
     wrong = np.flatnonzero(times != 1)
     if spec is None and wrong.size:
-        row, found = unit.first_row + int(wrong[0]), f"{times[wrong[0]]} times"
-        what, count = f"{unit.name}: edge {row:,} of the input", wrong.size
-        findings.append(Finding("every edge once", "orig_eids.dgl", what, unit.name, row, "owned once", found, count))
+        row, found = unit.block.first_row + int(wrong[0]), f"{times[wrong[0]]} times"
+        what, count = f"{unit.block.name}: edge {row:,} of the input", wrong.size
+        findings.append(
+            Finding("every edge once", "orig_eids.dgl", what, unit.block.name, row, "owned once", found, count)
+        )
     return findings
 
 

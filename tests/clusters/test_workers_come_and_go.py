@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 from graphs import file_hashes
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.runner import Pass, open_runner
+from daskgraphpart.engine.runner import Pass, Unit, open_runner
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
@@ -105,10 +105,10 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 def test_a_fault_of_a_network_file_system_is_tried_again(cluster: LocalCluster, tmp_path: Path) -> None:
     with open_runner(dgp.Resources(1 << 28, cluster, 2)) as runner:
-        flags = [str(tmp_path / str(i)) for i in range(5)]
-        assert runner.run(Pass("fail", cluster_tasks.fail_once, flags, errno.ESTALE, [1] * 5)) == [7] * 5
+        flags = [Unit(str(tmp_path / str(i)), 1) for i in range(5)]
+        assert runner.run(Pass("fail", cluster_tasks.fail_once, flags, errno.ESTALE)) == [7] * 5
         with pytest.raises(EnvironmentFaultError, match="the disk or network file system failed"):
-            runner.run(Pass("fail", cluster_tasks.always_fails, [str(tmp_path / "y")], None, [1]))
+            runner.run(Pass("fail", cluster_tasks.always_fails, [Unit(str(tmp_path / "y"), 1)], None))
     assert (tmp_path / "y").read_text() == "xxxx"
 
 

@@ -18,7 +18,7 @@ from killing import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.local import LocalScheduler
-from daskgraphpart.engine.runner import Call
+from daskgraphpart.engine.runner import TaskCall
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, OutputLockedError, ResumeError
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 
@@ -54,18 +54,16 @@ class Calls:
         self.counts: Counter[str] = Counter()
         self.fail_at: tuple[str, int] | None = None
         self.fault: BaseException = EnvironmentFaultError("the disk is full", hint="free some")
-        original = Call.__call__
+        original = TaskCall.__call__
 
-        def counted(this: Call, *partition: Any) -> Any:
+        def counted(this: TaskCall, *partition: Any) -> Any:
             name = this.task.__name__
-            if name in ("read_edges", "read_rows"):  # the partitions of these tasks
-                return original(this, *partition)
             self.counts[name] += 1
             if self.fail_at == (name, self.counts[name]):
                 raise self.fault
             return original(this, *partition)
 
-        monkeypatch.setattr(Call, "__call__", counted)
+        monkeypatch.setattr(TaskCall, "__call__", counted)
 
 
 @pytest.fixture

@@ -137,12 +137,12 @@ def test_a_disk_too_small_for_verify_is_one_error(place: Path, small_disk: Calla
 SLEEPING_JOB = """
 import sys
 from killing import sleep_long
-from daskgraphpart.engine.runner import Pass
+from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 if __name__ == "__main__":
     with open_runner(Resources(1 << 28, sys.argv[1], 1)) as runner:
-        runner.run(Pass("sleep", sleep_long, [sys.argv[2]], 100.0, [1]))
+        runner.run(Pass("sleep", sleep_long, [Unit(sys.argv[2], 1)], 100.0))
 """
 
 

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from daskgraphpart.engine.journal import JOURNAL_NAME, Journal, from_json, to_json
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import Pass, open_runner
+from daskgraphpart.engine.runner import Pass, Unit, open_runner
 from daskgraphpart.errors import ResumeError
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def test_a_runner_does_what_is_missing_and_gives_all_results_in_order(tmp_path: 
         calls.clear()
         journal = Journal.open(tmp_path) or Journal.create(tmp_path, {})
         with open_runner(Resources(1 << 28, "sync"), journal=journal) as runner:
-            assert runner.run(Pass("double", double, [1, 2, 3], calls, [1, 1, 1])) == [2, 4, 6]
+            assert runner.run(Pass("double", double, [Unit(i, 1) for i in (1, 2, 3)], calls)) == [2, 4, 6]
             assert runner.step("once", lambda: calls.append(9) or (1, 2)) == (1, 2)
         assert sorted(calls) == [*expected, *([9] if expected else [])]
         journal.close()
@@ -147,7 +147,7 @@ def test_passes_inside_a_step_are_not_journalled_one_by_one(tmp_path: Path) -> N
     calls: list[int] = []
 
     def fail() -> None:
-        runner.run(Pass("double", double, [1], calls, [1]))
+        runner.run(Pass("double", double, [Unit(1, 1)], calls))
         raise OSError(5, "the disk failed")
 
     for _ in range(2):
