@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import dask
+
 from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
@@ -111,10 +113,10 @@ def build_graph(pass_: Pass[Any, Any, Any], results: Container[int], token: str)
         if partition is None:
             graph[key] = (TaskCall(pass_.task, work, pass_.config),)
             continue
-        for layer in partition.dask.layers.values():
-            graph.update(layer)
         without = replace(work, block=replace(work.block, partition=None))
-        graph[key] = (TaskCall(pass_.task, without, pass_.config), partition.key)
+        call = dask.delayed(TaskCall(pass_.task, without, pass_.config), traverse=False)
+        for layer in call(partition, dask_key_name=key).dask.layers.values():
+            graph.update(layer)
     return graph, keys
 
 

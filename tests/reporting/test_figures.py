@@ -217,7 +217,7 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         graph = Graph(schema, {"n:r:n": (ends[0], ends[1])})
         partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), dgp.DispatchOptions(1, (form,)))
         # the first range of a part is of inner nodes, the last of HALO nodes
-        units = pipeline._edge_units([partitioned.part(0).graph], 30_000)
+        units = pipeline._ranges_of_nodes([partitioned.part(0).graph], 30_000)
         passes.report_edges(units[0], partitioned.book)
         tracemalloc.start()
         for unit in (units[0], units[-1]):
