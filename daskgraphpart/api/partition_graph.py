@@ -167,18 +167,13 @@ def partition_graph(
     resources = resources or detect_resources()
     is_chunked = isinstance(g, (ChunkedGraph, str, Path)) and not (num_nodes or node_data or edge_data)
     how: dict[str, Any] = {
-        "options": written,
-        "resources": resources,
-        "overwrite": overwrite,
-        "restart": restart or not is_chunked,
-    }
+        "options": written, "resources": resources, "overwrite": overwrite, "restart": restart or not is_chunked
+    }  # fmt: skip
     with scratch_directory(resources.workspace or out.parent) as scratch, open_progress(progress) as listener:
         how["progress"] = listener
         if not is_chunked:
-            source, form = (
-                describe(g, num_nodes, node_data, edge_data),
-                ChunkFormat("numpy", num_chunks=resources.workers),
-            )
+            source = describe(g, num_nodes, node_data, edge_data)
+            form = ChunkFormat("numpy", num_chunks=resources.workers)
             g = write_source(source, graph_name, scratch / "graph", form, resources, listener)
         graph = opened(g)
         graph = replace(graph, schema=replace(graph.schema, name=graph_name))
