@@ -67,14 +67,14 @@ def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) 
         raise OutputExistsError("there is an assignment already", file=out, hint=hint)
 
 
-WORK_VERSION = 3
+WORK_VERSION = 4
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3
 
 
 def fingerprint(
-    command: str, graph: ChunkedGraph, options: Mapping[str, Any], files: Iterable[Path] = ()
+    command: str, graph: ChunkedGraph, options: Mapping[str, Any], files: Iterable[Location] = ()
 ) -> dict[str, Any]:
     """Describe what the output of a job depends on, as a flat dictionary of JSON values.
 
@@ -100,12 +100,16 @@ def fingerprint(
 
 
 def identify_owners(
-    owners: Assignment | Path | AssignOptions, num_parts: int | None
-) -> tuple[str, dict[str, Any], list[Path]]:
+    graph: ChunkedGraph, owners: Assignment | Path | AssignOptions, num_parts: int | None
+) -> tuple[str, dict[str, Any], list[Location]]:
     """Return the command, the options and the files that the owners of a job depend on."""
     if isinstance(owners, AssignOptions):
         named = [name for name in (owners.method, owners.extend) if name is not None and name not in METHODS]
-        files = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
+        files: list[Location] = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
+        if owners.extend is not None:
+            from daskgraphpart.assignment.old_owners import find_map_pairs
+
+            files += [path for pair in find_map_pairs(owners, graph).values() for path in (pair.old, pair.new)]
         return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
     if isinstance(owners, Assignment):
         # not in a directory of the user's: its files are temporary, their names too

@@ -10,6 +10,7 @@ from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.api.run_dispatch import run_dispatch
 from daskgraphpart.assignment.assignment import TRAINERS, Assignment
+from daskgraphpart.assignment.id_maps import describe_id_maps
 from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
 from daskgraphpart.assignment.read_files import read_assignment
@@ -91,7 +92,7 @@ def assign(
         If `out_dir` holds an unfinished run with other input or options.
     """
     graph, options = opened(graph, storage_options), as_options(method)
-    check_assignable(options, graph.schema, num_parts)
+    check_assignable(options, graph, num_parts)
     resources = (resources or detect_resources()).limited(smallest_memory(graph.schema, options, None))
     if out_dir is None:
         with open_runner(resources, progress) as runner, environment_faults():
@@ -101,13 +102,14 @@ def assign(
     output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)
     with environment_faults(), open_progress(progress) as listener:
         announce(estimate(graph, num_parts, options, None, resources, out), listener)
-        _, chosen, files = identify_owners(options, num_parts)
+        _, chosen, files = identify_owners(graph, options, num_parts)
         identity = fingerprint("assign", graph, {"form": form, **chosen}, files)
         run = RunOptions(resources, listener, overwrite, restart, keep_workspace)
         with open_job(output, graph, identity, run) as (work, runner):
             assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
             seed = options.seed if options.method in METHODS else None
-            write_assignment(assignment, out, runner, form=form, seed=seed)
+            id_maps = describe_id_maps(graph, out, runner)
+            write_assignment(assignment, out, runner, form=form, seed=seed, id_maps=id_maps)
             # where they last as long as this interpreter: the workspace is removed, and forms are not all files of rows
             with open_runner(replace(resources, cluster="sync", workers=1)) as reader:
                 owners = read_assignment(out, graph.schema, lasting_directory(), reader).owners
@@ -196,7 +198,7 @@ def partition(
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
     graph, owners = opened(graph, storage_options), as_options(method)
-    check_assignable(owners, graph.schema, num_parts)
+    check_assignable(owners, graph, num_parts)
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
     out = output_of(out_dir, dispatch_to, storage_options)
     return run_dispatch(graph, out, options or DispatchOptions(), owners, num_parts, run)

@@ -168,7 +168,7 @@ def plan(
     if isinstance(owners, Assignment):
         owners.check_fits(graph.schema)
     else:
-        check_assignable(owners, graph.schema, num_parts)
+        check_assignable(owners, graph, num_parts)
     target = output_of(out_dir, dispatch_to)
     if isinstance(target, Machines):
         target.check_parts(num_parts)

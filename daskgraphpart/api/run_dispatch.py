@@ -58,7 +58,7 @@ def run_dispatch(
     _check_fits(graph, layouts, options, target, parts)
     run = replace(run, resources=run.resources.limited(smallest_memory(graph.schema, owners, options)))
     with environment_faults(), open_progress(run.progress) as listener:
-        command, chosen, files = identify_owners(owners, num_parts)
+        command, chosen, files = identify_owners(graph, owners, num_parts)
         place = target.path if isinstance(target, Machines) else target.absolute()
         check_output(place, [*input_paths(graph), *files])
         names = tuple(name for layout in layouts for name in layout.descriptions(graph.schema))

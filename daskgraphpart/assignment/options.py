@@ -74,9 +74,15 @@ class AssignOptions:
 
     extend: str | None = option(
         None,
-        "Owners of a smaller state of the graph, or its partitions in DGL's layout, in as many parts. Its nodes, the "
-        "first of each type, stay where they are, and new ones are assigned beside them, whatever the method.",
+        "Owners of an earlier state of the graph, or its partitions in DGL's layout, in as many parts. Its nodes stay "
+        "where they are, and new ones are assigned beside them. They are found by original ID if both graphs have maps "
+        "of IDs; without maps they are the first of each type.",
         values="OLD_DIR",
+    )
+    old_id_map: str | None = option(
+        None,
+        "The graph that OLD_DIR has the owners of, or its directory id_map. Default: where it was.",
+        values="OLD_GRAPH",
     )
     may_move: str | float = option(
         "0%", "Share of the old nodes that may move where a graph is extended.", values="SHARE"
@@ -104,8 +110,9 @@ class AssignOptions:
 
     def _check_extension(self) -> None:
         """Refuse options by which old nodes would move."""
-        if self.extend is None and self.may_move:
-            raise OptionError("there are no old nodes", place="--may-move", hint="give their owners by --extend")
+        for place, is_given in (("--may-move", self.may_move), ("--old-id-map", self.old_id_map is not None)):
+            if self.extend is None and is_given:
+                raise OptionError("there are no old nodes", place=place, hint="give their owners by --extend")
         others = {
             f"--method {self.method}": self.method != "auto",
             "--refine": self.refine,

@@ -37,15 +37,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SpanConfig:
-    """Parts of all nodes, a file for each type, and by what parts are divided to give what is in it.
-
-    Or how many nodes of each type have an owner, if those of further ones are not known.
-    """
+    """Parts of all nodes, a file for each type, and by what parts are divided to give what is in it."""
 
     parts: Region
     files: Mapping[str, Region]
     divisor: int = 1
-    known: Mapping[str, int] | None = None
 
 
 def span_pass(
@@ -66,9 +62,9 @@ def write_parts(name: str, parts: Region, files: Mapping[str, Region], divisor: 
     runner.run(span_pass(name, write_span, files, SpanConfig(parts, files, divisor)))
 
 
-def read_parts(files: Mapping[str, Region], parts: Region, known: Mapping[str, int] | None, runner: Runner) -> None:
-    """Write the owners of all types one after another, as parts; -1 beyond those that are known."""
-    runner.run(span_pass("read-owners", read_span, files, SpanConfig(parts, files, known=known)))
+def read_parts(files: Mapping[str, Region], parts: Region, runner: Runner) -> None:
+    """Write the owners of all types one after another, as parts."""
+    runner.run(span_pass("read-owners", read_span, files, SpanConfig(parts, files)))
 
 
 def write_span(unit: Span, config: SpanConfig) -> None:
@@ -80,8 +76,6 @@ def write_span(unit: Span, config: SpanConfig) -> None:
 def read_span(unit: Span, config: SpanConfig) -> None:
     """Write one unit of the parts."""
     owners = config.files[unit.ntype].read(unit.start, unit.stop).astype(np.int32)
-    if config.known is not None:
-        owners[max(0, config.known[unit.ntype] - unit.start) :] = -1
     config.parts.write(owners, unit.first + unit.start)
 
 

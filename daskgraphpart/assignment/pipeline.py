@@ -19,7 +19,7 @@ from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
-from daskgraphpart.assignment.read_files import check_old_owners, read_assignment, read_old_owners
+from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.report import AssignReport, WeightedCut, count_cut_edges, measure
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
@@ -29,10 +29,8 @@ from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from daskgraphpart.assignment.match_nodes import OldParts
     from daskgraphpart.chunked.graph import ChunkedGraph
-    from daskgraphpart.schema import GraphSchema
 
 HIGH_HINT = "; --effort high would cut some 3 % less in four times the time"
 
@@ -44,19 +42,21 @@ def assign_nodes(
 ) -> Assignment:
     """Give every node an owner."""
     started = time.monotonic()
-    check_assignable(options, graph.schema, num_parts)
+    check_assignable(options, graph, num_parts)
     directory.mkdir(parents=True, exist_ok=True)
-    given, known = _given_owners(graph, num_parts, options, directory, runner), None
+    given = _given_owners(graph, num_parts, options, directory, runner)
+    old = None
     if options.extend is not None:
-        (directory / "given").mkdir(exist_ok=True)
-        given, known = read_old_owners(options.extend, graph.schema, directory / "given", runner, num_parts)
+        from daskgraphpart.assignment.match_nodes import place_old_nodes  # few jobs need it and duckdb
+
+        old = place_old_nodes(graph, num_parts, options, directory / "given", runner)
     num_trainers = options.num_trainers_per_machine
     if given is not None and options.edge_weight and options.keeps_owners:
         logger.warning("--edge-weight changes nothing: owners are %s; assign measures their cut by it", given.method)
     if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
     problem = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
-    parts, method, why, need = _partition(problem, given, known, options, runner)
+    parts, method, why, need = _partition(problem, given, old, options, runner)
     if options.fill_parts:
         parts = fill_parts(parts, graph.schema, problem.num_parts, runner)
     owners = create_owner_files(directory, graph.schema, num_parts, runner)
@@ -75,12 +75,13 @@ def assign_nodes(
     )
     for warning in measured.warnings:
         logger.warning("%s", warning)
-    name = given.method if given is not None and options.extend is None else options.method
+    name = options.method if given is None else given.method
     return Assignment(num_parts, method.split(" ")[0] if name == "auto" else name, owners, measured, trainers)
 
 
-def check_assignable(options: AssignOptions, schema: GraphSchema, num_parts: int) -> None:
+def check_assignable(options: AssignOptions, graph: ChunkedGraph, num_parts: int) -> None:
     """Refuse what can be refused before any edge is read: an unknown method, features that are not there, parts."""
+    schema = graph.schema
     owner_dtype(num_parts)
     check_method(options)
     if options.method in PACKAGES:
@@ -89,7 +90,9 @@ def check_assignable(options: AssignOptions, schema: GraphSchema, num_parts: int
     check_constraints(schema, parse_balance(options.wanted_balance, options.imbalance))
     find_weights(schema, options.edge_weight)
     if options.extend is not None:
-        check_old_owners(Path(options.extend), schema, num_parts)
+        from daskgraphpart.assignment.old_owners import check_old_owners  # few jobs need it, and it imports pyarrow
+
+        check_old_owners(options, graph, num_parts)
 
 
 def check_method(options: AssignOptions) -> None:
@@ -132,7 +135,7 @@ def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, direct
 
 
 def _partition(
-    problem: Problem, given: Assignment | None, known: Mapping[str, int] | None, options: AssignOptions, runner: Runner
+    problem: Problem, given: Assignment | None, old: OldParts | None, options: AssignOptions, runner: Runner
 ) -> tuple[Region, str, str, int]:
     """Find the part of every node: its file, what it comes from, why, and how many bytes that was expected to take."""
     adjacency, resources = problem.adjacency, runner.resources
@@ -141,11 +144,11 @@ def _partition(
     )
     if given is not None:
         runner.step("create-given", lambda: create_files([start]))
-        read_parts(given.owners, start, known, runner)
+        read_parts(given.owners, start, runner)
         if options.keeps_owners:
             return start, given.method, "asked for", 0
     choice = None
-    if given is None and problem.num_parts > 1 and adjacency.num_arcs:
+    if given is None and old is None and problem.num_parts > 1 and adjacency.num_arcs:
         nodes = adjacency.num_nodes - adjacency.num_isolated
         choice = choose(nodes, adjacency.num_arcs, len(problem.balanced), options, resources)
         if choice.need > resources.memory and choice.method in ("metis", "kaminpar"):
@@ -156,12 +159,13 @@ def _partition(
                 found=format_size(resources.memory),
                 hint="give more, or use --method multilevel",
             )
-    config = PartitionConfig(
-        problem, options, resources.memory, resources.workers, choice, None if given is None else start, parts
-    )
+    begin = old.parts if old is not None else start if given is not None else None
+    config = PartitionConfig(problem, options, resources.memory, resources.workers, choice, begin, parts)
     (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
     if given is not None:
-        return parts, given.method if options.extend is None else taken, "asked for", 0
+        return parts, given.method, "asked for", 0
+    if old is not None:
+        return parts, f"extend ({old.matched}; {taken})", "asked for", 0
     if choice is None:
         return parts, options.method, "there is nothing to cut: nodes are assigned to balance", 0
     hint = HIGH_HINT if options.effort != "high" and choice.method in ("auto", "multilevel") else ""

@@ -24,22 +24,17 @@ from daskgraphpart.assignment.assignment import (
 from daskgraphpart.assignment.read_batches import read_batches
 from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, LayoutError
-from daskgraphpart.layouts.dgl_config import find_config, read_config
-from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
-from daskgraphpart.layouts.written_files import ORIG_NIDS
+from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
 from daskgraphpart.sources.parmetis_files import find_parts, holds_parts
 from daskgraphpart.storage.json_file import convert_json, read_json_object
-from daskgraphpart.storage.region import Region, map_npy, open_npy
+from daskgraphpart.storage.region import Region, open_npy
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.paths import Location
 
-ROWS_AT_ONCE = 1 << 20
 _HINT_EMPTY_PARTS = (
     "DGL's parmetis_postprocess.py counts the parts that have nodes; "
     f"if some have none, correct num_parts in {META_FILE}"
@@ -97,33 +92,22 @@ def read_assignment(
     `directory` is as described in assignment.py, or output of ParMETIS; `num_parts` is needed when it has no
     `partition_meta.json`, else it must agree.
     """
-    return _read(Path(directory), schema, workspace, runner, num_parts, is_old=False)[0]
+    return read_owner_files(Path(directory), schema, workspace, runner, num_parts, is_old=False)[0]
 
 
-def read_old_owners(
-    directory: str | os.PathLike[str], schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int
-) -> tuple[Assignment, dict[str, int]]:
-    """Read the owners of the first nodes of each type, as `read_assignment`; also return how many they are."""
-    if files := _find_original_ids(Path(directory), num_parts):
-        owners = create_owner_files(workspace, schema, num_parts, runner)
-        unit = Unit(files, sum(region.nbytes for region in owners.values()))
-        (counts,) = runner.run(Pass("read-assignment", place_owners, [unit], owners))
-        return Assignment(num_parts, "file", owners), counts
-    return _read(Path(directory), schema, workspace, runner, num_parts, is_old=True)
-
-
-def _read(
+def read_owner_files(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None, *, is_old: bool
 ) -> tuple[Assignment, dict[str, int]]:
+    """Read and check owners; also return how many there are, which may be less than nodes if they are old ones."""
     if not is_old and _is_of_parmetis(directory, schema):
         found = find_parts(directory, schema.name, num_parts)
         resources = runner.resources
         runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, resources).num_parts)
         return Assignment(found.num_parts, "parmetis", owner_regions(workspace, schema, found.num_parts)), {}
-    meta, ours, parts = _read_meta(directory, num_parts)
+    meta, ours, parts = read_meta(directory, num_parts)
     method = ours.method or (meta.algo_name if meta is not None else "file")
     trainers = {} if is_old else _open_trainers(directory / TRAINERS, schema)
-    found_files = [_choose_form(directory, ntype, ours, trainers.get(ntype)) for ntype in schema.ntypes]
+    found_files = [choose_form(directory, ntype, ours, trainers.get(ntype)) for ntype in schema.ntypes]
     owners = create_owner_files(workspace, schema, parts, runner)
     units = [
         Unit(of_type, of_type.file.stat().st_size if of_type.file.is_file() else owners[of_type.ntype].nbytes)
@@ -138,49 +122,7 @@ def _read(
     return Assignment(parts, method, owners, trainers=trainers), counts
 
 
-def check_old_owners(directory: Path, schema: GraphSchema, num_parts: int) -> None:
-    """Refuse owners for another number of parts, or without those of some type; no owner is read."""
-    if _find_original_ids(directory, num_parts):
-        return
-    _, ours, _ = _read_meta(directory, num_parts)
-    for ntype in schema.ntypes:
-        _choose_form(directory, ntype, ours, None)
-
-
-def _find_original_ids(directory: Path, num_parts: int) -> list[Location]:
-    """Name the file of original IDs of each part of partitions in DGL's layout; none if there is no config."""
-    try:
-        config = find_config(directory)
-    except LayoutError:
-        return []
-    files = [(config.parent / part.graph).parent / ORIG_NIDS for part in read_config(config).parts]
-    if len(files) != num_parts:
-        what = "the partitions are another number of parts"
-        raise AssignmentError(what, file=str(config), expected=num_parts, found=len(files))
-    return files
-
-
-def place_owners(files: Sequence[Location], owners: Mapping[str, Region]) -> dict[str, int]:
-    """Write the part of every node of partitions, by its original ID; return how many there are of each type."""
-    found, counts = [read_tensor_file(file) for file in files], {}
-    for ntype, owner_file in owners.items():
-        regions = [of_part[ntype] for of_part in found if ntype in of_part]
-        parts, count, total = map_npy(owner_file.path), sum(region.num_rows for region in regions), 0
-        for number, region in enumerate(regions):
-            for start in range(0, region.num_rows, ROWS_AT_ONCE):
-                rows = region.read(start, min(start + ROWS_AT_ONCE, region.num_rows)).astype(np.int64)
-                inside = rows[(rows >= 0) & (rows < min(count, parts.size))]
-                parts[inside] = number
-                total += int(inside.sum())
-        if len(regions) < len(files) or count > parts.size or total != count * (count - 1) // 2:
-            what, found_nodes = f"not the original IDs of old {ntype!r} nodes, each once", f"{count:,} nodes"
-            expected = f"at most {parts.size:,} nodes, and the IDs 0, 1, ..."
-            raise AssignmentError(what, file=str(files[0].parent.parent), expected=expected, found=found_nodes)
-        counts[ntype] = count
-    return counts
-
-
-def _read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ours, int]:
+def read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ours, int]:
     """Read what a directory of owners says of itself, and find the number of parts."""
     if not directory.is_dir():
         hint = "give the output of assign"
@@ -221,7 +163,8 @@ def _forms(directory: Path, ntype: str) -> list[str]:
     return [form for form, path in paths.items() if (path.is_dir() if form == "zarr" else path.is_file())]
 
 
-def _choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | None) -> ReadUnit:
+def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | None) -> ReadUnit:
+    """Find the file of the owners of a node type."""
     forms, crcs = _forms(directory, ntype), None
     if not forms:
         expected = " or ".join(f"{ntype}.{form}" for form in ("txt", *BINARY_FORMS))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.layouts.id_maps import IdMaps
     from daskgraphpart.storage.region import Region
 
 DGL_META_VERSION = "1.0.0"  # tools/partition_algo/base.py of DGL 1.1 to 2.5 accepts no other
@@ -36,7 +37,13 @@ class WriteConfig:
 
 
 def write_assignment(
-    assignment: Assignment, directory: str | Path, runner: Runner, *, form: str = "npy", seed: int | None = None
+    assignment: Assignment,
+    directory: str | Path,
+    runner: Runner,
+    *,
+    form: str = "npy",
+    seed: int | None = None,
+    id_maps: IdMaps | None = None,
 ) -> None:
     """Write `<ntype>.txt` and `partition_meta.json` as DGL reads them, with a binary form beside the text."""
     if form not in BINARY_FORMS:
@@ -55,6 +62,7 @@ def write_assignment(
         "seed": seed,
         "text_crc32": {ntype: text for ntype, (text, _) in zip(ntypes, crcs, strict=True)},
         "owners_crc32": {ntype: owners for ntype, (_, owners) in zip(ntypes, crcs, strict=True)},
+        **({} if id_maps is None else id_maps.content),
     }
     write_json(directory / OURS_FILE, ours)
     runner.step("copy-trainers", lambda: _copy_trainers(assignment.trainers, directory / TRAINERS))

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.formats import edge_file, feature_files
 from daskgraphpart.chunked.metadata import Metadata, data_key, read_metadata
+from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import GraphSchema, RowType
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import cached_listings
-from daskgraphpart.storage.paths import FilePath, resolve_path, to_key, to_path
+from daskgraphpart.storage.files import cached_listings, is_file
+from daskgraphpart.storage.paths import FilePath, join_path, resolve_path, to_key, to_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.blocks import InputFile
     from daskgraphpart.chunked.collections import Collections
+    from daskgraphpart.storage.paths import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,16 @@ class ChunkedGraph:
     def files(self) -> tuple[InputFile, ...]:
         """All data files."""
         return tuple(file for of_type in self.schema.row_types for file in self._files_of(of_type.name))
+
+    @property
+    def id_maps(self) -> dict[str, Location]:
+        """By node type, the file whose row i is the user's own ID of node i, if `chunk` has written one."""
+        if self.source is not None or not self.directory:
+            return {}
+        directory = join_path(to_path(self.directory), ID_MAP)
+        paths = {ntype: join_path(directory, f"{ntype}.parquet") for ntype in self.schema.ntypes}
+        with cached_listings(directory):
+            return {ntype: path for ntype, path in paths.items() if is_file(path)}
 
     def _files_of(self, type_name: str) -> list[InputFile]:
         """Return the files of a type: of its edges, and of its features."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.output import ID_MAP
+from daskgraphpart.assignment.id_maps import describe_id_maps
 from daskgraphpart.dispatching.lay_out import OutputFile, files_of
 from daskgraphpart.dispatching.machines import (
     Destination,
@@ -85,13 +85,6 @@ def finish(
     return Outcome(target.path / config, book, quality, hosts, tuple(part_nbytes), job.assignment.report)
 
 
-def _find_id_map(job: Job) -> str | None:
-    """Path of the graph's map of IDs from the output directory, if the graph has one and both are here."""
-    directory = Path(str(job.graph.directory), ID_MAP)  # no directory, if the graph is in a store
-    is_here = job.graph.source is None and job.destination is None and directory.is_dir()
-    return os.path.relpath(directory, job.out) if is_here else None
-
-
 def _complete(
     job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, staged: Mapping[str, StagedArray]
 ) -> list[int]:
@@ -100,6 +93,7 @@ def _complete(
     flat = [file for of_layout in files.values() for file in of_layout]
     _encode(job, flat)
     checksums = _write_here(job, flat, staged) if job.destination is None else _send(job, job.destination, flat, staged)
+    id_maps = None if job.destination is not None else describe_id_maps(job.graph, Path(job.out), job.runner)
     for layout, of_layout in files.items():
         dispatched = DispatchedGraph(
             out=Path(job.out),
@@ -111,7 +105,7 @@ def _complete(
             out_edges=job.options.out_edges,
             reshuffle=job.options.reshuffle,
             checksums={file.path: checksums[file.path] for file in of_layout},
-            id_map=_find_id_map(job),
+            id_maps=id_maps,
             mapped_features=job.options.mapped_features,
             constraints=() if job.assignment.report is None else job.assignment.report.constraints,
         )

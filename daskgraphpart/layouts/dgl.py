@@ -152,7 +152,7 @@ class DglLayout:
             "graph_formats": sorted(self.graph_formats),
             "out_edges": graph.out_edges,
             **({} if graph.reshuffle else {"reshuffle": False}),
-            **({} if graph.id_map is None else {"id_map": graph.id_map}),
+            **({} if graph.id_maps is None else graph.id_maps.content),
             **({"mapped_features": dict(graph.mapped_features)} if graph.mapped_features else {}),
             **({"constraints": list(graph.constraints)} if graph.constraints else {}),
             "node_data": stated_data(graph.schema.node_types),

@@ -94,8 +94,9 @@ class GraphStormLayout:
         algorithm = "random" if graph.method == "random" else "metis"  # GraphStorm and DGL know these names
         meta = {"algo_name": algorithm, "num_parts": graph.book.num_parts, "version": "1.0.0"}
         write_json(graph.out / ASSIGNMENT_META, meta)
-        id_map = None if graph.id_map is None else f"../{graph.id_map}"
-        self.dist_graph.finish(replace(graph, id_map=id_map))
+        maps = graph.id_maps
+        from_below = None if maps is None else replace(maps, directory=f"../{maps.directory}")
+        self.dist_graph.finish(replace(graph, id_maps=from_below))
 
 
 def write_owners(arrays: Mapping[str, Region], path: str) -> None:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.file_layout import FileLayout
+    from daskgraphpart.layouts.id_maps import IdMaps
     from daskgraphpart.quality import Quality
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.checksums import FileChecksum
@@ -96,7 +97,7 @@ class DispatchedGraph:
     out_edges: bool
     reshuffle: bool
     checksums: Mapping[str, FileChecksum]
-    id_map: str | None = None  # where the original IDs of the user's input lie, from the output; None if there are none
+    id_maps: IdMaps | None = None  # where the original IDs of the user's input lie; None if there are none
     mapped_features: Mapping[str, str] = field(default_factory=dict)  # node types of features that hold new IDs
     constraints: tuple[str, ...] = ()  # what was balanced, with the ratios reached and allowed, where it is known
 

@@ -26,6 +26,7 @@ from daskgraphpart.storage.zarr_arrays import create_rows_array
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.storage.paths import Location
 
 IDS_PER_READ = 1 << 20
 
@@ -36,7 +37,7 @@ def reorder(
     out: Path | None,
     *,
     to_original: bool,
-    id_map: Path | None = None,
+    id_map: Location | None = None,
     resources: Resources | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,

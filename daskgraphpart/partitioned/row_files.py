@@ -17,7 +17,7 @@ import numpy as np
 
 from daskgraphpart.book import is_tensor, to_array, to_tensor
 from daskgraphpart.chunked.blocks import Block
-from daskgraphpart.chunked.output import ID_MAP, parquet_writer, to_arrow
+from daskgraphpart.chunked.output import parquet_writer, to_arrow
 from daskgraphpart.chunked.read_parquet import read_parquet_header, read_parquet_rows, row_of
 from daskgraphpart.errors import (
     InputFileError,
@@ -31,9 +31,9 @@ from daskgraphpart.extras import torch_module
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.partitioned.stored_rows import Reordered, StoredRows
 from daskgraphpart.schema import BFLOAT16
-from daskgraphpart.sources.id_map import COLUMN, id_batches
+from daskgraphpart.sources.id_map import COLUMN, find_map, id_batches
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.paths import AnyPath, Location, leads_outside
+from daskgraphpart.storage.paths import AnyPath, Location, leads_outside, resolve_path
 from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
 
@@ -158,7 +158,7 @@ class TableConfig:
     out: Path
 
 
-def write_table(id_map: Path | None, config: TableConfig) -> None:
+def write_table(id_map: Location | None, config: TableConfig) -> None:
     """Task of the pass `write-table`: write all rows, one after another, with the IDs of a map, or numbers."""
     import pyarrow as pa
 
@@ -179,7 +179,7 @@ def write_table(id_map: Path | None, config: TableConfig) -> None:
 
 def find_id_map(
     given: AnyPath | None, ntype: str, config_path: Location, graph_name: str, *, confined: bool
-) -> Path | None:
+) -> Location | None:
     """Find the map of a node type: in a graph, in its directory ``id_map``, or itself; by default as the manifest says.
 
     Returns None if neither is known.
@@ -194,13 +194,11 @@ def find_id_map(
             what = "the map of IDs lies outside the partitions, which are confined"
             hint = "say where it is with --id-map"
             raise LayoutError(what, file=str(manifest), place="id_map", found=given, hint=hint)
-    name = f"{ntype}.parquet"
-    for path in (Path(str(given), *below) for below in ((), (name,), (ID_MAP, name))):
-        if path.is_file():
-            return path
+    if (path := find_map(resolve_path(given), ntype)) is not None:
+        return path
     raise InputFileNotFoundError(
         f"no map of the IDs of {ntype!r}",
         file=str(given),
-        expected=f"the graph that `chunk --map-ids` wrote, with id_map/{name}",
+        expected=f"the graph that `chunk --map-ids` wrote, with id_map/{ntype}.parquet",
         hint="say where it is with --id-map, or give an output that ends in .npy, .zarr or .pt, which have no IDs",
     )

@@ -20,7 +20,7 @@ from daskgraphpart.chunked.read_parquet import open_parquet, row_group_lengths
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import is_file
-from daskgraphpart.storage.paths import Location, to_key
+from daskgraphpart.storage.paths import Location, join_path, to_key
 
 if TYPE_CHECKING:
     import os
@@ -111,6 +111,20 @@ def id_map_frame(path: Path) -> Any:
     divisions = [*starts[:-1], starts[-1] - 1]
     read = partial(_read_group, path=str(path))
     return dd.from_map(read, range(len(lengths)), starts[:-1], meta=meta, divisions=divisions, label="read-id-map")
+
+
+def find_map(given: Location, ntype: str) -> Location | None:
+    """Find the map of a node type: in a graph, in its directory ``id_map``, or itself; None if it is in none."""
+    name = f"{ntype}.parquet"
+    paths = [given, *(join_path(given, below) for below in (name, f"{ID_MAP}/{name}"))]
+    return next((path for path in paths if is_file(path)), None)
+
+
+def read_map_header(path: Location) -> tuple[str, int]:
+    """Read what kind of IDs a map holds, strings or integers, and how many."""
+    with _open(path) as file:
+        kind = "strings" if pa.types.is_string(file.schema_arrow.field(COLUMN).type) else "integers"
+        return kind, file.metadata.num_rows
 
 
 def id_batches(path: Location | None, num_nodes: int, max_rows: int) -> Iterator[Any]:

@@ -73,7 +73,7 @@ def test_old_nodes_stay_or_move_as_many_as_may(may_move: str | float, directory:
     moved = num_moved(directory / "owners", tmp_path / "out")
     assert moved <= {"0%": 0, "2%": 126, 0.5: 3_150}[may_move]
     assert report is not None
-    assert report.method == f"extend (700 nodes placed, {moved:,} of 6,300 old ones moved)"
+    assert report.method == f"extend (6,300 old nodes matched by row, 0 gone, 700 new; {moved:,} moved)"
     assert all(balance.is_kept for balance in report.balances)
     anew = dgp.assign(directory / "new", PARTS).report
     assert anew is not None

@@ -33,7 +33,7 @@ UNLIMITED = 1000  # times the limits, which no part reaches
 def extend(
     graph: Graph, old: np.ndarray, limits: Limits, may_move: float, seed: int, directory: Path, each: Map
 ) -> tuple[np.ndarray, str]:
-    """Assign the nodes of no part (-1); return the parts of all nodes, and what was done.
+    """Assign the nodes of no part (-1); return the parts of all nodes, and how many old ones moved.
 
     The old nodes that may move are those by whose moves the cut would fall most, and no more than their share.
     """
@@ -54,7 +54,7 @@ def extend(
         fixed[moving[is_old[moving]][:most]] = False
         refine(replace(graph, fixed=fixed), parts, limits, each)
     moved = int(np.count_nonzero(parts[is_old] != old[is_old]))
-    return parts, f"extend ({old.size - num_old:,} nodes placed, {moved:,} of {num_old:,} old ones moved)"
+    return parts, f"{moved:,} moved"
 
 
 def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, directory: Path, each: Map) -> np.ndarray:

@@ -1,0 +1,128 @@
+"""Pass `match-nodes`: the old part of every node of a graph that has changed, and -1 of nodes that are new.
+
+Nodes are matched by original IDs, in whatever order the maps are: DuckDB joins them within the memory budget, on disk
+if need be. Types without maps are matched by row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from daskgraphpart.assignment.old_owners import read_old_owners
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.sources.database import MIN_MEMORY, insert_batches, open_database, read
+from daskgraphpart.sources.id_map import id_batches
+from daskgraphpart.storage.atomic import scratch_directory
+from daskgraphpart.storage.region import Region, create_files, map_npy, npy_region
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import duckdb
+
+    from daskgraphpart.assignment.old_owners import MapPair, OldOwners
+    from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.paths import Location
+
+ROWS_AT_ONCE = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class OldParts:
+    """The old part of every node, int32, -1 of new ones; and in words how many nodes were found again."""
+
+    parts: Region
+    matched: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchConfig:
+    """Old owners, the graph's nodes, where their parts go, and what the join may use."""
+
+    old: OldOwners
+    schema: GraphSchema
+    parts: Region
+    memory: int
+    workers: int
+
+
+def place_old_nodes(
+    graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner
+) -> OldParts:
+    """Read the owners of an earlier state of the graph, and give them to the nodes that it had."""
+    (directory / "parts").mkdir(parents=True, exist_ok=True)  # a name that no file of a type has
+    old = read_old_owners(options, graph, directory, runner, num_parts)
+    schema, resources = graph.schema, runner.resources
+    parts = npy_region(directory / "parts" / "given.npy", np.int32, (schema.num_nodes,))
+    runner.step("create-given", lambda: create_files([parts]))
+    config = MatchConfig(old, schema, parts, max(resources.memory, MIN_MEMORY), resources.workers)
+    ((matched, gone),) = runner.run(Pass("match-nodes", match_nodes, [Unit(None, parts.nbytes)], config))
+    by = "ID" if len(old.maps) == len(old.counts) else "ID or row" if old.maps else "row"
+    words = f"{matched:,} old nodes matched by {by}, {gone:,} gone, {schema.num_nodes - matched:,} new"
+    return OldParts(parts, words)
+
+
+def match_nodes(_: None, config: MatchConfig) -> tuple[int, int]:
+    """Match the nodes of all types; return how many were, and how many old ones there are no more."""
+    parts, matched = map_npy(config.parts.path), 0
+    for node_type, first in zip(config.schema.node_types, config.schema.homo_starts, strict=False):
+        of_type = parts[first : first + node_type.num_nodes]
+        of_type[:] = -1
+        owners, pair = config.old.owners[node_type.name], config.old.maps.get(node_type.name)
+        if pair is None:
+            count = config.old.counts[node_type.name]
+            for start in range(0, count, ROWS_AT_ONCE):
+                stop = min(start + ROWS_AT_ONCE, count)
+                of_type[start:stop] = owners.read(start, stop)
+            matched += count
+        else:
+            matched += _match_by_id(pair, owners, of_type, config)
+    return matched, sum(config.old.counts.values()) - matched
+
+
+def _match_by_id(pair: MapPair, owners: Region, parts: np.ndarray, config: MatchConfig) -> int:
+    """Write the parts of the nodes whose IDs were there before; return how many they are."""
+    resources, num_matched = Resources(config.memory, "threads", config.workers), 0
+    scratch = scratch_directory(Path(config.parts.path).parent)
+    with scratch as directory, open_database(directory, resources) as connection:
+        _insert_ids(connection, "CREATE TABLE old AS SELECT * FROM {}", pair.old, pair.num_old, owners.read)
+        join = "SELECT n.value AS node, o.value AS part FROM {} n JOIN old o ON n.id = o.id"
+        _insert_ids(connection, f"CREATE TABLE matched AS {join}", pair.new, parts.size, np.arange)
+        for batch in read(connection, "SELECT node, part FROM matched"):
+            nodes, old_parts = (column.to_numpy() for column in batch.columns)
+            parts[nodes] = old_parts
+            num_matched += nodes.size
+    num_known = sum(int(np.count_nonzero(parts[i : i + ROWS_AT_ONCE] >= 0)) for i in range(0, parts.size, ROWS_AT_ONCE))
+    if num_matched != num_known:
+        raise InputFileError("an ID is in this map more than once", file=str(pair.old), hint="write it again by chunk")
+    return num_matched
+
+
+def _insert_ids(
+    connection: duckdb.DuckDBPyConnection,
+    statement: str,
+    path: Location,
+    num_nodes: int,
+    values: Callable[[int, int], np.ndarray],
+) -> None:
+    """Run a statement on all IDs of a map, each with a value of its row."""
+    batches = id_batches(path, num_nodes, ROWS_AT_ONCE)
+    schema = pa.schema([("id", next(batches)), ("value", pa.int64())])
+
+    def with_values() -> Iterator[Any]:
+        start = 0
+        for ids in batches:
+            rows = values(start, start + len(ids)).astype(np.int64, copy=False)
+            yield pa.RecordBatch.from_arrays([ids, pa.array(rows)], schema=schema)
+            start += len(ids)
+
+    insert_batches(connection, statement, schema, with_values())

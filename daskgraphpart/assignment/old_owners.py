@@ -1,0 +1,205 @@
+"""Read the owners of an earlier state of a graph, in the order that its nodes had, and find the maps of its IDs.
+
+They are output of `assign`, or partitions, whose parts keep original IDs. Both say where the maps of the graph's IDs
+were, with checksums, so that no other map is taken for them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.assignment.assignment import OURS_FILE, create_owner_files
+from daskgraphpart.assignment.id_maps import hash_id_maps
+from daskgraphpart.assignment.read_files import choose_form, read_meta, read_owner_files
+from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, LayoutError
+from daskgraphpart.layouts.dgl_config import find_config, read_config
+from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.layouts.id_maps import IdMaps
+from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.layouts.written_files import ORIG_NIDS
+from daskgraphpart.sources.id_map import find_map, read_map_header
+from daskgraphpart.storage.files import is_directory, is_file
+from daskgraphpart.storage.json_file import read_json_object
+from daskgraphpart.storage.paths import resolve_path
+from daskgraphpart.storage.region import Region, map_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.storage.paths import Location
+
+ROWS_AT_ONCE = 1 << 20
+_HINT_OLD_MAP = "say with --old-id-map where the graph is that they are the owners of"
+
+
+@dataclass(frozen=True, slots=True)
+class MapPair:
+    """Maps of the IDs of one node type, of the old graph and of the new one; a checksum where one is known."""
+
+    old: Location
+    new: Location
+    num_old: int  # nodes of the old graph
+    checksum: str | None  # of the old map
+
+
+@dataclass(frozen=True, slots=True)
+class OldOwners:
+    """By node type the owners in the order of the old graph, how many they are, and the maps that match its nodes.
+
+    The nodes of a type without maps are the first of that type of the new graph.
+    """
+
+    owners: Mapping[str, Region]
+    counts: Mapping[str, int]
+    maps: Mapping[str, MapPair]
+
+
+def check_old_owners(options: AssignOptions, graph: ChunkedGraph, num_parts: int) -> None:
+    """Refuse owners for another number of parts, or without those or the IDs of some type; no owner is read."""
+    directory = Path(str(options.extend))
+    if not _find_original_ids(directory, num_parts):
+        _, ours, _ = read_meta(directory, num_parts)
+        for ntype in graph.schema.ntypes:
+            choose_form(directory, ntype, ours, None)
+    find_map_pairs(options, graph)
+
+
+def read_old_owners(
+    options: AssignOptions, graph: ChunkedGraph, workspace: Path, runner: Runner, num_parts: int
+) -> OldOwners:
+    """Read old owners into files of a workspace, and check the maps of the old graph's IDs."""
+    maps, directory = find_map_pairs(options, graph), Path(str(options.extend))
+    _check_unchanged(maps, directory, runner)
+    # without a map, at most all nodes are old
+    counts = {t.name: maps[t.name].num_old if t.name in maps else t.num_nodes for t in graph.schema.node_types}
+    types = tuple(replace(t, num_nodes=counts[t.name]) for t in graph.schema.node_types)
+    schema = replace(graph.schema, node_types=types)
+    if files := _find_original_ids(directory, num_parts):
+        owners: Mapping[str, Region] = create_owner_files(workspace, schema, num_parts, runner)
+        unit = Unit(files, sum(region.nbytes for region in owners.values()))
+        (found,) = runner.run(Pass("read-assignment", place_owners, [unit], owners))
+    else:
+        assignment, found = read_owner_files(directory, schema, workspace, runner, num_parts, is_old=True)
+        owners = assignment.owners
+    for ntype, pair in maps.items():
+        if found[ntype] != pair.num_old:
+            what, expected = f"not the map of the IDs of these old {ntype!r} nodes", f"{found[ntype]:,} IDs"
+            raise AssignmentError(
+                what, file=str(pair.old), expected=expected, found=f"{pair.num_old:,}", hint=_HINT_OLD_MAP
+            )
+    return OldOwners(owners, found, maps)
+
+
+def find_map_pairs(options: AssignOptions, graph: ChunkedGraph) -> dict[str, MapPair]:
+    """Find the maps of the IDs of both graphs, by node type; refuse types that have a map in only one of them."""
+    directory, new = Path(str(options.extend)), graph.id_maps
+    stated = _find_stated(directory)
+    old = {ntype: _find_old_map(ntype, options, directory, stated) for ntype in graph.schema.ntypes}
+    only_new = [ntype for ntype, path in old.items() if path is None and ntype in new]
+    only_old = [ntype for ntype, path in old.items() if path is not None and ntype not in new]
+    if only_new or only_old:
+        mapped = ", ".join(map(repr, only_new or only_old))
+        what = f"only the old owners have a map of the IDs of {mapped} nodes, not the graph"
+        raise AssignmentError(
+            f"only the graph has a map of the IDs of {mapped} nodes, not the old owners" if only_new else what,
+            file=str(directory),
+            expected="maps of both, by which nodes are matched, or of neither: then node i is old node i",
+            hint=_HINT_OLD_MAP if only_new else "make the graph by chunk --map-ids",
+        )
+    found = {}
+    for ntype, path in old.items():
+        if path is not None:
+            (kind, count), (new_kind, _) = read_map_header(path), read_map_header(new[ntype])
+            if kind != new_kind:
+                what = f"old and new IDs of {ntype!r} nodes are of two types, so that none would match"
+                hint = "chunk --id-type says of which they are"
+                raise AssignmentError(
+                    what, file=str(new[ntype]), expected=f"{kind}, as in {path}", found=new_kind, hint=hint
+                )
+            found[ntype] = MapPair(path, new[ntype], count, None if stated is None else stated.checksums.get(ntype))
+    return found
+
+
+def _find_stated(directory: Path) -> IdMaps | None:
+    """Read what owners, or partitions, say of the maps of IDs; their directory becomes absolute."""
+    try:
+        config = find_config(directory)
+        manifest = find_manifest(config.parent, read_config(config).graph_name)
+        content, file = ({}, config) if manifest is None else (read_manifest(manifest).content, manifest)
+    except LayoutError:
+        file = directory / OURS_FILE
+        content = read_json_object(file, AssignmentError) if file.is_file() else {}
+    stated = IdMaps.of(content, file)
+    if stated is None:
+        return None
+    return replace(stated, directory=os.path.normpath(os.path.join(str(file.parent), stated.directory)))
+
+
+def _find_old_map(ntype: str, options: AssignOptions, directory: Path, stated: IdMaps | None) -> Location | None:
+    """Return the map of the old graph's IDs of a type, from where the user or the old owners say; None if none is."""
+    if options.old_id_map is not None:
+        return find_map(resolve_path(options.old_id_map), ntype)
+    if stated is None or (stated.checksums and ntype not in stated.checksums):
+        return None
+    path = Path(stated.directory, f"{ntype}.parquet")
+    if is_file(path):
+        return path
+    if ntype in stated.checksums or not is_directory(path.parent):
+        what = f"the IDs of the old {ntype!r} nodes are gone"
+        raise InputFileNotFoundError(what, file=str(path), place=f"named in {directory}", hint=_HINT_OLD_MAP)
+    return None
+
+
+def _check_unchanged(maps: Mapping[str, MapPair], directory: Path, runner: Runner) -> None:
+    """Refuse maps of IDs that are not those that the old owners were made for."""
+    known = {ntype: pair for ntype, pair in maps.items() if pair.checksum is not None}
+    for (ntype, pair), found in zip(known.items(), hash_id_maps([p.old for p in known.values()], runner), strict=True):
+        if found != pair.checksum:
+            raise AssignmentError(
+                f"not the IDs of the old {ntype!r} nodes any more: the file was replaced",
+                file=str(pair.old),
+                expected=f"checksum {pair.checksum}, as {directory} says",
+                found=found,
+                hint=f"keep the old graph, or its id_map, beside the new one and {_HINT_OLD_MAP}",
+            )
+
+
+def _find_original_ids(directory: Path, num_parts: int) -> list[Location]:
+    """Name the file of original IDs of each part of partitions in DGL's layout; none if there is no config."""
+    try:
+        config = find_config(directory)
+    except LayoutError:
+        return []
+    files = [(config.parent / part.graph).parent / ORIG_NIDS for part in read_config(config).parts]
+    if len(files) != num_parts:
+        what = "the partitions are another number of parts"
+        raise AssignmentError(what, file=str(config), expected=num_parts, found=len(files))
+    return files
+
+
+def place_owners(files: Sequence[Location], owners: Mapping[str, Region]) -> dict[str, int]:
+    """Write the part of every node of partitions, by its original ID; return how many there are of each type."""
+    found, counts = [read_tensor_file(file) for file in files], {}
+    for ntype, owner_file in owners.items():
+        regions = [of_part[ntype] for of_part in found if ntype in of_part]
+        parts, count, total = map_npy(owner_file.path), sum(region.num_rows for region in regions), 0
+        for number, region in enumerate(regions):
+            for start in range(0, region.num_rows, ROWS_AT_ONCE):
+                rows = region.read(start, min(start + ROWS_AT_ONCE, region.num_rows)).astype(np.int64)
+                inside = rows[(rows >= 0) & (rows < min(count, parts.size))]
+                parts[inside] = number
+                total += int(inside.sum())
+        if len(regions) < len(files) or count > parts.size or total != count * (count - 1) // 2:
+            what, found_nodes = f"not the original IDs of old {ntype!r} nodes, each once", f"{count:,} nodes"
+            expected = f"at most {parts.size:,} nodes, and the IDs 0, 1, ..."
+            raise AssignmentError(what, file=str(files[0].parent.parent), expected=expected, found=found_nodes)
+        counts[ntype] = count
+    return counts
