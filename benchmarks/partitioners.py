@@ -1,4 +1,4 @@
-"""Partitioners side by side: cut, balance, time and memory; writes the tables of docs/partitioners.md.
+"""Partitioners side by side: cut, balance, time and memory; writes the tables of docs/benchmarks.md.
 
 Sections: ``cuts`` (all real graphs: every method against METIS with balanced nodes, auto against METIS with nodes and
 edges balanced, and against real DGL's METIS with ``balance_edges=True``), ``types`` (several constraints on
@@ -42,7 +42,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests" / "data"), str(HERE.parent / "tests")]
 from graphs import REAL_GRAPHS, Graph, load_real_graph  # noqa: E402
 
-PAGE = HERE.parent / "docs" / "partitioners.md"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
 KEPT = RESULTS / "partitioners.json"
 BOTH = ("metis", "auto")  # that are given both constraints, too
 METHODS = ("metis", "auto", "kaminpar", "multilevel", "fennel", "random")

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-GLANCE = HERE.parent / "docs" / "glance.md"
+BENCHMARKS = HERE.parent / "docs" / "benchmarks.md"
 GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 
 
 def main() -> None:
     write(README, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale)))
-    write(GLANCE, (("vs_copy", vs_copy), ("layouts", table)))
+    write(BENCHMARKS, (("vs_copy", vs_copy), ("layouts", table)))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
 
 

@@ -103,12 +103,16 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str
     )
 
 
-def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
-    """Return a table as an HTML fragment; all cells are escaped."""
-    head = "".join(f"<th style='text-align:left'>{escape(printable(cell))}</th>" for cell in headers)
-    body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{escape(printable(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
+def html_table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", align: str | None = None
+) -> str:
+    """Return a table as an HTML fragment, `align` as in `text_table`; all cells are escaped."""
+    styles = [" style='text-align:left'" if side == "<" else "" for side in align or "<" * len(headers)]
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        shown = (f"<{tag}{style}>{escape(printable(cell))}</{tag}>" for style, cell in zip(styles, cells, strict=True))
+        return f"<tr>{''.join(shown)}</tr>"
+
     title = f"<caption style='text-align:left'>{escape(printable(caption))}</caption>" if caption else ""
-    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    body = "".join(line("td", row) for row in rows)
+    return f"<table>{title}<thead>{line('th', headers)}</thead><tbody>{body}</tbody></table>"

@@ -1,79 +1,72 @@
-"""Draws the README's figure: python docs/figure.py"""
+"""Draw the picture of README and front page, what goes in and what comes out: python docs/figure.py"""
 
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 PARTS = ("#4c72b0", "#dd8452", "#55a868")
-INK = "#333333"
+INK, LINE = "#6b7280", "#9ca3af"  # legible on white and on black
+SOURCES = (
+    ("edge lists and tables", "CSV, Parquet, npy, Delta, ..."),
+    ("frames and arrays", "dask, pandas, numpy, PyG, DGL, ..."),
+    ("chunked graphs", "DGL's CGDF, GSProcessing"),
+    ("public data sets", "OGB, MAG240M, IGB, WikiKG90M"),
+)
+DESTINATIONS = (
+    ("DGL", "graph.dgl, node_feat.dgl, ..."),
+    ("GraphStorm, GraphBolt", "dist_graph, OnDiskDataset"),
+    ("PyG, plain torch", "loaders, raw arrays by rank"),
+    ("SQL, dask, Spark", "Parquet by type and part"),
+)
 
 
-def box(axes, x, y, width, height, title, lines, color="#f4f4f4"):
-    axes.add_patch(
-        FancyBboxPatch(
-            (x, y), width, height, boxstyle="round,pad=0.02,rounding_size=0.08", fc=color, ec="#999999", lw=1
-        )
-    )
-    axes.text(x + width / 2, y + height - 0.2, title, ha="center", va="top", fontsize=10.5, weight="bold", color=INK)
-    axes.text(x + width / 2, y + height - 0.52, "\n".join(lines), ha="center", va="top", fontsize=8.5, color=INK)
+def label(axes: Axes, x: float, y: float, title: str, below: str) -> None:
+    box = FancyBboxPatch((x, y), 2.9, 0.72, boxstyle="round,pad=0.02,rounding_size=0.1", fc="none", ec=LINE, lw=1)
+    axes.add_patch(box)
+    axes.text(x + 0.15, y + 0.46, title, fontsize=11, weight="bold", color=INK, va="center")
+    axes.text(x + 0.15, y + 0.18, below, fontsize=8.5, color=INK, va="center")
 
 
-def arrow(axes, start, end):
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": "#777777", "lw": 1.4})
-
-
-def main():
-    figure, axes = plt.subplots(figsize=(11, 3.7))
-    axes.set_xlim(0, 11)
-    axes.set_ylim(0, 3.7)
-    axes.axis("off")
-    box(
-        axes,
-        0.1,
-        2.0,
-        1.9,
-        1.5,
-        "chunked graph",
-        ["metadata.json", "edges: csv, npy, parquet", "features: npy, parquet"],
-    )
-    box(axes, 0.1, 0.2, 1.9, 1.4, "assignment", ["an owner for every node", "random, or your files"])
-    box(
-        axes,
-        2.7,
-        2.0,
-        1.9,
-        1.5,
-        "count, relabel",
-        ["owners counted", "new IDs by prefix sums", "every offset is known"],
-    )
-    box(axes, 2.7, 0.2, 1.9, 1.4, "bucket edges", ["join by look-up", "group by owner", "one run per block"])
-    box(axes, 5.3, 0.2, 1.9, 1.4, "build graphs", ["HALO bitmap and ranks", "COO, CSR, CSC", "any number of hops"])
-    box(axes, 5.3, 2.0, 1.9, 1.5, "place rows", ["one pass over features", "in place, or through zarr"])
-    for start, end in (
-        ((2.05, 2.75), (2.66, 2.75)),
-        ((2.05, 0.9), (2.66, 2.1)),
-        ((3.65, 1.97), (3.65, 1.66)),
-        ((2.05, 2.2), (2.66, 1.4)),
-        ((4.65, 0.9), (5.26, 0.9)),
-        ((4.65, 2.75), (5.26, 2.75)),
-    ):
-        arrow(axes, start, end)
+def draw_parts(axes: Axes) -> None:
+    """A graph of three clusters, each a part, with the few edges that are cut."""
+    rng = np.random.default_rng(7)
+    centres = np.array([[4.75, 2.75], [6.25, 2.75], [5.5, 1.45]])
+    turn, radius = np.arange(11) * 2.4, 0.17 * np.sqrt(np.arange(11))  # a sunflower
+    flower = np.stack([radius * np.cos(turn), radius * np.sin(turn)], axis=1)
+    places = np.concatenate([centre + flower for centre in centres])
+    part = np.arange(33) // 11
+    for a, b in rng.integers(0, 33, (200, 2)):
+        if part[a] == part[b] or rng.random() < 0.06:
+            color = PARTS[part[b]] if part[a] == part[b] else LINE
+            style = "-" if part[a] == part[b] else (0, (2, 2))
+            axes.plot(*places[[a, b]].T, color=color, lw=0.8, ls=style, alpha=0.8, zorder=1)
     for i, color in enumerate(PARTS):
-        y = 2.55 - 1.15 * i
-        axes.add_patch(
-            FancyBboxPatch(
-                (8.2, y), 2.6, 0.9, boxstyle="round,pad=0.02,rounding_size=0.08", fc=color, alpha=0.18, ec=color
-            )
-        )
-        axes.text(8.35, y + 0.72, f"part{i}/", fontsize=10, weight="bold", color=color, va="top")
-        files = "graph.dgl   node_feat.dgl\nedge_feat.dgl   orig_nids.dgl"
-        axes.text(8.35, y + 0.44, files, fontsize=8, color=INK, va="top", family="monospace")
-        for source in (0.9, 2.75):
-            arrow(axes, (7.25, source), (8.14, y + 0.45))
-    axes.text(9.5, 3.6, "what DGL loads", ha="center", va="center", fontsize=9, color=INK, style="italic")
-    figure.tight_layout(pad=0.2)
-    figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)
+        axes.scatter(*places[part == i].T, s=34, color=color, zorder=2)
+
+
+def main() -> None:
+    plt.rcParams["svg.fonttype"], plt.rcParams["svg.hashsalt"] = "none", "figure"
+    figure, axes = plt.subplots(figsize=(11, 3.9))
+    axes.set(xlim=(0, 11), ylim=(0, 3.9))
+    axes.axis("off")
+    for i, (title, below) in enumerate(SOURCES):
+        label(axes, 0.1, 2.75 - 0.88 * i, title, below)
+    for i, (title, below) in enumerate(DESTINATIONS):
+        label(axes, 7.95, 2.75 - 0.88 * i, title, below)
+    draw_parts(axes)
+    for x, text in ((1.55, "what you have"), (5.5, "daskgraphpart"), (9.4, "where it trains")):
+        axes.text(x, 3.72, text, ha="center", va="center", fontsize=10, style="italic", color=INK)
+    axes.text(
+        5.5, 0.52, "every node one owner, few edges cut,\nparts of equal size", ha="center", fontsize=9, color=INK
+    )
+    for start, end in ((3.1, 3.95), (7.0, 7.85)):
+        axes.annotate("", (end, 1.9), (start, 1.9), arrowprops={"arrowstyle": "-|>", "color": LINE, "lw": 2})
+    figure.tight_layout(pad=0.1)
+    figure.savefig(Path(__file__).with_suffix(".svg"), transparent=True, metadata={"Date": None})
+    plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -140,17 +140,13 @@ def partition_graph(
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
     AssignOptions(**options)  # refuses what is no option, also where owners are given
-    formats = ("coo",) if graph_formats is None else graph_formats
-    formats = tuple(formats.split(",")) if isinstance(formats, str) else tuple(formats)
-    layouts = tuple(layout.split(",")) if isinstance(layout, str) else tuple(layout)
-    if use_graphbolt and "graphbolt" not in layouts:
-        layouts = (*layouts, "graphbolt")
+    layouts = _words(layout)
     written = DispatchOptions(
         num_hops,
-        formats,
+        _words(graph_formats or "coo"),
         out_edges=True,
         reshuffle=reshuffle,
-        layout=layouts,
+        layout=(*layouts, "graphbolt") if use_graphbolt and "graphbolt" not in layouts else layouts,
         store_eids=store_eids,
         store_inner_node=store_inner_node,
         store_inner_edge=store_inner_edge,
@@ -195,6 +191,11 @@ def partition_graph(
     if return_mapping:
         return load_mappings(out / f"{graph_name}.json")
     return open_partitions(out / f"{graph_name}.json") if is_open else None
+
+
+def _words(words: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names that may be given with commas between them."""
+    return tuple(words.split(",")) if isinstance(words, str) else tuple(words)
 
 
 def _balance(

@@ -6,7 +6,7 @@ reader has it), or several columns of numbers (a vector per row, in their common
 Checked against tools/distpartitioning/array_readwriter/parquet.py of DGL 2.5.
 
 Strings and lists in the footer are limited by `THRIFT_LIMITS`. Beyond that pyarrow takes memory for a page as its
-header demands: whoever opens files of strangers limits the memory of the process (docs/bad_input.md).
+header demands: whoever opens files of strangers limits the memory of the process (docs/robustness.md).
 """
 
 from __future__ import annotations

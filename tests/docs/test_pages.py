@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = ["README", "docs/tutorial", "docs/coming_from_dgl"] + [
-    str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "docs" / "howto").glob("*.md"))
-]
+PAGES = [
+    "README",
+    *(f"docs/{name}" for name in ("tutorial", "coming_from_dgl", "input", "where_it_runs", "command_line")),
+] + [str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "docs" / "howto").glob("*.md"))]
 __all__ = ["s3", "s3_server"]
 
 
@@ -62,7 +63,7 @@ def prepare(page: str, directory: Path) -> None:
         writes = pd.DataFrame({"src": rng.integers(0, 50, 300), "dst": rng.permutation(np.arange(300) % 80)})
         writes.to_parquet(directory / "writes" / "0.parquet")
         np.save("feat.npy", rng.random((80, 4), np.float32))
-    elif page not in ("docs/tutorial", "docs/howto/laptop"):
+    elif page not in ("docs/tutorial", "docs/input", "docs/coming_from_dgl"):
         assert call("generate", "graph", "--nodes", "1e3", "--edges", "1e4", "--quiet") == 0
     (directory / "ip_config.txt").write_text("10.0.0.1\n10.0.0.2\n")
 
@@ -115,7 +116,7 @@ def run_python(block: str, names: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=pytest.mark.long if page.endswith(("cluster", "laptop", "howto/dgl")) else ())
+        pytest.param(page, marks=pytest.mark.long if page.endswith(("where_it_runs", "howto/dgl")) else ())
         for page in PAGES
     ],
 )
@@ -125,7 +126,7 @@ def test_the_blocks_of_a_page_run(
     prepare(page, directory)
     for name, value in (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "x"), ("AWS_ENDPOINT_URL", s3.address)):
         monkeypatch.setenv(name, value)
-    if page.endswith("cloud"):
+    if page.endswith("where_it_runs"):
         s3.files.put(str(directory / "graph"), "bucket/graph", recursive=True)
     names: dict[str, Any] = {"__name__": "page"}
     with ExitStack() as left:

@@ -1,0 +1,160 @@
+"""Key figures and tables of a report, the same in text and on the page: frames, and how their values are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from daskgraphpart.reporting.figures import Figures, Labels, balance
+from daskgraphpart.reporting.verdict import TERMS
+from daskgraphpart.units import format_count, format_size, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CLASSES = 12
+CUT, OF_ALL, ON_DISK, RATIO, VARIATION = "cut", "of all", "on disk", "largest / average", "total variation"
+FORMATS: dict[Any, Any] = {
+    **dict.fromkeys((CUT, OF_ALL), "{:.1%}".format),
+    **dict.fromkeys((RATIO, VARIATION, "replication"), "{:.3f}".format),
+    **dict.fromkeys((ON_DISK, "all parts", "average", "largest"), format_size),
+}
+"""How the values of a column are written: by default as counts, below a number (of a part, a class) as shares."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """One table; columns beside the first are aligned to the right."""
+
+    title: str
+    table: pd.DataFrame
+    about: str = ""
+
+    def cells(self, max_rows: int, max_columns: int | None = None) -> tuple[list[str], list[list[str]]]:
+        """Return heads and rows as text; of more parts than may be shown the first ones and the last."""
+        table = self.table.iloc[:, :max_columns]
+        heads = [str(column) for column in table]
+        rows = [[self.text(*cell) for cell in zip(table, row, strict=True)] for row in table.itertuples(index=False)]
+        if heads[0] == "part" and len(rows) > max_rows:
+            rows = [*rows[: max_rows - 1], ["...", *([""] * (len(heads) - 1))], rows[-1]]
+        return heads, rows
+
+    def text(self, column: Any, value: Any) -> str:
+        """Return a value of a column as text; a dash if there is none."""
+        if isinstance(value, str):
+            return printable(value)
+        if pd.isna(value):
+            return "-"
+        default = FORMATS[OF_ALL] if isinstance(column, int) else format_count
+        return str(FORMATS.get(column, default)(value))
+
+
+def all_sections(report: Figures, max_matrix: int) -> Iterator[Section]:
+    """Yield all tables, in the order of text and page; with the edges between at most so many parts."""
+    yield _parts(report)
+    yield _balance(report)
+    if len(report.ntypes) > 1:
+        inner, halo = report.inner_nodes.sum(axis=0), report.halo_nodes.sum(axis=0)
+        columns = {"nodes": inner, "HALO nodes": halo, "replication": 1 + _shares(halo, inner)}
+        yield Section("Node types", pd.DataFrame({"node type": report.ntypes, **columns}))
+    if len(report.etypes) > 1:
+        edges, cut = report.owned_edges.sum(axis=0), report.cut_edges.sum(axis=0)
+        columns = {"edges": edges, "cut edges": cut, CUT: _shares(cut, edges)}
+        yield Section("Edge types", pd.DataFrame({"edge type": report.etypes, **columns}))
+    if 1 < report.num_parts <= max_matrix and report.num_edges:
+        parts = range(report.num_parts)
+        table = pd.DataFrame(report.edge_matrix / report.num_edges, columns=list(parts))
+        table.insert(0, "", _names(report.num_parts))
+        about = "Row: owner of the source, column: owner of the destination."
+        yield Section("Edges between parts", table, about=about)
+    yield _degrees(report)
+    yield from map(_labels, report.labels)
+    yield _files(report)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """One of the few figures that matter most."""
+
+    name: str
+    value: str
+    more: str
+    meaning: str
+
+
+def key_figures(report: Figures) -> Iterator[KeyFigure]:
+    """Yield what matters most."""
+    yield KeyFigure(
+        "edge cut", f"{report.cut_share:.1%}", f"{format_count(report.num_cut_edges)} edges", TERMS["edge cut"]
+    )
+    stored = f", {report.stored_replication_factor:.2f} stored" if report.has_more_halo else ""
+    halo = f"{format_count(report.communication_volume)} HALO nodes{stored}"
+    yield KeyFigure("replication factor", f"{report.replication_factor:.2f}", halo, TERMS["replication factor"])
+    for name in ("nodes", "edges"):
+        value = f"{balance(report.measures[name]):.3f}"
+        yield KeyFigure(f"balance of {name}", value, "largest part over average", TERMS["balance"])
+    sizes = f"largest part {format_size(int(report.nbytes.max(initial=0)))}"
+    yield KeyFigure("on disk", format_size(int(report.nbytes.sum())), sizes, "files of all parts")
+
+
+def _parts(report: Figures) -> Section:
+    counts = {"inner nodes": report.inner_nodes, "HALO nodes": report.halo_nodes}
+    if report.has_more_halo:
+        counts["HALO stored"] = report.stored_halo_nodes
+    counts["owned edges"] = report.owned_edges
+    columns: dict[str, Any] = {"part": _names(report.num_parts)}
+    columns |= {name: by_type.sum(axis=1) for name, by_type in counts.items()}
+    columns |= {CUT: _shares(report.cut_edges.sum(axis=1), columns["owned edges"]), ON_DISK: report.nbytes}
+    return Section("Parts", pd.DataFrame(columns))
+
+
+def _balance(report: Figures) -> Section:
+    rows = []
+    for name, values in report.measures.items():
+        shown = format_size if name == "bytes" else format_count
+        mean = int(values.sum()) / len(values)
+        rows.append((name, *map(shown, (int(values.min()), round(mean), int(values.max()))), balance(values)))
+    table = pd.DataFrame(rows, columns=["what", "smallest", "average", "largest", RATIO])
+    return Section("Balance", table)
+
+
+def _degrees(report: Figures) -> Section:
+    counts = report.in_degrees.sum(axis=0)
+    lows = [0, *(1 << (b - 1) for b in range(1, counts.size))]
+    names = [format_count(low) if low < 2 else f"{low:,} to {2 * low - 1:,}" for low in lows]
+    table = pd.DataFrame({"in-degree": names, "nodes": counts, OF_ALL: counts / max(1, report.num_nodes)})
+    return Section("In-degrees", table)
+
+
+def _labels(labels: Labels) -> Section:
+    of_part, shares = labels.counts.sum(axis=1), _shares(labels.counts, labels.counts.sum(axis=1)[:, None])
+    columns: dict[Any, Any] = {"part": _names(len(of_part)), "labelled": of_part, "unlabelled": labels.unlabelled}
+    columns["most frequent"] = [
+        f"{labels.classes[int(row.argmax())]} ({row.max():.1%})" if row.any() else "-" for row in shares
+    ]
+    columns[VARIATION] = np.array(labels.total_variation, float)
+    shown = np.argsort(-labels.counts.sum(axis=0), kind="stable")[:MAX_CLASSES].tolist()
+    columns |= {labels.classes[i]: shares[:, i] for i in shown}
+    about = "How far the classes of each part are from those of the graph (total variation), and the shares of classes."
+    return Section(f"Classes of {labels.key}", pd.DataFrame(columns), about=about)
+
+
+def _files(report: Figures) -> Section:
+    sizes = np.array([*report.file_sizes.values()]).reshape(-1, report.num_parts)
+    total = sizes.sum(axis=1)
+    columns = {"file": list(report.file_sizes), "all parts": total, "average": sizes.mean(axis=1)}
+    shares = total / max(1, int(total.sum()))
+    return Section("On disk", pd.DataFrame({**columns, "largest": sizes.max(axis=1), OF_ALL: shares}))
+
+
+def _names(num_parts: int) -> list[str]:
+    return [str(part) for part in range(num_parts)]
+
+
+def _shares(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Counts over totals; 0 where there is nothing."""
+    shares: np.ndarray = counts / np.maximum(totals, 1)
+    return shares
