@@ -9,6 +9,7 @@ import numpy as np
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.assignment.weigh_nodes import MAX_VALUES
+from daskgraphpart.chunked.rows import refuse_gaps
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.storage.region import create_npy
 
@@ -90,5 +91,6 @@ def _checked(classes: Any, ntype: str, count: int) -> np.ndarray:
 
 
 def _array(given: Any) -> np.ndarray:
+    refuse_gaps(given, "an array by node")
     array: np.ndarray = given.detach().cpu().numpy() if hasattr(given, "detach") else np.asarray(given)
     return array

@@ -17,6 +17,7 @@ import numpy as np
 from daskgraphpart.chunked.blocks import Block, clip_blocks, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.collections import check_frame
 from daskgraphpart.chunked.formats import read_edges, read_rows
+from daskgraphpart.chunked.rows import refuse_gaps
 from daskgraphpart.engine.runner import Input, Pass, Runner, Unit, ValuesT
 from daskgraphpart.errors import InputFileError
 
@@ -133,6 +134,7 @@ def list_row_blocks(
 
 def _check_rows(rows: Any, spec: DataSpec, name: str) -> np.ndarray:
     """Return rows of a user's array in the dtype and shape that were declared."""
+    refuse_gaps(rows, name)
     values = np.asarray(rows)
     for what, expected, found, is_held in (
         ("shape", spec.row_shape, values.shape[1:], values.shape[1:] == spec.row_shape),

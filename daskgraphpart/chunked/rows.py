@@ -42,10 +42,26 @@ class ReadRows:
     paths: tuple[str, ...] = ()
 
 
-def array_rows(array: Any) -> ReadRows:
+def array_rows(array: Any, what: str = "an array") -> ReadRows:
     """Rows of an array in memory, of a memory map, or of anything that is sliced like one."""
+    refuse_gaps(array, what)
     paths = (str(array.filename),) if isinstance(array, np.memmap) and array.filename else ()
     return ReadRows(np.dtype(array.dtype), tuple(array.shape), lambda start, stop: np.asarray(array[start:stop]), paths)
+
+
+def refuse_gaps(values: Any, what: str) -> None:
+    """Refuse values that an array of numpy cannot lack: masked ones, and missing ones of pandas' integers and bools."""
+    dtype = None if hasattr(values, "dask") else getattr(values, "dtype", None)
+    is_nullable = hasattr(values, "isna") and not isinstance(dtype, np.dtype)
+    if isinstance(values, np.ma.MaskedArray):
+        kind, count, hint = "masked", int(np.sum(np.ma.getmaskarray(values))), "array.filled(VALUE) fills them"
+    elif is_nullable and getattr(dtype, "kind", "") in ("b", "i", "u"):
+        kind, count, hint = "missing", int(values.isna().sum()), "fillna(VALUE) puts a value there"
+    else:
+        return
+    if count:
+        found = f"{count:,} of {np.size(values):,} that are {kind}"
+        raise OptionError(f"{what}: values are {kind}", expected="a value everywhere", found=found, hint=hint)
 
 
 def feature_rows(spec: DataSpec, files: Sequence[InputFile]) -> ReadRows:

@@ -19,6 +19,7 @@ from daskgraphpart.book import is_tensor, to_array, to_tensor
 from daskgraphpart.chunked.blocks import Block
 from daskgraphpart.chunked.output import parquet_writer, to_arrow
 from daskgraphpart.chunked.read_parquet import read_parquet_header, read_parquet_rows, row_of
+from daskgraphpart.chunked.rows import refuse_gaps
 from daskgraphpart.errors import (
     InputFileError,
     InputFileNotFoundError,
@@ -44,6 +45,7 @@ VALUE = "value"
 
 def open_rows(rows: Any, num_rows: int, what: str) -> Any:
     """Open what a user gave as rows: something with `shape`, `dtype` and slices of rows."""
+    refuse_gaps(rows, what)
     found, source = rows, None
     if isinstance(rows, (str, os.PathLike)):
         source = os.fspath(rows)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.chunked.output import to_arrow
 from daskgraphpart.chunked.read_parquet import open_parquet, read_parquet_header
 from daskgraphpart.errors import InputFileError
@@ -26,6 +27,7 @@ from daskgraphpart.sources.columns import (
 )
 from daskgraphpart.sources.database import insert_batches
 from daskgraphpart.sources.map_arrays import map_arrays
+from daskgraphpart.sources.plain_columns import checked_column, is_list, plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,36 +78,22 @@ class ColumnTable:
             row_nbytes = max(array[:1].nbytes for array in self.arrays)
             step = max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(1, row_nbytes)))
             for start in range(0, self.num_rows, step):
-                yield self._batch([_to_arrow(array[start : min(start + step, self.num_rows)]) for array in self.arrays])
+                stop = min(start + step, self.num_rows)
+                yield self._batch([_to_arrow(array[start:stop]) for array in self.arrays], start)
             return
-        names = [column.name for column in self.columns if column.position >= 0]
+        names, first = [column.name for column in self.columns if column.position >= 0], 0
         with open_parquet(self.content) as file:
             for batch in file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys(names)), use_threads=False):
-                yield self._batch([batch.column(name) for name in names] or [pa.nulls(batch.num_rows)])
+                yield self._batch([batch.column(name) for name in names] or [pa.nulls(batch.num_rows)], first)
+                first += batch.num_rows
 
-    def _batch(self, columns: Sequence[Any]) -> Any:
-        plain = [_plain(column).cast(kind) for column, kind in zip(columns, self.schema.types, strict=True)]
+    def _batch(self, columns: Sequence[Any], first_row: int) -> Any:
+        names = [column.name for column in self.columns if column.position >= 0] or [""]
+        plain = [
+            checked_column(column, self.path, name, first_row).cast(kind)
+            for column, name, kind in zip(columns, names, self.schema.types, strict=True)
+        ]
         return pa.RecordBatch.from_arrays(plain, schema=self.schema)
-
-
-def _plain(column: Any) -> Any:
-    """Return a column as one of a type that DuckDB knows; times become microseconds since 1970."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _plain(column.cast(kind.value_type))
-    if pa.types.is_null(kind):
-        return column.cast(pa.string())
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64())
-    if pa.types.is_decimal(kind):
-        return column.cast(pa.int64() if kind.scale == 0 else pa.float64())
-    if _is_list(kind) and kind.value_type == pa.float16():
-        return column.cast(pa.list_(pa.float32()))
-    return column.cast(pa.float32()) if kind == pa.float16() else column
-
-
-def _is_list(kind: Any) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _to_arrow(rows: np.ndarray) -> Any:
@@ -118,10 +106,10 @@ def _describe(
     path: str, name: str, position: int, kind: Any, *, is_id: bool, row_shape: tuple[int, ...] = ()
 ) -> tuple[Column, Any]:
     """Describe a column of an Arrow type, and the type it is read as; refuse what is neither IDs nor a feature."""
-    plain = _plain(pa.nulls(0, kind)).type
+    plain = plain_column(pa.nulls(0, kind)).type
     if pa.types.is_null(kind):
         return Column(name, position, is_text=True), plain
-    value_type = plain.value_type if _is_list(plain) else plain
+    value_type = plain.value_type if is_list(plain) else plain
     held = _kind_of(value_type)
     is_vector = plain is not value_type
     if is_id and (held == UNKNOWN or is_vector or pa.types.is_temporal(kind) or pa.types.is_boolean(value_type)):
@@ -203,7 +191,7 @@ def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids:
     path = file.path
     arrays, num_nodes = map_arrays(file, form, directory), tuple[int, ...]()
     if {"format", "shape", "data"} <= arrays.keys() and arrays["format"].shape == () and arrays["shape"].shape == (2,):
-        num_nodes = tuple(map(int, arrays["shape"]))
+        num_nodes = _matrix_shape(path, arrays["shape"])
         arrays = _sparse_matrix(path, arrays)
     _check_arrays(path, arrays)
     if num_ids == 2 and "edge_index" in arrays:
@@ -222,6 +210,13 @@ def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids:
             raise InputFileError(what, file=path, expected=expected, found=f"{len(array):,}")
     used = tuple(arrays[column.name] for column in columns if column.position >= 0)
     return ColumnTable(path, file.content, columns, schema, num_rows, used, num_nodes)
+
+
+def _matrix_shape(path: str, shape: np.ndarray) -> tuple[int, ...]:
+    if shape.dtype.kind not in "iu" or not 0 <= int(shape.min()) <= int(shape.max()) < MAX_ROWS:
+        expected = f"two whole numbers below 2^{MAX_ROWS.bit_length() - 1}"
+        raise InputFileError("impossible shape of a matrix", file=path, expected=expected, found=shape.tolist())
+    return tuple(map(int, shape))
 
 
 def _sparse_matrix(path: str, arrays: Mapping[str, Any]) -> dict[str, Any]:

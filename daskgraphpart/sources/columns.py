@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -163,21 +164,35 @@ def feature_values(number: int, column: Column, kind: str, fill: str | None) -> 
 
 def is_integer(fill: str) -> bool:
     """Whether what missing values are filled with is an integer; refuse what is no number."""
-    try:
-        return float(fill).is_integer() and "." not in fill and "e" not in fill.lower()
-    except ValueError:
-        raise OptionError("numbers are filled with numbers", place="--fill", found=fill) from None
+    text = fill.strip()
+    if not _FLOAT.fullmatch(text):
+        raise OptionError("numbers are filled with numbers", place="--fill", found=fill)
+    is_whole = re.fullmatch(r"[-+]?\d+", text) is not None
+    if (is_whole and not -(2**63) <= int(text) < 2**63) or (math.isinf(float(text)) and "inf" not in text.lower()):
+        expected = "an integer of 64 bits, or a float of 64 bits such as 1e19"
+        raise OptionError("number out of range", place="--fill", expected=expected, found=fill)
+    return is_whole
 
 
 def filled_dtype(dtype: np.dtype, fill: str) -> np.dtype:
     """Return a dtype that also holds what missing values are filled with, and that DGL can load."""
     is_whole = is_integer(fill)
-    if dtype.kind == "f" or (dtype.kind == "b" and fill in ("0", "1")):
+    if dtype.kind not in "biu":
+        return _float_dtype(dtype, float(fill))
+    if dtype.kind == "b" and fill in ("0", "1"):
         return dtype
     if is_whole and dtype.kind == "i" and np.iinfo(dtype).min <= int(fill) <= np.iinfo(dtype).max:
         return dtype
     found = np.result_type(dtype, np.min_scalar_type(int(fill)) if is_whole else np.float64)
     return np.result_type(found, np.int8) if found.kind == "u" and found.itemsize > 1 else found
+
+
+def _float_dtype(dtype: np.dtype, fill: float) -> np.dtype:
+    """Return a dtype of floats, or else the next larger one, in which a number does not become infinite."""
+    larger = [kind for kind in (np.float32, np.float64) if np.dtype(kind).itemsize > dtype.itemsize]
+    with np.errstate(over="ignore"):
+        kinds = (np.dtype(kind) for kind in (dtype, *larger))
+        return next(kind for kind in kinds if math.isinf(fill) or not math.isinf(float(np.float64(fill).astype(kind))))
 
 
 def _id_of_text(text: str, wanted: str, id_type: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.chunked.formats import feature_files
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_parquet import read_parquet_header
-from daskgraphpart.chunked.rows import ReadRows, array_rows, feature_rows
+from daskgraphpart.chunked.rows import ReadRows, array_rows, feature_rows, refuse_gaps
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 
@@ -87,7 +87,7 @@ def rows_of(values: Any, what: str) -> ReadRows | LazyRows:
         values = as_array(values, what)
     if not values.shape:
         raise OptionError(f"{what}: not rows", expected="one row per node or edge", found="a single value")
-    return array_rows(values)
+    return array_rows(values, what)
 
 
 def paths_in(values: Any) -> list[str] | None:
@@ -126,6 +126,7 @@ def _is_plain_column(path: str) -> bool:
 
 def as_array(values: Any, what: str) -> np.ndarray:
     """Return a tensor, a column of a frame or a list as an array; arrays and memory maps stay what they are."""
+    refuse_gaps(values, what)
     if isinstance(values, np.ndarray):
         return values
     try:

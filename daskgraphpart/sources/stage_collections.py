@@ -248,10 +248,10 @@ def write_frame(unit: FrameUnit, _: None) -> None:
 
     try:
         table = pa.Table.from_pandas(unit.block.read(), preserve_index=False)
-    except (pa.ArrowException, ValueError, TypeError) as fault:
+        parquet.write_table(table, unit.path, row_group_size=1 << 16, compression="lz4")
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as fault:
         hint = "each column holds values of one kind"
         raise OptionError(f"{unit.what}: not a table", found=str(fault)[:200], hint=hint) from fault
-    parquet.write_table(table, unit.path, row_group_size=1 << 16, compression="lz4")
 
 
 def _frame_of_pair(value: Any, what: str) -> Any:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import BLANKS, MISSING, Column, constant_column, find_columns, kind_of_text, shown
 from daskgraphpart.sources.database import quote, run
@@ -196,9 +197,11 @@ def _open_matrix(
     sizes = table.read_lines(connection, 1)
     number, line = sizes[0][:2] if sizes else (1, "nothing")
     is_symmetric, numbers = words[3] == "symmetric", line.split()
-    is_size = len(numbers) == 3 and all(text.isdecimal() for text in numbers)
+    is_size = len(numbers) == 3 and all(re.fullmatch(r"\d{1,19}", text, re.ASCII) for text in numbers)
+    is_size = is_size and max(map(int, numbers)) < MAX_ROWS
     if not is_size or (is_symmetric and numbers[0] != numbers[1]):
         expected = "numbers of rows, columns and entries" + (" of a square matrix" if is_symmetric else "")
+        expected += f", each below 2^{MAX_ROWS.bit_length() - 1}"
         raise InputFileError(
             "no size of a matrix", file=path, place=f"line {number}", expected=expected, found=shown(line)
         )

@@ -53,9 +53,9 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
          "edges; expected matrix coordinate real|integer|pattern general|symmetric, given to --edges, found matrix "
          "coordinate complex general"),
         (f"{MATRIX} pattern general\n", {}, "e.csv, line 1: no size of a matrix; expected numbers of rows, columns and "
-         "entries, found 'nothing'"),
+         "entries, each below 2^62, found 'nothing'"),
         (f"{MATRIX} pattern symmetric\n% c\n2 3 1\n1 2\n", {}, "line 3: no size of a matrix; expected numbers of rows, "
-         "columns and entries of a square matrix, found '2 3 1'"),
+         "columns and entries of a square matrix, each below 2^62, found '2 3 1'"),
         (f"{MATRIX} pattern general\n3 2 2\n1 2\n", {}, "line 2: another number of entries; expected 2, found 1"),
         (f"{MATRIX} pattern general\n3 3 2\n1 2\n0 3\n", {}, "e.csv, line 4, column 'row': ID of a '_N' node out of "
          "range; expected an ID from 1 and below 4, found '0'"),

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from edge_lists import DEFAULT, chunk
+from pyarrow import parquet
 
+import daskgraphpart as dgp
 from daskgraphpart import read_chunked
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.errors import InputFileError, OptionError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,3 +107,140 @@ def test_what_is_no_time_is_refused_beside_times(value: str, tmp_path: Path) -> 
     error = refused(tmp_path, write_text(tmp_path, v=["2024-05-01", value]), ["v"])
     assert (error.what, error.place) == ("not a timestamp", "line 3, column 'v'")
     assert error.hint
+
+
+def write_parquet(tmp_path: Path, **columns: Any) -> Path:
+    """Edges in parquet, with further columns."""
+    path, num_rows = tmp_path / "e.parquet", len(next(iter(columns.values())))
+    parquet.write_table(pa.table({"src": range(num_rows), "dst": [0] * num_rows, **columns}), path, row_group_size=2)
+    return path
+
+
+def test_times_of_any_unit_are_microseconds_rounded_down(tmp_path: Path) -> None:
+    numbers = {
+        "s": [-(2**43), 2**43],  # seconds that microseconds can hold, as milliseconds in parquet
+        "ms": [-(2**53), 2**53],
+        "us": [-(2**63) + 1, 2**63 - 1],
+        "ns": [-1, 2**63 - 1],
+    }
+    columns: dict[str, Any] = {unit: pa.array(values, pa.timestamp(unit)) for unit, values in numbers.items()}
+    columns["day"] = pa.array([-(2**26), 2**26], pa.int32()).cast(pa.date32())
+    columns["zone"] = pa.array([0, 1], pa.timestamp("ms", "Asia/Tokyo"))
+    found = features(tmp_path, write_parquet(tmp_path, **columns), list(columns))
+    microseconds = {"s": 10**6, "ms": 1000, "us": 1, "ns": 0.001}
+    for unit, values in numbers.items():
+        expected = [value // 1000 if unit == "ns" else value * microseconds[unit] for value in values]
+        assert found[unit].tolist() == expected, unit
+    assert found["day"].tolist() == [-(2**26) * 86_400 * 10**6, 2**26 * 86_400 * 10**6]
+    assert found["zone"].tolist() == [0, 1000]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([0, 1, None, 2**62 + 5], pa.timestamp("ms")),
+        pa.array([0, 1, None, -(2**53)], pa.timestamp("s")),  # milliseconds in parquet, too
+        pa.array([0, 1, None, 2**31 - 1], pa.int32()).cast(pa.date32()),
+        pa.array([0, 1, None, 2**30], pa.int32()).cast(pa.date32()).cast(pa.date64()),
+        pa.array([0, 1, None, Decimal(10) ** 20], pa.decimal128(30, 0)),
+        pa.array([0, 1, None, -(Decimal(10) ** 40)], pa.decimal256(50, 0)),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_what_64_bits_cannot_hold_is_refused_with_its_row(values: Any, tmp_path: Path) -> None:
+    error = refused(tmp_path, write_parquet(tmp_path, v=values), ["v"], fill=0)
+    assert error.what.endswith("out of range")
+    assert error.place == "row 3, column 'v'"
+    assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill", "expected"),
+    [
+        ("float16", "1e6", "float32"),
+        ("float16", "-70000", "float32"),
+        ("float16", "1e39", "float64"),
+        ("float32", "1e39", "float64"),
+        ("float16", "65504", "float16"),
+        ("float32", "1e38", "float32"),
+        ("float16", "nan", "float16"),
+        ("float32", "-inf", "float32"),
+        ("int64", "9223372036854775807", "int64"),
+        ("uint8", "256", "int32"),
+    ],
+)
+def test_no_fill_becomes_infinite(dtype: str, fill: str, expected: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "f.npy", np.ones((1, 2), dtype))
+    (tmp_path / "n.csv").write_text("id\n0\n")
+    path = write_parquet(tmp_path, v=pa.array([1, None], pa.from_numpy_dtype(dtype)))
+    how = {"nodes": {"_N": tmp_path / "n.csv"}, "node_data": {"_N": {"f": tmp_path / "f.npy"}}}
+    out = chunk(tmp_path / "out", path, edge_columns=("v",), fill=fill, **how)
+    graph = read_chunked(out)
+    found = [graph.edge_data[DEFAULT]["v"], graph.node_data["_N"]["f"][:, 0]]
+    for rows in found:
+        wanted = np.array([1, float(fill)]) if "." in fill or "e" in fill or "n" in fill else np.array([1, int(fill)])
+        np.testing.assert_array_equal(rows.compute(scheduler="sync"), wanted.astype(expected), strict=True)
+
+
+@pytest.mark.parametrize("fill", ["1e400", "9223372036854775808", "1_0", "x", "\u0661", "0x1"])
+def test_what_is_no_number_of_64_bits_fills_nothing(fill: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError) as caught:
+        features(tmp_path, write_parquet(tmp_path, v=[1, None]), ["v"], fill=fill)
+    assert caught.value.place == "--fill"
+
+
+def gaps() -> dict[str, Any]:
+    """Values of two rows, of which one is not there."""
+    return {
+        "masked": np.ma.array([1.0, 2.0], mask=[False, True]),
+        "masked rows": np.ma.array([[1], [2]], mask=[[True], [False]]),
+        "nullable integers": pd.array([2**53 + 1, None], "Int64"),
+        "nullable bools": pd.Series(pd.array([True, None], "boolean")),
+        "integers of Arrow": pd.Series(pd.array([2**53 + 1, None], "int64[pyarrow]")),
+        "a masked array of dask": da.from_array(np.ma.array([1, 2], mask=[False, True]), chunks=1),
+    }
+
+
+@pytest.mark.parametrize("what", gaps())
+def test_values_that_an_array_lacks_are_refused(what: str, tmp_path: Path) -> None:
+    values = gaps()[what]
+    edges = (np.array([0, 1]), np.array([1, 0]))
+    how = {"output_path": tmp_path / "out", "resources": Resources(64 << 20, "sync")}
+    with pytest.raises(OptionError, match=r"masked|missing"):
+        dgp.chunk_graph(edges, "g", {"x": values}, **how)
+    if np.ndim(values) == 1:
+        with pytest.raises(OptionError, match=r"masked|missing"):
+            dgp.chunk_graph((edges[0], values), "g", **how)
+    if isinstance(values, (np.ma.MaskedArray, da.Array)):
+        graph = dgp.from_collections(
+            {"n:e:n": dd.from_pandas(pd.DataFrame({"src": [0, 1], "dst": [1, 0]}), npartitions=1)},
+            node_data={"n": {"x": da.asanyarray(values)}},
+        )
+        with pytest.raises(OptionError, match="masked"):
+            dgp.partition(graph, tmp_path / "parts", 2, method="random", resources=Resources(64 << 20, "sync"))
+    else:
+        frame = pd.DataFrame({"src": edges[0], "dst": edges[1], "v": values})
+        with pytest.raises(OptionError, match="missing"):
+            dgp.chunk_graph(frame, "g", **how)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_mask_that_masks_nothing_is_no_gap(tmp_path: Path) -> None:
+    values = np.ma.array([1.0, 2.0], mask=[False, False])
+    path = dgp.chunk_graph((np.array([0, 1]), np.array([1, 0])), "g", {"x": values}, output_path=tmp_path / "out")
+    assert read_chunked(path).node_data["_N"]["x"].compute(scheduler="sync").tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("size", [2**62, 2**63, 2**64 + 5, 10**30])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_matrix_larger_than_any_graph_is_refused(size: int, place: int, tmp_path: Path) -> None:
+    sizes = [3, 3, 2]
+    sizes[place] = size
+    path = tmp_path / "m.mtx"
+    path.write_text(f"%%MatrixMarket matrix coordinate pattern general\n{' '.join(map(str, sizes))}\n1 2\n2 1\n")
+    error = refused(tmp_path, path, [])
+    assert (error.file, error.place) == (str(path), "line 2")
+    if size < 2**63 and place < 2:
+        arrays = {"format": "coo", "shape": sizes[:2], "row": [0], "col": [1], "data": [1.0]}
+        np.savez(tmp_path / "m.npz", **arrays)
+        assert refused(tmp_path, tmp_path / "m.npz", []).file == str(tmp_path / "m.npz")
