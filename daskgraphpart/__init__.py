@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment as Assignment
     from daskgraphpart.assignment.options import AssignOptions as AssignOptions
     from daskgraphpart.chunked.from_collections import from_collections as from_collections
-    from daskgraphpart.chunked.graph import ChunkedGraph as ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph as Graph
     from daskgraphpart.chunked.graph import read_chunked as read_chunked
     from daskgraphpart.chunked.write_graph import write_chunked as write_chunked
     from daskgraphpart.dispatching.bucket_edges import with_owners as with_owners
@@ -60,7 +60,7 @@ _NAMES = {
     "assignment.assignment": "Assignment",
     "assignment.options": "AssignOptions",
     "chunked.from_collections": "from_collections",
-    "chunked.graph": "ChunkedGraph read_chunked",
+    "chunked.graph": "Graph read_chunked",
     "chunked.write_graph": "write_chunked",
     "dispatching.bucket_edges": "with_owners",
     "dispatching.options": "DispatchOptions",

@@ -115,8 +115,8 @@ def check_metadata(content: bytes) -> bool:
         counts = [t.num_rows for t in types]
         assert said.get(f"num_{what}_per_type", counts) == counts
         assert [sum(of) for of in said.get(f"num_{what}_per_chunk", [[count] for count in counts])] == counts
-    for file in graph.files:
-        assert os.path.isfile(file.path)
+    for path in graph.files:
+        assert os.path.isfile(path)
     return True
 
 

@@ -24,7 +24,7 @@ from daskgraphpart.storage.runs import id_dtype
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.schema import GraphSchema
 
 MIN_BLOCK_ARCS, MAX_BLOCK_ARCS = 1 << 16, 1 << 21
@@ -62,7 +62,7 @@ def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> in
     return adjacency_nbytes(schema) + weights + width * id_dtype(schema.num_nodes).itemsize * schema.num_edges
 
 
-def build_adjacency(graph: ChunkedGraph, directory: Path, runner: Runner, edge_weight: Sequence[str] = ()) -> Adjacency:
+def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: Sequence[str] = ()) -> Adjacency:
     """Read all edges once, and the features that are their weights, and write CSR blocks; other files are removed."""
     num_nodes = graph.schema.num_nodes
     directory.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ from daskgraphpart.storage.runs import id_dtype
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
 
 BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader and for weights
 MAX_ROWS, MIN_ROWS = 1 << 20, 1 << 15
@@ -86,7 +86,7 @@ class SplitConfig:
     exponent: int | None
 
 
-def split_edges_of(graph: ChunkedGraph, weights: EdgeWeights | None, directory: Path, runner: Runner) -> ArcRuns:
+def split_edges_of(graph: Graph, weights: EdgeWeights | None, directory: Path, runner: Runner) -> ArcRuns:
     """Run the pass over all edges of a graph."""
     schema, dtype = graph.schema, id_dtype(graph.schema.num_nodes)
     rows = min(MAX_ROWS, max(MIN_ROWS, runner.resources.task_memory // (2 * BYTES_PER_EDGE)))

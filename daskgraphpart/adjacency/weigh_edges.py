@@ -7,9 +7,7 @@ Weights that are no multiples of that are rounded, to one unit at least. An edge
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
 
 BITS = 20  # of the largest weight, in units
 MANTISSA_BITS = 53
@@ -62,7 +60,7 @@ def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpe
     return found
 
 
-def weigh_edges(graph: ChunkedGraph, names: Sequence[str], directory: Path, runner: Runner) -> EdgeWeights | None:
+def weigh_edges(graph: Graph, names: Sequence[str], directory: Path, runner: Runner) -> EdgeWeights | None:
     """Run the pass over the features of these names; None if there are none."""
     specs = find_weights(graph.schema, names)
     if not specs:
@@ -75,12 +73,8 @@ def weigh_edges(graph: ChunkedGraph, names: Sequence[str], directory: Path, runn
     runner.step("create-edge-weights", lambda: create_files(files.values()))
     units = []
     for etype, spec in specs.items():
-        sources = graph.data_files.get(etype, {}).get(spec.name, ())
-        starts = [*accumulate((source.num_rows or 0 for source in sources), initial=0)]
         for block in list_row_blocks(graph, etype, spec, ROWS_PER_UNIT):
-            number = bisect_right(starts, block.first_row) - 1
-            source = str(sources[number].path) if sources else None
-            work = WeighUnit(block, files[etype], source, block.first_row - starts[number])
+            work = WeighUnit(block, files[etype], block.file, block.row_in_file)
             units.append(Unit(work, 2 * block.num_rows * spec.row_nbytes, key=etype))
     ranges = runner.run(Pass("weigh-edges", weigh, units, None))
     if len(specs) < len(counts):

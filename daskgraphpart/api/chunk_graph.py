@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.count_nodes import count_nodes
+from daskgraphpart.chunked.graph import Graph, graph_of, read_chunked
 from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, claimed_directory
-from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, GraphRows, write_graph
+from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
@@ -35,9 +36,11 @@ from daskgraphpart.storage.paths import join_path, require_local, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from daskgraphpart.chunked.rows import Rows
+    from daskgraphpart.chunked.sources import Rows
+    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.sources.edge_list_inputs import FeaturePaths
     from daskgraphpart.sources.graph_source import GraphSource
     from daskgraphpart.sources.table_files import Paths
@@ -79,7 +82,7 @@ def chunk_graph(
         - a scipy sparse matrix (rows are sources; values are ignored);
         - a networkx graph (nodes in sorted order; undirected edges both ways; attributes that are numbers are kept);
         - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with their features;
-        - a `ChunkedGraph` or its directory, to cut it anew or to change it; maps of its IDs come along.
+        - a `Graph` or its directory, to cut it anew or to change it; maps of its IDs come along.
     name : str
         Name of the graph.
     ndata_paths, edata_paths : mapping, optional
@@ -144,7 +147,7 @@ def chunk_graph(
         wanted.check(source.num_nodes, source.edges, source.data)
         files = [*source.files, *(path for rows in source.rows for path in getattr(rows, "paths", ()))]
         with claimed_directory(out, files, overwrite):
-            if isinstance(g, ChunkedGraph) and g.directory:
+            if isinstance(g, Graph) and g.directory:
                 _copy_maps(g, out)
             return writer.write_source(source, name)
 
@@ -277,7 +280,10 @@ class _Writer:
         if any(isinstance(rows, LazyRows) for rows in source.rows):  # a cluster is not started for nothing
             with open_runner(self.resources, self.progress) as runner:
                 staged = stage_collections(source, self.scratch, runner)
-        return self._write(with_staged(source, name, staged))
+        edges, data = with_staged(source, staged)
+        with self._threads() as runner:
+            num_nodes = count_nodes(source.num_nodes, edges, data, runner)
+        return self._write(graph_of(name, num_nodes, edges, data))
 
     def write_tables(self, tables: Mapping[str, Any], name: str, options: ReadOptions, overwrite: bool) -> Path:
         """Read tables, given by what `open_inputs` takes, and write them."""
@@ -297,15 +303,18 @@ class _Writer:
                 connection.close()  # rows are in files by now
                 return self._write(graph)
 
-    def _write(self, graph: GraphRows) -> Path:
+    def _write(self, graph: Graph) -> Path:
         """Change a graph, and write it."""
         if self.changes != NO_CHANGES:
             from daskgraphpart.sources.change_graph import change_graph  # imports duckdb
 
             graph = change_graph(graph, self.changes, self.out, self.scratch, self.resources, self.progress)
-        # arrays in memory, and files of this machine, are not sent anywhere
-        with open_runner(replace(self.resources, cluster="threads"), self.progress) as runner:
+        with self._threads() as runner:
             return write_graph(graph, self.out, self.form, runner)
+
+    def _threads(self) -> AbstractContextManager[Runner]:
+        """Open a runner here: arrays in memory, and files of this machine, are not sent anywhere."""
+        return open_runner(replace(self.resources, cluster="threads"), self.progress)
 
 
 @contextmanager
@@ -333,7 +342,7 @@ def _open_writer(
         yield _Writer(out, form, changes, resources, listener, scratch)
 
 
-def _copy_maps(graph: ChunkedGraph, out: Path) -> None:
+def _copy_maps(graph: Graph, out: Path) -> None:
     """Copy the maps of IDs of a chunked graph, and what codes of its features stand for."""
     directory = resolve_path(graph.directory)
     names = [f"{ID_MAP}/{ntype}.parquet" for ntype in graph.schema.ntypes]

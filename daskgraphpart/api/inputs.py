@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, TRAINERS, Assignment, crc_of
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.machines import Machines, read_machines
 from daskgraphpart.dispatching.workspace import staging_directory
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-def opened(
-    graph: ChunkedGraph | str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
-) -> ChunkedGraph:
+def opened(graph: Graph | str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Graph:
     """Open a graph unless it is open."""
-    return graph if isinstance(graph, ChunkedGraph) else read_chunked(graph, storage_options=storage_options)
+    return graph if isinstance(graph, Graph) else read_chunked(graph, storage_options=storage_options)
 
 
 def output_of(
@@ -48,14 +46,13 @@ def made_in(target: Location | Machines, workspace: str | None) -> Path:
     return staging_directory(target.path if isinstance(target, Machines) else target, workspace)
 
 
-def input_paths(graph: ChunkedGraph) -> list[Location]:
-    """List the directory and the data files of a graph; none of one of dask collections."""
-    if graph.source is not None:
-        return []
-    return [to_path(graph.directory), *(to_path(file.path) for file in graph.files)]
+def input_paths(graph: Graph) -> list[Location]:
+    """List the directory and the data files of a graph, as far as it has some."""
+    directory = [to_path(graph.directory)] if graph.directory else []
+    return [*directory, *map(to_path, graph.files)]
 
 
-def check_assignment_directory(graph: ChunkedGraph, out: Path, overwrite: bool) -> None:
+def check_assignment_directory(graph: Graph, out: Path, overwrite: bool) -> None:
     """Refuse to write owners among the files of the graph, or over an assignment that is there."""
     directory = os.path.realpath(out)
     for path in map(str, input_paths(graph)):
@@ -74,7 +71,7 @@ MOST_SHOWN = 3
 
 
 def fingerprint(
-    command: str, graph: ChunkedGraph, options: Mapping[str, Any], files: Iterable[Location] = ()
+    command: str, graph: Graph, options: Mapping[str, Any], files: Iterable[Location] = ()
 ) -> dict[str, Any]:
     """Describe what the output of a job depends on, as a flat dictionary of JSON values.
 
@@ -85,22 +82,24 @@ def fingerprint(
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
         found[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
-    paths = [to_path(graph.directory) / METADATA_FILE, *(to_path(file.path) for file in graph.files), *files]
+    metadata_file = to_path(graph.directory) / METADATA_FILE if graph.directory else None
+    paths = [*([] if metadata_file is None else [metadata_file]), *map(to_path, graph.files), *files]
     with cached_listings(to_path(graph.directory)):
         for path in paths:
             absolute = path.absolute()
             if (signature := signature_of(absolute)) is not None:
                 found[f"input {absolute}"] = [*signature]
-        metadata = read_file(paths[0]) if is_file(paths[0]) else b""
+        metadata = read_file(metadata_file) if metadata_file is not None and is_file(metadata_file) else b""
     found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
     found["schema"] = [graph.schema.name, zlib.crc32(repr(graph.schema).encode())]
-    if graph.source is not None:
-        found["collections"] = graph.source.token
+    tokens = [source.token for source in graph.sources if hasattr(source, "token")]
+    if tokens:
+        found["collections"] = tokens
     return found
 
 
 def identify_owners(
-    graph: ChunkedGraph, owners: Assignment | Path | AssignOptions, num_parts: int | None
+    graph: Graph, owners: Assignment | Path | AssignOptions, num_parts: int | None
 ) -> tuple[str, dict[str, Any], list[Location]]:
     """Return the command, the options and the files that the owners of a job depend on."""
     if isinstance(owners, AssignOptions):

@@ -28,7 +28,7 @@ from daskgraphpart.units import format_number, format_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
 
@@ -64,7 +64,7 @@ class RunOptions:
 
 @contextmanager
 def open_job(
-    output: OutputDirectory, graph: ChunkedGraph, fingerprint: dict[str, Any], run: RunOptions
+    output: OutputDirectory, graph: Graph, fingerprint: dict[str, Any], run: RunOptions
 ) -> Iterator[tuple[Workspace, Runner]]:
     """Lock an output directory, and begin a job or continue the unfinished one that is there.
 

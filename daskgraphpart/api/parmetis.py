@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.finish import Outcome
 
 
 def write_parmetis(
-    graph: ChunkedGraph | str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     *,
     weights: Sequence[str] = (),
@@ -55,7 +55,7 @@ def write_parmetis(
 
     Parameters
     ----------
-    graph : ChunkedGraph or path
+    graph : Graph or path
         The graph, or the directory of its `metadata.json`.
     out_dir : path
         Directory of the files, made if need be; ParMETIS is to be run in it.
@@ -94,7 +94,7 @@ def write_parmetis(
 
 
 def read_parmetis(
-    graph: ChunkedGraph | str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
     path: str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     *,
@@ -109,7 +109,7 @@ def read_parmetis(
 
     Parameters
     ----------
-    graph : ChunkedGraph or path
+    graph : Graph or path
         The graph that `write_parmetis` was given, or the directory of its `metadata.json`.
     path : path
         The file `<graph>_part.<num_parts>` of `pm_dglpart2` or `pm_dglpart3`, or the directory of that file or of the

@@ -12,7 +12,7 @@ from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.chunked.graph import ChunkedGraph
+from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.write_graph import ChunkFormat
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
@@ -64,13 +64,13 @@ def partition_graph(
 ) -> Any:
     """Partition a graph for distributed training, as `dgl.distributed.partition_graph` does.
 
-    The graph is written to a workspace on disk piece by piece (a `ChunkedGraph` is there already) and goes through the
+    The graph is written to a workspace on disk piece by piece (a `Graph` is there already) and goes through the
     same passes as in `partition`. As in DGL a part holds the edges that leave it, too.
 
     Parameters
     ----------
     g : object
-        What `chunk_graph` takes: a `ChunkedGraph` or its directory, a dictionary of frames or arrays, a frame, a scipy
+        What `chunk_graph` takes: a `Graph` or its directory, a dictionary of frames or arrays, a frame, a scipy
         sparse matrix, a networkx graph, a PyG `Data` or `HeteroData`, a `DGLGraph`.
     graph_name : str
         Name of the graph, and of the partition config.
@@ -161,7 +161,7 @@ def partition_graph(
     if out.is_dir() and not is_unfinished(out):
         check_empty(out, overwrite)
     resources = resources or detect_resources()
-    is_chunked = isinstance(g, (ChunkedGraph, str, Path)) and not (num_nodes or node_data or edge_data)
+    is_chunked = isinstance(g, (Graph, str, Path)) and not (num_nodes or node_data or edge_data)
     how: dict[str, Any] = {
         "options": written, "resources": resources, "overwrite": overwrite, "restart": restart or not is_chunked
     }  # fmt: skip
@@ -199,7 +199,7 @@ def _words(words: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _balance(
-    graph: ChunkedGraph, method: str, balance_ntypes: Any, balance_edges: bool, scratch: Path
+    graph: Graph, method: str, balance_ntypes: Any, balance_edges: bool, scratch: Path
 ) -> tuple[str, ...] | None:
     """Translate DGL's parameters to constraints of a method that has some."""
     schema = graph.schema

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.finish import Outcome
 
 
 def assign(
-    graph: ChunkedGraph | str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
     num_parts: int,
     *,
     out_dir: str | os.PathLike[str] | None = None,
@@ -49,7 +49,7 @@ def assign(
 
     Parameters
     ----------
-    graph : ChunkedGraph, path or URL
+    graph : Graph, path or URL
         The graph, or the directory of its `metadata.json`.
     num_parts : int
         Number of parts.
@@ -120,7 +120,7 @@ def assign(
 
 
 def dispatch(
-    graph: ChunkedGraph | str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
     assignment: Assignment | str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     *,
@@ -138,7 +138,7 @@ def dispatch(
 
     Parameters
     ----------
-    graph : ChunkedGraph, path or URL
+    graph : Graph, path or URL
         The graph, or the directory of its `metadata.json`.
     assignment : Assignment or path
         Owners of all nodes, or their directory.
@@ -182,7 +182,7 @@ def dispatch(
 
 
 def partition(
-    graph: ChunkedGraph | str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     num_parts: int,
     *,

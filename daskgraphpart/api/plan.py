@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.schema import GraphSchema
 
@@ -117,7 +117,7 @@ class Plan:
 
 
 def plan(
-    graph: ChunkedGraph | str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
     num_parts: int,
     *,
     out_dir: str | os.PathLike[str] = ".",
@@ -133,7 +133,7 @@ def plan(
 
     Parameters
     ----------
-    graph : ChunkedGraph or path
+    graph : Graph or path
         The graph, or the directory of its `metadata.json`.
     num_parts : int
         Number of parts.
@@ -178,7 +178,7 @@ def plan(
 
 
 def estimate(
-    graph: ChunkedGraph,
+    graph: Graph,
     num_parts: int,
     owners: AssignOptions | Assignment | Path,
     options: DispatchOptions | None,

@@ -32,7 +32,7 @@ from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.runner import Runner
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 def run_dispatch(
-    graph: ChunkedGraph,
+    graph: Graph,
     target: Location | Machines,
     options: DispatchOptions,
     owners: Assignment | Path | AssignOptions,
@@ -98,7 +98,7 @@ def run_dispatch(
 
 
 def _check_fits(
-    graph: ChunkedGraph,
+    graph: Graph,
     layouts: tuple[Layout, ...],
     options: DispatchOptions,
     target: Location | Machines,
@@ -118,7 +118,7 @@ def _check_fits(
         )
 
 
-def _layouts(graph: ChunkedGraph, options: DispatchOptions) -> tuple[DispatchOptions, tuple[Layout, ...]]:
+def _layouts(graph: Graph, options: DispatchOptions) -> tuple[DispatchOptions, tuple[Layout, ...]]:
     """Return options, with what the input adds to them, and the layouts that they ask for, that of DGL first."""
     beside, found = None, []
     if "graphstorm" in options.layout:
@@ -144,7 +144,7 @@ def _known_parts(owners: Assignment | Path | AssignOptions, num_parts: int | Non
 
 
 def _assign(
-    graph: ChunkedGraph,
+    graph: Graph,
     owners: Assignment | Path | AssignOptions,
     num_parts: int | None,
     work: Workspace,

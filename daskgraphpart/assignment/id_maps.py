@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.storage.paths import Location
 
 
-def describe_id_maps(graph: ChunkedGraph, out: Path, runner: Runner) -> IdMaps | None:
+def describe_id_maps(graph: Graph, out: Path, runner: Runner) -> IdMaps | None:
     """Describe the maps of a graph's IDs, as seen from an output directory; None if it has none on this machine."""
     maps = {ntype: path for ntype, path in graph.id_maps.items() if not is_remote(path)}
     if not maps:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.assignment.old_owners import MapPair, OldOwners
     from daskgraphpart.assignment.options import AssignOptions
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location
 
@@ -55,9 +55,7 @@ class MatchConfig:
     workers: int
 
 
-def place_old_nodes(
-    graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner
-) -> OldParts:
+def place_old_nodes(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> OldParts:
     """Read the owners of an earlier state of the graph, and give them to the nodes that it had."""
     (directory / "parts").mkdir(parents=True, exist_ok=True)  # a name that no file of a type has
     old = read_old_owners(options, graph, directory, runner, num_parts)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.assignment.options import AssignOptions
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.storage.paths import Location
 
 ROWS_AT_ONCE = 1 << 20
@@ -62,7 +62,7 @@ class OldOwners:
     maps: Mapping[str, MapPair]
 
 
-def check_old_owners(options: AssignOptions, graph: ChunkedGraph, num_parts: int) -> None:
+def check_old_owners(options: AssignOptions, graph: Graph, num_parts: int) -> None:
     """Refuse owners for another number of parts, or without those or the IDs of some type; no owner is read."""
     directory = Path(str(options.extend))
     if not _find_original_ids(directory, num_parts):
@@ -72,9 +72,7 @@ def check_old_owners(options: AssignOptions, graph: ChunkedGraph, num_parts: int
     find_map_pairs(options, graph)
 
 
-def read_old_owners(
-    options: AssignOptions, graph: ChunkedGraph, workspace: Path, runner: Runner, num_parts: int
-) -> OldOwners:
+def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runner: Runner, num_parts: int) -> OldOwners:
     """Read old owners into files of a workspace, and check the maps of the old graph's IDs."""
     maps, directory = find_map_pairs(options, graph), Path(str(options.extend))
     _check_unchanged(maps, directory, runner)
@@ -98,7 +96,7 @@ def read_old_owners(
     return OldOwners(owners, found, maps)
 
 
-def find_map_pairs(options: AssignOptions, graph: ChunkedGraph) -> dict[str, MapPair]:
+def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
     """Find the maps of the IDs of both graphs, by node type; refuse types that have a map in only one of them."""
     directory, new = Path(str(options.extend)), graph.id_maps
     stated = _find_stated(directory)

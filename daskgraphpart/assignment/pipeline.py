@@ -30,7 +30,7 @@ from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from daskgraphpart.assignment.match_nodes import OldParts
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
 
 HIGH_HINT = "; --effort high would cut some 3 % less in four times the time"
 
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 def assign_nodes(
-    graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner, report: bool = True
+    graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner, report: bool = True
 ) -> Assignment:
     """Give every node an owner."""
     started = time.monotonic()
@@ -79,7 +79,7 @@ def assign_nodes(
     return Assignment(num_parts, method.split(" ")[0] if name == "auto" else name, owners, measured, trainers)
 
 
-def check_assignable(options: AssignOptions, graph: ChunkedGraph, num_parts: int) -> None:
+def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> None:
     """Refuse what can be refused before any edge is read: an unknown method, features that are not there, parts."""
     schema = graph.schema
     owner_dtype(num_parts)
@@ -108,7 +108,7 @@ def check_method(options: AssignOptions) -> None:
 
 
 def _given_owners(
-    graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner
+    graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner
 ) -> Assignment | None:
     """Owners that need no edges: random ones, or those of a file."""
     total, target = num_parts * options.num_trainers_per_machine, directory / "given"
@@ -124,7 +124,7 @@ def _given_owners(
     return read_assignment(options.method, graph.schema, target, runner, num_parts)
 
 
-def _prepare(graph: ChunkedGraph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:
+def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:
     """Build the adjacency and weigh the nodes, for what is balanced and for what is reported."""
     adjacency = build_adjacency(graph, directory, runner, options.edge_weight)
     wanted = parse_balance(options.wanted_balance, options.imbalance)

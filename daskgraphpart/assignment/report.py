@@ -15,7 +15,7 @@ from daskgraphpart.kernels.refine import cut_of_rows
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
     from daskgraphpart.assignment.partition import Problem
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.storage.region import Region
 
 EDGE_WARNING = 1.3
@@ -143,7 +143,7 @@ def measure_block(block: CsrBlock, config: MeasureConfig) -> tuple[int, int, np.
     return int(cut), int(volume), loads
 
 
-def count_cut_edges(graph: ChunkedGraph, parts: Region, runner: Runner) -> int:
+def count_cut_edges(graph: Graph, parts: Region, runner: Runner) -> int:
     """Count the edges of the input that are cut; the adjacency knows their weights only, if they have some."""
     firsts = dict(zip(graph.schema.ntypes, graph.schema.homo_starts, strict=False))
     units = [

@@ -14,7 +14,6 @@ import numpy as np
 
 from daskgraphpart.assignment.assignment import TRAINERS
 from daskgraphpart.assignment.owner_parts import write_parts
-from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
 
 FEATURE = DataSpec("trainer_id", np.dtype(np.int64), ())
 EDGES_PER_BLOCK = 1 << 19
@@ -50,7 +49,7 @@ def write_trainers(parts: Region, schema: GraphSchema, directory: Path, runner: 
     return files
 
 
-def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory: Path, runner: Runner) -> ChunkedGraph:
+def with_trainers(graph: Graph, trainers: Mapping[str, Region], directory: Path, runner: Runner) -> Graph:
     """Return the graph with the feature `trainer_id` of all nodes and edges."""
     schema = graph.schema
     for kind in schema.row_types:
@@ -73,14 +72,8 @@ def with_trainers(graph: ChunkedGraph, trainers: Mapping[str, Region], directory
     return replace(
         graph,
         schema=replace(schema, node_types=node_types, edge_types=edge_types),
-        data_files={
-            t: {**graph.data_files[t], FEATURE.name: _input_files(rows)} for t, rows in {**trainers, **files}.items()
-        },
+        data_sources={t: {**graph.data_sources[t], FEATURE.name: rows} for t, rows in {**trainers, **files}.items()},
     )
-
-
-def _input_files(region: Region) -> tuple[InputFile, ...]:
-    return (InputFile(region.path, "numpy", ",", region.num_rows, region.offset + region.nbytes),)
 
 
 def trainers_of_edges(unit: TrainerUnit, _config: None) -> None:

@@ -19,7 +19,7 @@ from daskgraphpart.storage.region import Region, create_files, npy_region, open_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
 
 ROWS_PER_UNIT = 1 << 20
 MAX_VALUES = 64  # of a feature that makes a constraint per value
@@ -70,7 +70,7 @@ class NodeWeights:
 
 
 def weigh_nodes(
-    graph: ChunkedGraph, wanted: Sequence[BalanceConstraint], in_degrees: Region | None, directory: Path, runner: Runner
+    graph: Graph, wanted: Sequence[BalanceConstraint], in_degrees: Region | None, directory: Path, runner: Runner
 ) -> NodeWeights:
     """Write the columns; only constraints of edges need in-degrees."""
     columns = tuple(column for item in wanted for column in _columns(graph, item, runner))
@@ -108,7 +108,7 @@ def _name_of(schema: GraphSchema, node: int) -> str:
     return f"node {node - schema.homo_starts[ntype_id]} of type {schema.ntypes[ntype_id]!r}" if schema.ntypes else ""
 
 
-def _columns(graph: ChunkedGraph, item: BalanceConstraint, runner: Runner) -> list[Column]:
+def _columns(graph: Graph, item: BalanceConstraint, runner: Runner) -> list[Column]:
     schema, kind, where = graph.schema, *item.name.partition(":")[::2]
     if kind == "file":
         return _file_columns(where, item.tolerance, schema.num_nodes)
@@ -167,7 +167,7 @@ def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSp
     return find_feature(schema.node_types, where, place, "be balanced", "iub")
 
 
-def _values(graph: ChunkedGraph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:
+def _values(graph: Graph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:
     """Find values of a feature other than zero; `MAX_VALUES` and one at most."""
     blocks = list_row_blocks(graph, ntype, spec, ROWS_PER_UNIT)
     units = [Unit(ValuesUnit(block), block.num_rows * spec.dtype.itemsize, key=ntype) for block in blocks]
@@ -188,7 +188,7 @@ def find_values(unit: ValuesUnit, _: None) -> list[int]:
     return values
 
 
-def _units(graph: ChunkedGraph, columns: Sequence[Column]) -> Iterator[WeighUnit]:
+def _units(graph: Graph, columns: Sequence[Column]) -> Iterator[WeighUnit]:
     """Units of all columns."""
     for ntype_id, node_type in enumerate(graph.schema.node_types):
         first, last = graph.schema.homo_starts[ntype_id : ntype_id + 2]

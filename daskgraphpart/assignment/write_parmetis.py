@@ -29,7 +29,7 @@ from daskgraphpart.storage.paths import Location, to_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.schema import GraphSchema, RowType
     from daskgraphpart.sources.parmetis_files import ParmetisFiles
     from daskgraphpart.storage.region import Region
@@ -63,7 +63,7 @@ class NodeConfig:
 
 
 def write_parmetis_files(
-    graph: ChunkedGraph,
+    graph: Graph,
     files: ParmetisFiles,
     weights: Sequence[str],
     runner: Runner,
@@ -85,9 +85,9 @@ def write_parmetis_files(
     return ParmetisInput(files.directory, files.graph, schema.num_nodes, num_kept, num_weights, num_loops, num_repeats)
 
 
-def claim_files(files: ParmetisFiles, graph: ChunkedGraph, metadata: Location, overwrite: bool) -> None:
+def claim_files(files: ParmetisFiles, graph: Graph, metadata: Location, overwrite: bool) -> None:
     """Make the directory, and take away an earlier stats file, so that nothing looks whole until it is."""
-    inputs = {to_path(file.path).resolve() for file in graph.files} | {metadata.resolve()}
+    inputs = {to_path(path).resolve() for path in graph.files} | {metadata.resolve()}
     for path in files.written:
         if path.resolve() in inputs:
             raise OutputExistsError("this file belongs to the graph", file=str(path), hint="give another directory")
@@ -114,7 +114,7 @@ def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[Bala
     return found
 
 
-def _weigh(graph: ChunkedGraph, weights: Sequence[str], scratch: Path, runner: Runner) -> tuple[Columns, ...]:
+def _weigh(graph: Graph, weights: Sequence[str], scratch: Path, runner: Runner) -> tuple[Columns, ...]:
     """Write node data that become weights as columns of all nodes: of each name one per node type that has it."""
     wanted = check_weights(graph.schema, weights)
     found = weigh_nodes(graph, [constraint for of_name in wanted for constraint in of_name], None, scratch, runner)

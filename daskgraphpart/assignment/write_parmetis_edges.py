@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import EdgeType, GraphSchema
     from daskgraphpart.storage.region import Region
@@ -53,7 +53,7 @@ class LineConfig:
 
 
 def write_edges(
-    graph: ChunkedGraph, runner: Runner, scratch: Path, task_memory: int
+    graph: Graph, runner: Runner, scratch: Path, task_memory: int
 ) -> tuple[list[str], list[str], list[int]]:
     """Write the lines of all edges.
 

@@ -2,89 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows
-from daskgraphpart.chunked.formats import check_ends, read_edges, read_rows
+from daskgraphpart.chunked.formats import FORMATS
+from daskgraphpart.chunked.sources import DaskEdges, DaskRows, FileEdges, Piece, cut, ends_of_frame, read_edges
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.units import parse_size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import pandas as pd
 
+    from daskgraphpart.chunked.blocks import Block
     from daskgraphpart.schema import DataSpec, EdgeType
 
 NBYTES_PER_EDGE = 16
 NBYTES_PER_PARTITION = 64 << 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Collections:
-    """The user's collections: frames of edges with the length of each partition, arrays by type and feature."""
+def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blocksize: int | str | None = None) -> Any:
+    """Dask DataFrame of the edges of one type, with int64 columns `src` and `dst`, checked when it is computed.
 
-    edges: Mapping[str, Any]
-    edge_lengths: Mapping[str, tuple[int, ...]]
-    data: Mapping[str, Mapping[str, Any]]
-
-    def array(self, type_name: str, feature: str) -> Any | None:
-        """Array of one feature of a node or edge type; None if it is not one of these."""
-        return self.data.get(type_name, {}).get(feature)
-
-    @property
-    def token(self) -> str:
-        """What dask knows these collections by: the same for the same graphs of tasks."""
-        from dask.base import tokenize
-
-        return str(tokenize(self.edges, self.data))
-
-
-def edge_frame(
-    files: Sequence[InputFile], edge_type: EdgeType, num_src: int, num_dst: int, blocksize: int | str | None = None
-) -> Any:
-    """Dask DataFrame of the edges of one type, with int64 columns `src` and `dst`.
-
-    The partitions of npy and parquet files have known divisions (the edge IDs are the index); CSV files are not read to
-    count their lines, so theirs are unknown and the index begins at 0 in each partition.
+    Known divisions are the edge IDs, which are the index; lines of CSV are not counted for it, so theirs are unknown
+    and the index begins at 0 in each partition.
     """
     import dask
     import dask.dataframe as dd
 
-    is_csv = bool(files) and files[0].format == "csv"
-    default = NBYTES_PER_PARTITION // 2 if is_csv else NBYTES_PER_PARTITION  # an edge as text takes less than 16 bytes
+    ends: dict[str, Any] = {"edge_type": edge_type, "num_src": num_src, "num_dst": num_dst}
+    if isinstance(source, DaskEdges):
+        return source.frame.map_partitions(_check_frame, source.name, **ends, meta=empty_edges())
+    is_text = isinstance(source, FileEdges) and source.is_text
+    default = NBYTES_PER_PARTITION // 2 if is_text else NBYTES_PER_PARTITION  # an edge as text takes less than 16 bytes
     nbytes = parse_size(blocksize) if isinstance(blocksize, str) else blocksize or default
-    blocks = cut_bytes(files, nbytes) if is_csv else cut_rows(files, nbytes // NBYTES_PER_EDGE)
-    if not blocks:
+    pieces: list[Any] = source.uncounted(nbytes) if is_text else cut(source, max(1, nbytes // NBYTES_PER_EDGE))
+    if not pieces:
         return dd.from_pandas(empty_edges(), npartitions=1)
-    read = partial(_read_frame, edge_type=edge_type, num_src=num_src, num_dst=num_dst)
-    divisions = None if is_csv else [*(block.first_row for block in blocks), edge_type.num_edges - 1]
+    read = partial(_read_lines if is_text else _read_piece, **ends)
+    divisions = None if is_text else [*(piece.first_row for piece in pieces), edge_type.num_edges - 1]
     with dask.config.set({"dataframe.convert-string": False}):  # there are no strings; the step would take the name
-        return dd.from_map(read, blocks, meta=empty_edges(), divisions=divisions, label="read-edges")
+        return dd.from_map(read, pieces, meta=empty_edges(), divisions=divisions, label="read-edges")
 
 
-def checked_frame(frame: Any, edge_type: EdgeType, num_src: int, num_dst: int) -> Any:
-    """Frame of the user's with int64 columns `src` and `dst`, whose edges are checked when it is computed."""
-    return frame.map_partitions(_check_frame, edge_type, num_src, num_dst, meta=empty_edges())
-
-
-def data_array(spec: DataSpec, files: Sequence[InputFile]) -> Any:
-    """Dask array of one feature, one row per node or edge, in chunks of at most 64 MiB."""
+def data_array(spec: DataSpec, source: Any) -> Any:
+    """Dask array of one feature, one row per node or edge, in chunks of at most 64 MiB; a user's own as it is."""
     import dask
     import dask.array as da
 
-    blocks = cut_rows(files, max(1, NBYTES_PER_PARTITION // max(1, spec.row_nbytes)))
-    if not blocks:
+    if isinstance(source, DaskRows):
+        return source.array
+    pieces = cut(source, max(1, NBYTES_PER_PARTITION // max(1, spec.row_nbytes)))
+    if not pieces:
         return da.zeros((0, *spec.row_shape), dtype=spec.dtype)
-    read = dask.delayed(partial(read_rows, spec=spec), name="read-rows", pure=True)
+    read = dask.delayed(_call, name="read-rows", pure=True)
     arrays = [
-        da.from_delayed(read(block), shape=(block.num_rows, *spec.row_shape), dtype=spec.dtype) for block in blocks
+        da.from_delayed(read(piece.read), shape=(piece.num_rows, *spec.row_shape), dtype=spec.dtype) for piece in pieces
     ]
     return da.concatenate(arrays, axis=0)
+
+
+def _call(read: Any) -> Any:
+    return read()
 
 
 def edges_as_frame(src: np.ndarray, dst: np.ndarray, first_row: int = 0) -> pd.DataFrame:
@@ -100,42 +81,28 @@ def empty_edges() -> pd.DataFrame:
     return edges_as_frame(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def check_frame(
-    frame: pd.DataFrame, edge_type: EdgeType, num_src: int, num_dst: int, number: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of a partition of a user's frame as int64, or refuse it with the first row that is no edge."""
-    name = f"partition {number} of {edge_type.name!r}"
-    columns = [(column, frame[column].to_numpy()) for column in ("src", "dst")]
-    for column, ids in columns:
-        if ids.dtype.kind not in "iu":
-            found, hint = f"dtype {frame[column].dtype}", "IDs are integers, none missing"
-            raise InputFileError(
-                "not IDs of nodes", file=name, place=column, expected="integers", found=found, hint=hint
-            )
-    src, dst = (ids.astype(np.int64, copy=False) for _, ids in columns)
-    check_ends(src, dst, edge_type, num_src, num_dst, file=name, first_row=0)
-    return src, dst
+def _read_piece(piece: Piece, **ends: Any) -> pd.DataFrame:
+    edges = read_edges(read=piece.read, where=(piece.file, piece.row_in_file), **ends)
+    return edges_as_frame(*edges, piece.first_row)
 
 
-def _read_frame(block: Block, edge_type: EdgeType, num_src: int, num_dst: int) -> pd.DataFrame:
-    if block.num_rows < 0:
-        from daskgraphpart.chunked.read_csv import count_rows
+def _read_lines(block: Block, **ends: Any) -> pd.DataFrame:
+    from daskgraphpart.chunked.read_csv import count_rows, count_rows_before
 
-        block = replace(block, first_row=0, num_rows=count_rows(block))
+    def read(block: Block) -> pd.DataFrame:
+        lines = partial(FORMATS[block.format].read_edges, block)
+        return edges_as_frame(*read_edges(read=lines, where=(block.path, block.row_in_file), **ends), block.first_row)
+
+    block = replace(block, first_row=0, num_rows=count_rows(block))
     try:
-        src, dst = read_edges(block, edge_type, num_src, num_dst)
+        return read(block)
     except InputFileError:
-        if block.row_in_file >= 0:
-            raise
         # which row of the file it is costs a scan of all before it, so it is asked only when something is wrong
-        from daskgraphpart.chunked.read_csv import count_rows_before
-
-        src, dst = read_edges(replace(block, row_in_file=count_rows_before(block)), edge_type, num_src, num_dst)
-    return edges_as_frame(src, dst, block.first_row)
+        return read(replace(block, row_in_file=count_rows_before(block)))
 
 
 def _check_frame(
-    frame: pd.DataFrame, edge_type: EdgeType, num_src: int, num_dst: int, partition_info: dict[str, Any] | None = None
+    frame: pd.DataFrame, name: str, partition_info: dict[str, Any] | None = None, **ends: Any
 ) -> pd.DataFrame:
-    number = partition_info["number"] if partition_info else 0
-    return edges_as_frame(*check_frame(frame, edge_type, num_src, num_dst, number))
+    where = f"partition {partition_info['number'] if partition_info else 0} of {name!r}"
+    return edges_as_frame(*read_edges(frame, read=partial(ends_of_frame, name=where), where=(where, 0), **ends))

@@ -54,13 +54,6 @@ def feature_files(name: str, files: Files) -> tuple[DataSpec, tuple[InputFile, .
     return spec, tuple(file for file, *_ in found)
 
 
-def read_edges(block: Block, edge_type: EdgeType, num_src: int, num_dst: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read type-wise IDs of the sources and destinations of a block, int64, all of which are nodes."""
-    src, dst = FORMATS[block.format].read_edges(block)
-    check_ends(src, dst, edge_type, num_src, num_dst, file=block.path, first_row=block.row_in_file)
-    return src, dst
-
-
 def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
     """Read a block of rows of a feature: array (rows, *row shape) in the dtype of the spec, C-contiguous."""
     rows: np.ndarray = FORMATS[block.format].read_rows(block, spec)

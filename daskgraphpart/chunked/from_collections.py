@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from daskgraphpart.chunked.collections import Collections
-from daskgraphpart.chunked.graph import ChunkedGraph
+from daskgraphpart.chunked.graph import Graph, graph_of
 from daskgraphpart.chunked.metadata import check_num_nodes
-from daskgraphpart.chunked.rows import schema_of
+from daskgraphpart.chunked.sources import DaskEdges, DaskRows
 from daskgraphpart.errors import GraphPartError, MetadataError, OptionError
 
 COLUMNS = ("src", "dst")
@@ -23,7 +22,7 @@ def from_collections(
     node_data: Mapping[str, Mapping[str, Any]] | None = None,
     edge_data: Mapping[str | tuple[str, str, str], Mapping[str, Any]] | None = None,
     name: str = "graph",
-) -> ChunkedGraph:
+) -> Graph:
     """Make a graph of dask collections, for `assign`, `dispatch`, `partition` and `partition_graph`.
 
     A frame is computed once here, to count its rows, and once in every pass over the edges; an array once in every pass
@@ -47,7 +46,7 @@ def from_collections(
 
     Returns
     -------
-    ChunkedGraph
+    Graph
         Without files: its `directory` is empty.
 
     Raises
@@ -81,20 +80,15 @@ def from_collections(
     for etype, of_frame in columns.items():
         lengths |= {f"{etype}/{name}": lengths[etype] for name in of_frame}
         data[etype] = of_frame | data[etype]
-    data = {
-        of: {name: _as_array(rows, f"{of}/{name}", lengths.get(f"{of}/{name}")) for name, rows in features.items()}
+    features = {
+        of: {
+            name: DaskRows(f"{of}/{name}", _as_array(rows, f"{of}/{name}", lengths.get(f"{of}/{name}")))
+            for name, rows in features.items()
+        }
         for of, features in data.items()
     }
-    frames = {etype: frame[list(COLUMNS)] for etype, frame in frames.items()}
-    schema = schema_of(name, counts, {etype: sum(lengths[etype]) for etype in frames}, data)
-    nothing: dict[str, dict[str, Any]] = {t.name: {} for t in schema.row_types}
-    return ChunkedGraph(
-        "",
-        schema,
-        dict.fromkeys(frames, ()),
-        nothing,
-        Collections(frames, {etype: lengths[etype] for etype in frames}, data),
-    )
+    sources = {etype: DaskEdges(etype, frame[list(COLUMNS)], lengths[etype]) for etype, frame in frames.items()}
+    return graph_of(name, counts, sources, features)
 
 
 def _name_of(etype: str | tuple[str, str, str]) -> str:

@@ -1,16 +1,19 @@
-"""The noun `ChunkedGraph`: a graph in files, opened without reading data."""
+"""The noun `Graph`: a schema, and sources of edges and features; a chunked graph is opened without reading data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from daskgraphpart.chunked.formats import edge_file, feature_files
 from daskgraphpart.chunked.metadata import Metadata, data_key, read_metadata
 from daskgraphpart.chunked.output import ID_MAP
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.chunked.sources import FileEdges, FileRows, Source, nbytes_of, paths_of
+from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.schema import GraphSchema, RowType
+from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, RowType, parse_edge_type
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings, is_file
 from daskgraphpart.storage.paths import FilePath, join_path, resolve_path, to_key, to_path
@@ -21,26 +24,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.blocks import InputFile
-    from daskgraphpart.chunked.collections import Collections
     from daskgraphpart.storage.paths import Location
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkedGraph:
-    """A graph in DGL's Chunked Graph Data Format, or of dask collections; data are read when these are computed.
+class Graph:
+    """A graph: its schema, and the sources of its edges and features; data are read when these are computed.
 
     Parameters
     ----------
-    directory : str
-        Directory of `metadata.json`.
     schema : GraphSchema
         Types, counts, features and their dtypes.
-    edge_files : mapping of str to tuple of InputFile
+    edge_sources : mapping of str to Source
         By canonical edge type, in the order of edge IDs.
-    data_files : mapping of str to mapping of str to tuple of InputFile
+    data_sources : mapping of str to mapping of str to Source
         By node type or canonical edge type, and feature, in the order of IDs.
-    source : Collections or None
-        The user's collections of a graph that is not in files, as `from_collections` makes it.
+    directory : str
+        Directory of the `metadata.json` of a chunked graph, or of the maps of IDs of tables; else empty.
     raw_ids : mapping of str to tuple of path
         By node type, the files of GSProcessing's `raw_id_mappings`: the IDs that nodes had before it.
 
@@ -51,11 +51,10 @@ class ChunkedGraph:
     >>> graph.node_data["paper"]["feat"][:1000].mean(axis=0).compute()  # doctest: +SKIP
     """
 
-    directory: str
     schema: GraphSchema
-    edge_files: Mapping[str, tuple[InputFile, ...]]
-    data_files: Mapping[str, Mapping[str, tuple[InputFile, ...]]]
-    source: Collections | None = None
+    edge_sources: Mapping[str, Source]
+    data_sources: Mapping[str, Mapping[str, Source]] = field(default_factory=dict)
+    directory: str = ""
     raw_ids: Mapping[str, tuple[FilePath, ...]] = field(default_factory=dict)
 
     @property
@@ -74,32 +73,33 @@ class ChunkedGraph:
         return self._lazy_data("edge", self.schema.edge_types)
 
     @property
-    def files(self) -> tuple[InputFile, ...]:
-        """All data files."""
-        return tuple(file for of_type in self.schema.row_types for file in self._files_of(of_type.name))
+    def sources(self) -> tuple[Source, ...]:
+        """The sources of all edges and features, type by type."""
+        return tuple(source for of_type in self.schema.row_types for source in self._sources_of(of_type.name))
 
     @property
     def id_maps(self) -> dict[str, Location]:
         """By node type, the file whose row i is the user's own ID of node i, if `chunk` has written one."""
-        if self.source is not None or not self.directory:
+        if not self.directory:
             return {}
         directory = join_path(to_path(self.directory), ID_MAP)
         paths = {ntype: join_path(directory, f"{ntype}.parquet") for ntype in self.schema.ntypes}
         with cached_listings(directory):
             return {ntype: path for ntype, path in paths.items() if is_file(path)}
 
-    def _files_of(self, type_name: str) -> list[InputFile]:
-        """Return the files of a type: of its edges, and of its features."""
-        of_features = (file for files in self.data_files[type_name].values() for file in files)
-        return [*self.edge_files.get(type_name, ()), *of_features]
+    def _sources_of(self, type_name: str) -> list[Source]:
+        edges = [self.edge_sources[type_name]] if type_name in self.edge_sources else []
+        return [*edges, *self.data_sources.get(type_name, {}).values()]
+
+    @property
+    def files(self) -> tuple[FilePath, ...]:
+        """All data files."""
+        return tuple(path for source in self.sources for path in paths_of(source))
 
     @property
     def nbytes(self) -> int:
-        """Size of all data files; of a graph of collections that of its edges and rows in memory."""
-        if self.source is not None:
-            rows = sum(t.num_rows * spec.row_nbytes for t in self.schema.row_types for spec in t.data)
-            return rows + 16 * self.schema.num_edges
-        return sum(file.nbytes for file in self.files)
+        """Size of all data files, and of what is in no file in memory."""
+        return sum(map(nbytes_of, self.sources))
 
     def edge_frame(self, etype: str, blocksize: int | str | None = None) -> Any:
         """Dask DataFrame of the edges of one type.
@@ -122,9 +122,7 @@ class ChunkedGraph:
 
         edge_type = self.schema.edge_type(etype)
         num_src, num_dst = (self.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
-        if self.source is not None:
-            return collections.checked_frame(self.source.edges[etype], edge_type, num_src, num_dst)
-        return collections.edge_frame(self.edge_files[etype], edge_type, num_src, num_dst, blocksize)
+        return collections.edge_frame(self.edge_sources[etype], edge_type, num_src, num_dst, blocksize)
 
     def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
         specs = {t.name: {spec.name: spec for spec in t.data} for t in types}
@@ -132,9 +130,7 @@ class ChunkedGraph:
         def array_of(type_name: str, feature: str) -> Any:
             from daskgraphpart.chunked.collections import data_array
 
-            array = None if self.source is None else self.source.array(type_name, feature)
-            files = self.data_files[type_name]
-            return data_array(specs[type_name][feature], files[feature]) if array is None else array
+            return data_array(specs[type_name][feature], self.data_sources[type_name][feature])
 
         def of_type(name: str) -> Mapping[str, Any]:
             return LazyMapping(f"feature of {name}", tuple(specs[name]), lambda feature: array_of(name, feature))
@@ -149,21 +145,21 @@ class ChunkedGraph:
 
     def _title(self) -> str:
         counts = f"{format_number(self.schema.num_nodes, 'node')}, {format_number(self.schema.num_edges, 'edge')}"
-        return f"ChunkedGraph {self.schema.name!r}: {counts}, {format_size(self.nbytes)}"
+        return f"Graph {self.schema.name!r}: {counts}, {format_size(self.nbytes)}"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = []
         for of_type in self.schema.row_types:
-            files = self._files_of(of_type.name)
+            sources = self._sources_of(of_type.name)
             features = ", ".join(f"{s.name} {s.dtype.name}{list(s.row_shape) or ''}" for s in of_type.data)
-            size = format_size(sum(file.nbytes for file in files))
-            rows.append([of_type.name, format_count(of_type.num_rows), str(len(files)), size, features])
+            size, num_files = format_size(sum(map(nbytes_of, sources))), sum(len(paths_of(of)) for of in sources)
+            rows.append([of_type.name, format_count(of_type.num_rows), str(num_files), size, features])
         return ["type", "count", "files", "size", "features"], rows
 
 
 def read_chunked(
     path: str | os.PathLike[str], *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
-) -> ChunkedGraph:
+) -> Graph:
     """Open a chunked graph: metadata, npy headers and parquet footers are read and checked, no data.
 
     Parameters
@@ -179,7 +175,7 @@ def read_chunked(
 
     Returns
     -------
-    ChunkedGraph
+    Graph
 
     Raises
     ------
@@ -196,28 +192,30 @@ def read_chunked(
             return _read_headers(read_metadata(location, confined=confined))
 
 
-def _read_headers(metadata: Metadata) -> ChunkedGraph:
+def _read_headers(metadata: Metadata) -> Graph:
     schema = metadata.schema
-    edge_files, data_files, specs = {}, {}, {}
+    edges: dict[str, Source] = {}
+    data: dict[str, dict[str, Source]] = {}
+    specs = {}
     for of_type in schema.row_types:
         found = {name: feature_files(name, files) for name, files in metadata.data[of_type.name].items()}
         specs[of_type.name] = tuple(spec for spec, _ in found.values())
-        data_files[of_type.name] = {name: files for name, (_, files) in found.items()}
-        for name, of_feature in data_files[of_type.name].items():
+        data[of_type.name] = {name: FileRows(files, spec) for name, (spec, files) in found.items()}
+        for name, (_, of_feature) in found.items():
             place = f"{data_key(of_type.name)}.{of_type.name}.{name}"
             _check_num_rows(metadata, place, of_feature, of_type.num_rows, metadata.data[of_type.name][name].num_rows)
     for etype, files in metadata.edges.items():
-        edge_files[etype] = tuple(edge_file(path, files) for path in files.paths)
+        opened, num_edges = tuple(edge_file(path, files) for path in files.paths), schema.edge_type(etype).num_edges
+        edges[etype] = FileEdges(opened, num_edges)
         if files.format != "csv" or not files.paths:
-            num_edges = schema.edge_type(etype).num_edges
-            _check_num_rows(metadata, f"edges.{etype}", edge_files[etype], num_edges, files.num_rows)
+            _check_num_rows(metadata, f"edges.{etype}", opened, num_edges, files.num_rows)
     schema = GraphSchema(
         schema.name,
         tuple(replace(t, data=specs[t.name]) for t in schema.node_types),
         tuple(replace(t, data=specs[t.name]) for t in schema.edge_types),
     )
     directory = to_key(to_path(metadata.path).parent.absolute())
-    return ChunkedGraph(directory, schema, edge_files, data_files, raw_ids=metadata.raw_ids)
+    return Graph(schema, edges, data, directory, metadata.raw_ids)
 
 
 def _check_num_rows(
@@ -237,3 +235,57 @@ def _check_num_rows(
             found=f"{found:,} in {len(files)} files",
             hint="check the counts per type (or per chunk), and that no file is missing from the list",
         )
+
+
+def graph_of(
+    name: str,
+    num_nodes: Mapping[str, int | None],
+    edges: Mapping[str, Source],
+    data: Mapping[str, Mapping[str, Source]] | None = None,
+) -> Graph:
+    """Make a graph of its sources; node and edge types are in the order of type IDs.
+
+    A number of nodes that is None is that of the rows of a feature.
+    """
+    data = data or {}
+    schema = schema_of(name, num_nodes, {etype: source.shape[0] for etype, source in edges.items()}, data)
+    return Graph(schema, edges, {t.name: data.get(t.name, {}) for t in schema.row_types})
+
+
+def schema_of(
+    name: str,
+    num_nodes: Mapping[str, int | None],
+    num_edges: Mapping[str, int],
+    data: Mapping[str, Mapping[str, Any]],
+) -> GraphSchema:
+    """Describe a graph by its counts and by the sources of its features, by any type and name.
+
+    A number of nodes that is None is that of the rows of a feature.
+    """
+    counts = {
+        ntype: next(rows.shape[0] for rows in data[ntype].values()) if count is None else int(count)
+        for ntype, count in num_nodes.items()
+    }
+    specs = {
+        type_name: tuple(_spec_of(type_name, feature, rows, count) for feature, rows in data.get(type_name, {}).items())
+        for type_name, count in {**counts, **num_edges}.items()
+    }
+    return GraphSchema(
+        name,
+        tuple(NodeType(ntype, count, specs[ntype]) for ntype, count in counts.items()),
+        tuple(parse_edge_type(etype, count, specs[etype]) for etype, count in num_edges.items()),
+    )
+
+
+def _spec_of(type_name: str, feature: str, rows: Any, count: int) -> DataSpec:
+    if rows.shape[0] != count:  # also where it is not a number: chunks of a dask array may be unknown
+        raise InputFileError(
+            f"feature {feature!r} of {type_name!r} has another number of rows than there are nodes or edges",
+            expected=f"{count:,}",
+            found=f"{rows.shape[0]:,}",
+            hint="call compute_chunk_sizes() of an array with unknown chunks" if np.isnan(rows.shape[0]) else None,
+        )
+    try:
+        return DataSpec(feature, rows.dtype.newbyteorder("="), tuple(rows.shape[1:]))
+    except MetadataError as error:
+        raise error.restated(OptionError, what=f"{type_name}: {error.what}") from None

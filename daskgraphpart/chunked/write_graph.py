@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.formats import check_ends
-from daskgraphpart.chunked.metadata import DATA_FORMATS, MAX_ROWS, data_key, is_delimiter
+from daskgraphpart.chunked.graph import Graph, graph_of
+from daskgraphpart.chunked.metadata import DATA_FORMATS, data_key, is_delimiter
 from daskgraphpart.chunked.output import BYTES_PER_PIECE, EDGES_PER_PIECE, rows_per_piece, write_file, write_metadata
-from daskgraphpart.chunked.rows import Rows, array_rows, edge_rows, schema_of
+from daskgraphpart.chunked.rows import EdgeEnds, array_rows
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, RowType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+
+    import numpy as np
+
+    from daskgraphpart.chunked.sources import Rows
 
 
 # one file suffix per format
@@ -59,20 +62,6 @@ class ChunkFormat:
         if self.data_format == "parquet" and "bfloat16" in dtypes:
             what, hint = "parquet has no bfloat16", "write numpy, or cast to float16"
             raise OptionError(what, place="--data-format", expected="numpy", found=self.data_format, hint=hint)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphRows:
-    """A graph as rows that can be read: what is written.
-
-    `num_nodes` and `edges` are in the order of type IDs; a number of nodes that is None follows from the rows of a
-    feature, or else from the largest ID. Rows of edges are int64 (edges, 2); `data` are features by any type and name.
-    """
-
-    name: str
-    num_nodes: Mapping[str, int | None]
-    edges: Mapping[str, Rows]
-    data: Mapping[str, Mapping[str, Rows]] = field(default_factory=dict)
 
 
 def write_chunked(
@@ -124,10 +113,10 @@ def write_chunked(
             raise InputFileError(what, expected=t.num_edges, found=len(edges[t.name][0]))
     edge_chunks, data_chunks = (num_chunks, num_chunks) if isinstance(num_chunks, int) else num_chunks
     data = {**(node_data or {}), **(edge_data or {})}
-    graph = GraphRows(
+    graph = graph_of(
         schema.name,
         {t.name: t.num_nodes for t in schema.node_types},
-        {etype: edge_rows(*map(array_rows, edges[etype])) for etype in schema.etypes},
+        {etype: EdgeEnds(*map(array_rows, edges[etype])) for etype in schema.etypes},
         {kind: {name: array_rows(of) for name, of in arrays.items()} for kind, arrays in data.items()},
     )
     form = ChunkFormat(edge_format, data_format, delimiter, edge_chunks, data_chunks)
@@ -147,37 +136,33 @@ class ChunkUnit:
     num_nodes: tuple[int, ...]  # of the types at the ends of edges
 
 
-def write_graph(graph: GraphRows, directory: Path, form: ChunkFormat, runner: Runner | None = None) -> Path:
-    """Write all files of a graph, metadata last; return the path of the metadata. Without a runner, one by one."""
-    num_edges = {etype: rows.shape[0] for etype, rows in graph.edges.items()}
-    schema = schema_of(graph.name, graph.num_nodes, num_edges, graph.data)
+def write_graph(graph: Graph, directory: Path, form: ChunkFormat, runner: Runner | None = None) -> Path:
+    """Write all files of a graph of rows, metadata last; return the path of that. Without a runner, one by one."""
+    schema = graph.schema
     form.check_holds([spec.dtype.name for of_type in schema.row_types for spec in of_type.data])
     units = list(_units(graph, schema, directory, form))
     if runner is None:
-        largest = [write_chunk(unit, form) for unit in units]
+        for unit in units:
+            write_chunk(unit, form)
     else:
         priced = [Unit(of, (of.stop - of.start) * (16 if of.spec is None else of.spec.row_nbytes)) for of in units]
-        largest = runner.run(Pass("write-chunks", write_chunk, priced, form))
+        runner.run(Pass("write-chunks", write_chunk, priced, form))
     edges: dict[str, list[str]] = {}
     data: dict[str, dict[str, list[str]]] = {}
-    counts = dict.fromkeys(schema.ntypes, 0)
-    for unit, ids in zip(units, largest, strict=True):
+    for unit in units:
         if unit.spec is not None:
             data.setdefault(unit.of_type.name, {}).setdefault(unit.spec.name, []).append(unit.path)
-            continue
-        edges.setdefault(unit.of_type.name, []).append(unit.path)
-        for ntype, most in zip(unit.of_type.name.split(":")[::2], ids, strict=True):
-            counts[ntype] = max(counts[ntype], most + 1)
-    node_types = (t if t.num_nodes < MAX_ROWS else replace(t, num_nodes=counts[t.name]) for t in schema.node_types)
+        else:
+            edges.setdefault(unit.of_type.name, []).append(unit.path)
     return write_metadata(
-        directory, replace(schema, node_types=tuple(node_types)), edges, data,
+        directory, schema, edges, data,
         edge_format=form.edge_format, data_format=form.data_format, delimiter=form.delimiter,
     )  # fmt: skip
 
 
-def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> tuple[int, ...]:
-    """Write one file; return the largest ID of either end if they are edges, -1 if there are none."""
-    largest, rows_at_once = np.array([-1, -1]), rows_per_piece(unit.spec)
+def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> None:
+    """Write one file."""
+    rows_at_once = rows_per_piece(unit.spec)
 
     def read() -> Iterator[np.ndarray]:
         for start in range(unit.start, unit.stop, rows_at_once):
@@ -185,18 +170,16 @@ def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> tuple[int, ...]:
             if isinstance(unit.of_type, EdgeType) and unit.spec is None:
                 (src, dst), (num_src, num_dst) = piece.T, unit.num_nodes
                 check_ends(src, dst, unit.of_type, num_src, num_dst, file=None, first_row=start, error=OptionError)
-                np.maximum(largest, piece.max(axis=0), out=largest)
             yield piece
 
     file_format = form.edge_format if unit.spec is None else form.data_format
     write_file(unit.path, file_format, unit.spec, unit.stop - unit.start, read(), form.delimiter)
-    return tuple(largest.tolist())
 
 
-def _units(graph: GraphRows, schema: GraphSchema, out: Path, form: ChunkFormat) -> Iterator[ChunkUnit]:
+def _units(graph: Graph, schema: GraphSchema, out: Path, form: ChunkFormat) -> Iterator[ChunkUnit]:
     """Cut a graph into files: as many of each edge type and feature as asked for, or by size."""
 
-    def cut(prefix: Path, of_type: RowType, spec: DataSpec | None, rows: Rows) -> Iterator[ChunkUnit]:
+    def cut(prefix: Path, of_type: RowType, spec: DataSpec | None, rows: Any) -> Iterator[ChunkUnit]:
         num_files, file_format = form.num_chunks, form.edge_format
         per_file, num_nodes = EDGES_PER_FILE, tuple(counts[ntype] for ntype in of_type.name.split(":")[::2])
         if spec is not None:
@@ -210,9 +193,9 @@ def _units(graph: GraphRows, schema: GraphSchema, out: Path, form: ChunkFormat) 
 
     counts = {t.name: t.num_nodes for t in schema.node_types}
     for number, edge_type in enumerate(schema.edge_types):
-        yield from cut(out / "edges" / f"{number}", edge_type, None, graph.edges[edge_type.name])
+        yield from cut(out / "edges" / f"{number}", edge_type, None, graph.edge_sources[edge_type.name])
     types: list[tuple[int, RowType]] = [*enumerate(schema.node_types), *enumerate(schema.edge_types)]
     for number, of_type in types:
         for j, spec in enumerate(of_type.data):
             prefix = out / data_key(of_type.name) / f"{number}-{spec.name if form.named_files else j}"
-            yield from cut(prefix, of_type, spec, graph.data[of_type.name][spec.name])
+            yield from cut(prefix, of_type, spec, graph.data_sources[of_type.name][spec.name])

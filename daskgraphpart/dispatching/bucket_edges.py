@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from daskgraphpart.assignment.assignment import Assignment
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.partitions import Edges, RowBlock
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.schema import EdgeType
@@ -92,12 +92,12 @@ def write_edge_owners(config: BucketConfig, edge_type: EdgeType, first_row: int,
         config.edge_owners[edge_type.name].write(owners, first_row)
 
 
-def with_owners(graph: ChunkedGraph, assignment: Assignment) -> Mapping[str, Any]:
+def with_owners(graph: Graph, assignment: Assignment) -> Mapping[str, Any]:
     """Join the edges of a graph with the owner of their destination, lazily, as `dispatch` does.
 
     Parameters
     ----------
-    graph : ChunkedGraph
+    graph : Graph
         The graph.
     assignment : Assignment
         What `assign` gave; its files have to be there when a frame is computed.

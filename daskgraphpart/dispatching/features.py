@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.partitions import RowBlock, list_row_blocks
+from daskgraphpart.chunked.sources import paths_of
 from daskgraphpart.dispatching.lay_out import RowTarget, write_groups
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.offsets import RowOffsets
     from daskgraphpart.schema import DataSpec, RowType
@@ -52,7 +53,7 @@ class Feature:
         return f"{self.kind}_data/{self.key}"
 
 
-def cut_features(graph: ChunkedGraph, kind: str, max_nbytes: int) -> list[Feature]:
+def cut_features(graph: Graph, kind: str, max_nbytes: int) -> list[Feature]:
     """List the blocks of all features of all node types, or of all edge types; those of files are cut so small."""
     types: Sequence[RowType] = graph.schema.node_types if kind == "node" else graph.schema.edge_types
     found = []
@@ -173,7 +174,7 @@ def map_ids(values: np.ndarray, ids: NodeIds, block: RowBlock[np.ndarray]) -> np
     return mapped
 
 
-def _signatures(graph: ChunkedGraph, features: Sequence[Feature]) -> dict[FilePath, Any]:
-    paths = [file.path for f in features for file in graph.data_files[f.type_name].get(f.spec.name, ())]
+def _signatures(graph: Graph, features: Sequence[Feature]) -> dict[FilePath, Any]:
+    paths = [path for f in features for path in paths_of(graph.data_sources[f.type_name][f.spec.name])]
     with cached_listings(to_path(graph.directory)):
         return {path: signature_of(path) for path in dict.fromkeys(paths)}

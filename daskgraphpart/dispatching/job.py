@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.machines import Destination
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.dispatching.sizes import Sizes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Job:
     """One dispatch."""
 
-    graph: ChunkedGraph
+    graph: Graph
     assignment: Assignment
     out: str  # directory in which files are made
     options: DispatchOptions

@@ -1,6 +1,6 @@
 """Change a graph on its way into a chunked graph: split and reverse edge types, leave out edges, cast features.
 
-Every source has become rows by then (`GraphRows`). Most changes only change how rows are read; edges that are sorted or
+Every source has become rows by then. Most changes only change how rows are read; edges that are sorted or
 left out, and features whose edges are, go through files of a temporary directory. Edges keep their order inside a type,
 and nothing depends on memory or on how rows were cut.
 """
@@ -10,16 +10,15 @@ from __future__ import annotations
 import itertools
 import shutil
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.chunked.formats import check_ends
-from daskgraphpart.chunked.metadata import MAX_ROWS
+from daskgraphpart.chunked.graph import Graph, graph_of
 from daskgraphpart.chunked.output import CATEGORIES, EDGES_PER_PIECE
-from daskgraphpart.chunked.rows import Rows, joined_rows, kept_rows, mapped_rows, sliced_rows
+from daskgraphpart.chunked.rows import ChangedRows, ConstantRows, JoinedRows, KeptRows, ReversedEdges, SlicedRows
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import BFLOAT16, check_name, parse_edge_type
 from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.chunked.write_graph import GraphRows
+    from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.options import GraphChanges
@@ -43,75 +42,89 @@ MAX_SPLIT = 10_000
 """Edge types that one may be split into: each is a directory of every later job, and a key in its configs."""
 
 
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A graph while it is changed: what `graph_of` takes."""
+
+    num_nodes: dict[str, int]
+    edges: dict[str, Any]
+    data: dict[str, dict[str, Any]]
+
+
 def change_graph(
-    graph: GraphRows,
+    graph: Graph,
     changes: GraphChanges,
     out: Path,
     directory: Path,
     resources: Resources,
     progress: ProgressListener,
-) -> GraphRows:
+) -> Graph:
     """Return the graph with all changes; `directory` is for temporary files, `out` where the graph will be."""
-    graph = replace(graph, data={of_type: _cast(changes, of_type, rows) for of_type, rows in graph.data.items()})
-    graph = _with_reverse_edges(graph, changes)
+    edited = Edited(
+        {t.name: t.num_nodes for t in graph.schema.node_types},
+        dict(graph.edge_sources),
+        {of_type: _cast(changes, of_type, rows) for of_type, rows in graph.data_sources.items()},
+    )
+    edited = _with_reverse_edges(edited, changes)
     if changes.remove_self_loops or changes.deduplicate or changes.split_by:
-        if changes.remove_self_loops:  # a node may have no other edge
-            graph = replace(graph, num_nodes=_count_nodes(graph))
         directory = directory / "changes"
         directory.mkdir()
         with open_database(directory, resources) as connection:
-            graph = _Selection(connection, changes, out, directory, resources.memory, progress).of_graph(graph)
-    return _with_reverse_types(graph, changes, out)
+            edited = _Selection(connection, changes, out, directory, resources.memory, progress).of_graph(edited)
+    edited = _with_reverse_types(edited, changes, out)
+    found = graph_of(graph.schema.name, edited.num_nodes, edited.edges, edited.data)
+    return replace(found, directory=graph.directory, raw_ids=graph.raw_ids)
 
 
-def _cast(changes: GraphChanges, of_type: str, features: Mapping[str, Rows]) -> dict[str, Rows]:
+def _cast(changes: GraphChanges, of_type: str, features: Mapping[str, Any]) -> dict[str, Any]:
     cast = dict(features)
     for name, rows in features.items():
         if (dtype := changes.dtype_of(of_type, name)) is not None:
-            cast[name] = mapped_rows(rows, partial(_cast_rows, f"{of_type}/{name}", dtype), dtype)
+            cast[name] = CastRows(rows, f"{of_type}/{name}", dtype.name)
     return cast
 
 
-def _cast_rows(what: str, dtype: np.dtype, given: np.ndarray, start: int) -> np.ndarray:
-    """Return rows in another dtype; floats may be rounded, and no value may become infinite or another integer."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        cast = given.astype(dtype)
-        is_lost = np.isfinite(given) & ~np.isfinite(cast)
-        if not all(of.kind == "f" or of == BFLOAT16 for of in (given.dtype, dtype)):
-            is_lost |= (cast != given) | (cast.astype(given.dtype) != given)
-    if is_lost.any():
-        row = start + int(is_lost.reshape(len(given), -1).any(axis=1).argmax())
-        found, hint = f"{given[is_lost][0]} in row {row:,}", "cast to a wider dtype"
-        text = f"a value of {given.dtype.name} that {dtype.name} cannot hold"
-        raise OptionError(text, place=f"--cast {what}", found=found, hint=hint)
-    return cast
+@dataclass(frozen=True, slots=True, eq=False)
+class CastRows(ChangedRows):
+    """Rows in another dtype: floats may be rounded, and no value may become infinite or another integer."""
+
+    what: str
+    name: str  # of the dtype
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of the elements."""
+        return np.dtype(self.name)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Read rows ``[start, stop)``, or refuse them."""
+        given, dtype = self.rows.read(start, stop), self.dtype
+        with np.errstate(over="ignore", invalid="ignore"):
+            cast = given.astype(dtype)
+            is_lost = np.isfinite(given) & ~np.isfinite(cast)
+            if not all(of.kind == "f" or of == BFLOAT16 for of in (given.dtype, dtype)):
+                is_lost |= (cast != given) | (cast.astype(given.dtype) != given)
+        if is_lost.any():
+            row = start + int(is_lost.reshape(len(given), -1).any(axis=1).argmax())
+            found, hint = f"{given[is_lost][0]} in row {row:,}", "cast to a wider dtype"
+            text = f"a value of {given.dtype.name} that {dtype.name} cannot hold"
+            raise OptionError(text, place=f"--cast {self.what}", found=found, hint=hint)
+        return cast
 
 
-def _reversed(rows: Rows) -> Rows:
-    return mapped_rows(rows, _swap_ends)
-
-
-def _swap_ends(edges: np.ndarray, _: int) -> np.ndarray:
-    return edges[:, ::-1]
-
-
-def _zeros(rows: np.ndarray, _: int) -> np.ndarray:
-    return np.zeros_like(rows)
-
-
-def _with_reverse_edges(graph: GraphRows, changes: GraphChanges) -> GraphRows:
+def _with_reverse_edges(graph: Edited, changes: GraphChanges) -> Edited:
     """Add reverse edges, with the same features or zeros, behind the edges of types that have both directions."""
     edges, data = dict(graph.edges), dict(graph.data)
     for etype in changes.doubled_types(graph.num_nodes, graph.edges):
-        edges[etype] = joined_rows([edges[etype], _reversed(edges[etype])])
+        edges[etype] = JoinedRows((edges[etype], ReversedEdges(edges[etype])))
         for name, rows in data.get(etype, {}).items():
             is_copied = changes.copy_edata or name == changes.split_feature(etype)
-            of_reverse = rows if is_copied else mapped_rows(rows, _zeros)
-            data[etype] = {**data[etype], name: joined_rows([rows, of_reverse])}
+            of_reverse = rows if is_copied else ConstantRows(rows.dtype, rows.shape, 0)
+            data[etype] = {**data[etype], name: JoinedRows((rows, of_reverse))}
     return replace(graph, edges=edges, data=data)
 
 
-def _with_reverse_types(graph: GraphRows, changes: GraphChanges, out: Path) -> GraphRows:
+def _with_reverse_types(graph: Edited, changes: GraphChanges, out: Path) -> Edited:
     """Add a reverse type behind every edge type that has not both directions itself."""
     edges, data = {}, dict(graph.data)
     reverse_types = changes.reverse_types(graph.num_nodes, graph.edges)
@@ -119,7 +132,7 @@ def _with_reverse_types(graph: GraphRows, changes: GraphChanges, out: Path) -> G
         edges[etype] = rows
         reverse = reverse_types.get(etype)
         if reverse is not None:
-            edges[reverse] = _reversed(rows)
+            edges[reverse] = ReversedEdges(rows)
             if changes.copy_edata:
                 data[reverse] = data.get(etype, {})
                 _copy_categories(out, etype, reverse)
@@ -131,16 +144,6 @@ def _copy_categories(out: Path, etype: str, other: str) -> None:
     directory = out / CATEGORIES / etype
     if directory.is_dir() and other != etype:
         shutil.copytree(directory, out / CATEGORIES / other)
-
-
-def _count_nodes(graph: GraphRows) -> dict[str, int | None]:
-    """Return all numbers of nodes: where nobody has said one, the rows of a feature, or the largest ID and one."""
-    counts = dict(graph.num_nodes)
-    for ntype in [ntype for ntype, count in counts.items() if count is None and not graph.data.get(ntype)]:
-        ends = [(rows, i) for etype, rows in graph.edges.items() for i in (0, 1) if etype.split(":")[2 * i] == ntype]
-        largest = [int(piece[:, i].max()) for rows, i in ends for _, piece in _pieces(rows)]
-        counts[ntype] = min(MAX_ROWS, max(largest, default=-1) + 1)
-    return counts
 
 
 def _pieces(rows: Rows) -> Iterator[tuple[int, np.ndarray]]:
@@ -159,7 +162,7 @@ class _Selection:
     memory: int
     progress: ProgressListener
 
-    def of_graph(self, graph: GraphRows) -> GraphRows:
+    def of_graph(self, graph: Edited) -> Edited:
         """Split edge types, and leave out self-loops and repeated edges."""
         edges: dict[str, Rows] = {}
         data = {ntype: graph.data.get(ntype, {}) for ntype in graph.num_nodes}
@@ -189,7 +192,7 @@ class _Selection:
         self.progress.end()
         return replace(graph, edges=edges, data=data)
 
-    def _sort(self, graph: GraphRows, etype: str, values: Rows | None) -> None:
+    def _sort(self, graph: Edited, etype: str, values: Rows | None) -> None:
         """Fill the table `kept` with values v, ends and numbers r of all edges that stay, in the order of v and r."""
         if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
             what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
@@ -215,10 +218,9 @@ class _Selection:
         if removed:
             self.progress.note(f"{etype}, {before:,} edges; removed {', '.join(removed)}")
 
-    def _batches(self, graph: GraphRows, etype: str, values: Rows | None) -> Iterator[Any]:
+    def _batches(self, graph: Edited, etype: str, values: Rows | None) -> Iterator[Any]:
         edge_type = parse_edge_type(etype, graph.edges[etype].shape[0])
-        counts = [graph.num_nodes[ntype] for ntype in (edge_type.src, edge_type.dst)]
-        num_src, num_dst = (MAX_ROWS if count is None else count for count in counts)
+        num_src, num_dst = (graph.num_nodes[ntype] for ntype in (edge_type.src, edge_type.dst))
         without_loops = self.changes.remove_self_loops and edge_type.src == edge_type.dst
         for start, piece in _pieces(graph.edges[etype]):
             src, dst, rows = *piece.T, np.arange(start, start + len(piece))
@@ -257,12 +259,12 @@ class _Selection:
         placed: dict[str, Rows] = {}
         if features:
             numbers = stage_rows(self.connection, "SELECT r FROM kept ORDER BY r", f"{path}-numbers", int64)
-            placed = {name: kept_rows(rows, numbers) for name, rows in features.items()}
+            placed = {name: KeptRows(rows, numbers) for name, rows in features.items()}
         if features and len(counts) > 1:
             places = stage_rows(self.connection, "SELECT rowid FROM kept ORDER BY r", f"{path}-places", int64)
             for i, (name, rows) in enumerate(placed.items()):
                 placed[name] = scatter_rows(rows, places, edges.num_rows, 0, f"{path}-{i}", self.memory // 16)
         ends = list(itertools.accumulate(count for (count,) in counts))
         for start, stop in zip([0, *ends], ends, strict=False):
-            of_value: dict[str, Rows] = {n: sliced_rows(rows, start, stop) for n, rows in placed.items()}
-            yield sliced_rows(edges, start, stop), of_value
+            of_value: dict[str, Rows] = {n: SlicedRows(rows, start, stop) for n, rows in placed.items()}
+            yield SlicedRows(edges, start, stop), of_value

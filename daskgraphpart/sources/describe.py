@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import check_num_nodes
-from daskgraphpart.chunked.rows import feature_rows
+from daskgraphpart.chunked.sources import is_rows
 from daskgraphpart.errors import OptionError
 from daskgraphpart.sources.graph_source import (
     HOMOGENEOUS_EDGES,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 KINDS = (
-    "a ChunkedGraph, a dictionary {edge type: frame or pair of arrays}, such a frame or pair, a scipy "
+    "a Graph, a dictionary {edge type: frame or pair of arrays}, such a frame or pair, a scipy "
     "sparse matrix, a networkx graph, a PyG Data or HeteroData, or a DGLGraph"
 )
 
@@ -65,7 +65,7 @@ def _as_given(graph: Any) -> GraphSource:
     """Take a graph apart: its edges and features in whatever form they are."""
     if isinstance(graph, (str, os.PathLike)):
         graph = read_chunked(graph)
-    if isinstance(graph, ChunkedGraph):
+    if isinstance(graph, Graph):
         return _from_chunked(graph)
     if isinstance(graph, Mapping):
         return _from_edges(graph)
@@ -84,18 +84,24 @@ def _as_given(graph: Any) -> GraphSource:
     raise OptionError("not a graph", expected=KINDS, found=f"{type(graph).__module__}.{type(graph).__name__}")
 
 
-def _from_chunked(graph: ChunkedGraph) -> GraphSource:
+def _from_chunked(graph: Graph) -> GraphSource:
     """Describe a chunked graph, to cut it into other chunks."""
-    schema, files = graph.schema, graph.data_files
+    schema = graph.schema
     return GraphSource(
         {t.name: t.num_nodes for t in schema.node_types},
         {e: (LazyRows(e, graph.edges[e], "src"), LazyRows(e, graph.edges[e], "dst")) for e in schema.etypes},
         {
-            t.name: {spec.name: feature_rows(spec, files[t.name][spec.name]) for spec in t.data}
+            t.name: {
+                name: _rows_of_feature(t.name, name, source) for name, source in graph.data_sources[t.name].items()
+            }
             for t in schema.row_types
         },
-        tuple(file.path for files in graph.edge_files.values() for file in files),
+        tuple(map(str, graph.files)),
     )
+
+
+def _rows_of_feature(of_type: str, name: str, source: Any) -> Any:
+    return source if is_rows(source) else LazyRows(f"{of_type}/{name}", source.array)
 
 
 def _from_edges(edges: Mapping[Any, Any]) -> GraphSource:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from daskgraphpart.chunked.metadata import check_num_nodes
-from daskgraphpart.chunked.rows import ReadRows, array_rows, joined_rows
+from daskgraphpart.chunked.rows import JoinedRows, array_rows
+from daskgraphpart.chunked.sources import Rows, is_rows, paths_of
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.sources.columns import FLOATS, INTEGERS, UNKNOWN
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
-FeaturePaths: TypeAlias = Mapping[str, Mapping[str, Paths | ReadRows]]
+FeaturePaths: TypeAlias = Mapping[str, Mapping[str, "Paths | Rows"]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,26 +104,26 @@ def open_inputs(
     for of_type, name, found in [(t, name, found) for t in rows for name, found in rows[t].items()]:
         ordered = inputs.ordered(of_type)
         expected = counts[of_type] if ordered is None else ordered.num_rows
-        check_row_count(inputs, of_type, name, found.paths, found.shape[0], expected)
+        check_row_count(inputs, of_type, name, [*map(str, paths_of(found))], found.shape[0], expected)
     return inputs
 
 
 def _files_of_features(data: FeaturePaths) -> list[tuple[str, str, Paths]]:
-    return [(t, name, v) for t in sorted(data) for name, v in data[t].items() if not isinstance(v, ReadRows)]
+    return [(t, name, v) for t in sorted(data) for name, v in data[t].items() if not is_rows(v)]
 
 
-def _given_rows(*data: FeaturePaths) -> dict[str, dict[str, ReadRows]]:
+def _given_rows(*data: FeaturePaths) -> dict[str, dict[str, Rows]]:
     """Features by type that need no files to be found."""
-    found: dict[str, dict[str, ReadRows]] = {}
+    found: dict[str, dict[str, Rows]] = {}
     for of_type, features in (item for by_type in data for item in by_type.items()):
-        rows = {name: value for name, value in features.items() if isinstance(value, ReadRows)}
+        rows = {name: value for name, value in features.items() if is_rows(value)}
         found.setdefault(of_type, {}).update(rows)
     return found
 
 
 def _add_feature(
     requests: list[_Request], directory: Path, of_type: str, name: str, files: tuple[TableFile, ...], place: str
-) -> ReadRows | None:
+) -> Rows | None:
     """Ask for a feature: of the table that has its IDs, or of another that is read once for all its features.
 
     What needs no reading is returned instead: rows of npy and parquet files.
@@ -139,7 +140,7 @@ def _add_feature(
     if forms <= {"raw", "npy", "npz"} and len(files[0].columns) < 2:
         arrays = [map_rows(file, form, directory) for file, form in opened]
         if all(array is not None and array.shape[1:] == arrays[0].shape[1:] for array in arrays):
-            return joined_rows([array_rows(array) for array in arrays])
+            return JoinedRows(tuple(map(array_rows, arrays)))
     *before, column = files[0].columns or ("*",)
     if place == "--edge-data" or not files[0].columns or forms & {"npy", "npz"}:
         requests.append(_Request(of_type, (), files, (), {name: column}))

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.chunked.graph import Graph, graph_of
 from daskgraphpart.chunked.output import ID_MAP
-from daskgraphpart.chunked.rows import Rows, edge_rows
-from daskgraphpart.chunked.write_graph import GraphRows
+from daskgraphpart.chunked.rows import EdgeEnds
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
@@ -24,13 +24,15 @@ from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from daskgraphpart.chunked.sources import Rows
+
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 """Beyond so many IDs, for each edge and in total, a number of nodes is taken for a mistake."""
 ROWS_AT_ONCE = 1 << 20
 
 
-def read_graph(job: Job, name: str) -> GraphRows:
+def read_graph(job: Job, name: str) -> Graph:
     """Read, check and map everything; also write the maps of IDs. Rows then lie in temporary files."""
     inputs, kinds = job.inputs, job.kinds
     sizes = [os.path.getsize(table.content) for group in inputs.groups for table in group.tables]
@@ -52,12 +54,12 @@ def read_graph(job: Job, name: str) -> GraphRows:
         data[of_type] |= placer.rows(of_type, features)
     edges = {}
     for group in inputs.groups[: len(inputs.etypes)]:
-        edges[group.of_type] = edge_rows(job.new_ids(group, 0), job.new_ids(group, 1))
+        edges[group.of_type] = EdgeEnds(job.new_ids(group, 0), job.new_ids(group, 1))
         job.progress.advance(1)
     job.progress.end()
     for ntype, count in unknown.items():
         _tell_unknown(job, ntype, count, num_nodes[ntype])
-    return GraphRows(name, num_nodes, edges, data)
+    return graph_of(name, num_nodes, edges, data)
 
 
 def _columns(job: Job, ntype: str) -> list[tuple[TableGroup, int]]:

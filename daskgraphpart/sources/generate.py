@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.chunked.graph import Graph, graph_of
 from daskgraphpart.chunked.output import claimed_directory
-from daskgraphpart.chunked.rows import ReadRows
-from daskgraphpart.chunked.write_graph import ChunkFormat, GraphRows, write_graph
+from daskgraphpart.chunked.rows import MadeRows
+from daskgraphpart.chunked.write_graph import ChunkFormat, write_graph
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 from daskgraphpart.kernels.synthetic import (
@@ -76,21 +77,19 @@ def generate(
         return write_graph(graph, out, form, runner)
 
 
-def homogeneous_graph(
-    kind: str, num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int
-) -> GraphRows:
+def homogeneous_graph(kind: str, num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int) -> Graph:
     """Power-law graph with 50 float32 features, the kind that DGL's scaling study uses, or one with communities.
 
     Those have a thousand nodes on average, and three quarters of the edges.
     """
     make = make_rmat_edges if kind == "rmat" else make_community_edges
     key = stream_key(seed, "_N:_E:_N")
-    edges = ReadRows(np.dtype(np.int64), (num_edges, 2), partial(make, key, num_nodes))
+    edges = MadeRows(np.dtype(np.int64), (num_edges, 2), partial(make, key, num_nodes))
     data = _features("_N", num_nodes, np.float32, 50 if width is None else width, labels, seed)
-    return GraphRows(kind, {"_N": num_nodes}, {"_N:_E:_N": edges}, {"_N": data})
+    return graph_of(kind, {"_N": num_nodes}, {"_N:_E:_N": edges}, {"_N": data})
 
 
-def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> GraphRows:
+def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> Graph:
     """Heterogeneous graph in the proportions of ogbn-mag, with float16 features, labels, masks and edge features."""
     if num_nodes < MIN_MAG_NODES:  # a smaller graph would come out larger than asked for
         what, expected = "too few nodes for a graph of kind mag", f"{MIN_MAG_NODES} or more"
@@ -108,17 +107,17 @@ def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> G
     ):
         keys = stream_key(seed, f"{etype} src"), stream_key(seed, f"{etype} dst")
         ends = [(key, counts[ntype], skew) for key, ntype, skew in zip(keys, etype.split(":")[::2], skews, strict=True)]
-        edges[etype] = ReadRows(np.dtype(np.int64), (count, 2), partial(make_skewed_edges, ends))
+        edges[etype] = MadeRows(np.dtype(np.int64), (count, 2), partial(make_skewed_edges, ends))
     papers_data = _features("paper", papers, np.float16, 128 if width is None else width, True, seed)
     data = {
         "paper": papers_data | {"year": _feature("paper", "year", np.int32, (papers,), seed)},
         WRITES: {"order": _feature(WRITES, "order", np.uint8, edges[WRITES].shape[:1], seed)},
         CITES: {"weight": _feature(CITES, "weight", np.float32, edges[CITES].shape[:1], seed)},
     }
-    return GraphRows("mag", counts, edges, data)
+    return graph_of("mag", counts, edges, data)
 
 
-def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool, seed: int) -> dict[str, ReadRows]:
+def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool, seed: int) -> dict[str, MadeRows]:
     """Features of nodes: a vector unless its width is 0, a label and masks if wanted."""
     found = {"feat": _feature(ntype, "feat", dtype, (num_nodes, width), seed)} if width else {}
     if labels:
@@ -127,13 +126,13 @@ def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool,
     return found
 
 
-def _feature(of_type: str, name: str, dtype: type, shape: tuple[int, ...], seed: int) -> ReadRows:
+def _feature(of_type: str, name: str, dtype: type, shape: tuple[int, ...], seed: int) -> MadeRows:
     key = stream_key(seed, f"{of_type} {'split' if name in MASKS else name}")
     if name in MASKS:
-        return ReadRows(np.dtype(dtype), shape, partial(make_mask, key, MASKS[name]))
+        return MadeRows(np.dtype(dtype), shape, partial(make_mask, key, MASKS[name]))
     if name in INTEGERS:
-        return ReadRows(np.dtype(dtype), shape, partial(make_integers, key, *INTEGERS[name], dtype))
-    return ReadRows(np.dtype(dtype), shape, partial(make_floats, key, shape[1:], dtype))
+        return MadeRows(np.dtype(dtype), shape, partial(make_integers, key, *INTEGERS[name], dtype))
+    return MadeRows(np.dtype(dtype), shape, partial(make_floats, key, shape[1:], dtype))
 
 
 def make_rmat_edges(key: np.uint64, num_nodes: int, start: int, stop: int) -> np.ndarray:

@@ -12,7 +12,8 @@ import numpy as np
 from daskgraphpart.chunked.formats import feature_files
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_parquet import read_parquet_header
-from daskgraphpart.chunked.rows import ReadRows, array_rows, feature_rows, refuse_gaps
+from daskgraphpart.chunked.rows import array_rows
+from daskgraphpart.chunked.sources import FileRows, Rows, is_rows, refuse_gaps
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 
@@ -74,10 +75,11 @@ def canonical_name(etype: Any, known: Collection[str] = ()) -> str:
 _FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
 
 
-def rows_of(values: Any, what: str) -> ReadRows | LazyRows:
+def rows_of(values: Any, what: str) -> Rows | LazyRows:
     """Describe a feature: an array, memmap, tensor, dask array or column, path of an npy or parquet file, or paths."""
-    if isinstance(values, (LazyRows, ReadRows)):
-        return values
+    if isinstance(values, LazyRows) or is_rows(values):
+        rows: Rows | LazyRows = values
+        return rows
     if (paths := paths_in(values)) is not None:
         return file_rows(what.rpartition("/")[2], paths)
     if hasattr(values, "dask"):
@@ -97,7 +99,7 @@ def paths_in(values: Any) -> list[str] | None:
     return list(map(os.fspath, values)) if is_paths else None
 
 
-def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> ReadRows:
+def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> FileRows:
     """Open the npy or parquet files of a feature, which must agree in dtype and shape of a row."""
     forms = {_FORMS.get(Path(path).suffix.lower(), "") for path in paths}
     form = forms.pop() if len(forms) == 1 else ""
@@ -115,7 +117,7 @@ def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> Read
     spec, files = feature_files(name, Files(form, " ", tuple(paths)))
     if spec.row_shape == (1,) and form == "parquet" and _is_plain_column(paths[0]):
         spec = replace(spec, row_shape=())
-    return feature_rows(spec, files)
+    return FileRows(files, spec)
 
 
 def _is_plain_column(path: str) -> bool:
@@ -136,7 +138,7 @@ def as_array(values: Any, what: str) -> np.ndarray:
     return array
 
 
-def ids_of(values: Any, what: str) -> ReadRows | LazyRows:
+def ids_of(values: Any, what: str) -> Rows | LazyRows:
     """Describe one end of edges: node IDs, as int64; whether there are such nodes is checked when they are written."""
     if isinstance(values, LazyRows):
         return replace(values, what=what, is_ids=True)

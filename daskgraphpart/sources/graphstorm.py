@@ -28,7 +28,7 @@ from daskgraphpart.storage.paths import FilePath, Location, leads_outside, to_pa
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.schema import NodeType
 
 LAUNCH_ARGUMENTS = "launch_arguments.json"
@@ -36,7 +36,7 @@ HARD_NEGATIVES = "edge_dst_hard_negative"
 COLUMNS = ("orig", "new")
 
 
-def files_beside(graph: ChunkedGraph) -> dict[str, FileLayout]:
+def files_beside(graph: Graph) -> dict[str, FileLayout]:
     """Files of the original IDs of all nodes, and that of the transformations, by path below the output."""
     found: dict[str, FileLayout] = {}
     for kind in graph.schema.node_types:
@@ -48,14 +48,14 @@ def files_beside(graph: ChunkedGraph) -> dict[str, FileLayout]:
     return found
 
 
-def _raw_ids(graph: ChunkedGraph, kind: NodeType) -> dict[str, FileLayout]:
+def _raw_ids(graph: Graph, kind: NodeType) -> dict[str, FileLayout]:
     """Files of the original IDs of a node type: those of GSProcessing, or one of our map of IDs, or of numbers."""
     paths = graph.raw_ids.get(kind.name, ())
     if paths:
         _check_raw_ids(paths, kind)
         return {PurePath(str(path)).name: raw_file_layout((), CopiedFile(path)) for path in paths}
     path = to_path(graph.directory) / ID_MAP / f"{kind.name}.parquet"
-    id_map = path if graph.source is None and is_file(path) else None
+    id_map = path if graph.directory and is_file(path) else None
     next(id_batches(id_map, kind.num_nodes, 1))  # a map of another graph is refused
     return {"part-00000.parquet": raw_file_layout((), RawIds(kind.num_nodes, id_map))}
 
@@ -125,7 +125,7 @@ class _Edges(msgspec.Struct):
     features: list[_Feature] = []
 
 
-def hard_negatives(graph: ChunkedGraph) -> Iterator[str]:
+def hard_negatives(graph: Graph) -> Iterator[str]:
     """Edge features that hold IDs of destination nodes, as `map_feature` of the options names them."""
     path = _find_transformations(graph)
     content = {} if path is None else read_json_object(path, MetadataError)
@@ -138,11 +138,11 @@ def hard_negatives(graph: ChunkedGraph) -> Iterator[str]:
                 yield f"{etype}/{feature.name or feature.column}={of_type.dest.type}"
 
 
-def _find_transformations(graph: ChunkedGraph) -> Location | None:
+def _find_transformations(graph: Graph) -> Location | None:
     """Find the configuration with transformations that GSProcessing has left in the directory of a graph."""
     directory = to_path(graph.directory)
     arguments = directory / LAUNCH_ARGUMENTS
-    if graph.source is not None or not is_file(arguments):
+    if not graph.directory or not is_file(arguments):
         return None
     given = read_json_object(arguments, MetadataError).get("config_filename")
     path = directory / f"{str(given).removesuffix('.json')}_with_transformations.json"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.output import CATEGORIES
-from daskgraphpart.chunked.rows import ReadRows, Rows, kept_rows
+from daskgraphpart.chunked.rows import ConstantRows, KeptRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run, stage_rows
@@ -20,6 +20,7 @@ from daskgraphpart.storage.region import create_npy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.storage.region import Region
 
 
@@ -41,7 +42,7 @@ class FeaturePlacer:
         if group.mask:
             self._check_mask(group)
             count = self.job.new_ids(group, 0).num_rows
-            features = {group.mask: ReadRows(np.dtype(bool), (count,), _ones)}
+            features = {group.mask: ConstantRows(np.dtype(bool), (count,), 1)}
         return self._scattered(group, features)
 
     def rows(self, of_type: str, features: Mapping[str, Rows], path: str = "") -> dict[str, Rows]:
@@ -60,7 +61,7 @@ class FeaturePlacer:
             return dict(features)
         query, where = f"SELECT row FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
         numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))
-        return {name: kept_rows(rows, numbers) for name, rows in features.items()}
+        return {name: KeptRows(rows, numbers) for name, rows in features.items()}
 
     def _staged(self, group: TableGroup, name: str) -> Region:
         """Write a feature into a file in the order of its table; strings become codes, whose values are kept."""
@@ -136,10 +137,6 @@ class FeaturePlacer:
 
 def _shown(value: Any) -> str:
     return shown(value) if isinstance(value, str) else str(value)
-
-
-def _ones(start: int, stop: int) -> np.ndarray:
-    return np.ones(stop - start, bool)
 
 
 def scatter_rows(rows: Rows, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:

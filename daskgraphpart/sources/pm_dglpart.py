@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.output import write_metadata
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType, check_name
@@ -94,7 +94,7 @@ def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
     return np.dtype(name)
 
 
-def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Resources) -> ChunkedGraph:
+def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Resources) -> Graph:
     """Bring edges and the data of nodes and edges back into their original order, as a chunked graph in a workspace."""
     from daskgraphpart.sources.database import open_database
 

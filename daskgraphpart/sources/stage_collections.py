@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.rows import Rows, array_rows, edge_rows, joined_rows
-from daskgraphpart.chunked.write_graph import GraphRows
+from daskgraphpart.chunked.rows import EdgeEnds, JoinedRows, array_rows
 from daskgraphpart.engine.runner import Input, Pass, Runner, Unit
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, check_choice
 from daskgraphpart.sources.describe import by_type, count_nodes, pair_of
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.sources.graph_source import GraphSource
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
@@ -105,17 +105,19 @@ def stage_partition(unit: StageUnit, _: None) -> list[Region]:
     return regions
 
 
-def with_staged(source: GraphSource, name: str, staged: Mapping[LazyRows, Rows]) -> GraphRows:
-    """Put what was staged in the place of what was lazy."""
+def with_staged(
+    source: GraphSource, staged: Mapping[LazyRows, Rows]
+) -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
+    """Put what was staged in the place of what was lazy: edges, and features by type."""
     edges: dict[str, Rows] = {}
     for etype, pair in source.edges.items():
         src, dst = (staged.get(rows, rows) for rows in pair)
         if src.shape[0] != dst.shape[0]:
             found = [src.shape[0], dst.shape[0]]
             raise OptionError(f"edges of type {etype!r}: not as many sources as destinations", found=found)
-        edges[etype] = edge_rows(src, dst)
+        edges[etype] = EdgeEnds(src, dst)
     data = {of: {n: staged.get(rows, rows) for n, rows in features.items()} for of, features in source.data.items()}
-    return GraphRows(name, source.num_nodes, edges, data)
+    return edges, data
 
 
 def _partitions(collection: Any) -> list[Any]:
@@ -131,7 +133,7 @@ def _joined(what: str, regions: Sequence[Region]) -> Rows:
     if len(shapes) > 1:
         found = ", ".join(sorted(f"{dtype.name}{list(shape)}" for dtype, shape in shapes))
         raise InputFileError(f"partitions of {what} differ in dtype or shape", expected="one", found=found)
-    return joined_rows([region for region in regions if region.num_rows] or [regions[0]])
+    return JoinedRows(tuple(region for region in regions if region.num_rows) or (regions[0],))
 
 
 def is_frame(value: Any) -> bool:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from daskgraphpart.chunked.sources import paths_of
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.column_table import ColumnTable, open_array_table, open_parquet_table
 from daskgraphpart.sources.columns import BYTES, INTEGERS, STRINGS, UNKNOWN, Column
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.chunked.rows import ReadRows
+    from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
 Table: TypeAlias = TextTable | ColumnTable
@@ -69,7 +70,7 @@ class Inputs:
     etypes: tuple[str, ...]
     groups: tuple[TableGroup, ...]
     num_nodes: Mapping[str, int | None]
-    rows: Mapping[str, Mapping[str, ReadRows]]
+    rows: Mapping[str, Mapping[str, Rows]]
     notes: tuple[str, ...]
     changes: GraphChanges
     num_edges: Mapping[str, int]
@@ -78,7 +79,9 @@ class Inputs:
     def paths(self) -> list[str]:
         """All files."""
         paths = [table.path for group in self.groups for table in group.tables]
-        paths += [path for features in self.rows.values() for rows in features.values() for path in rows.paths]
+        paths += [
+            path for features in self.rows.values() for rows in features.values() for path in map(str, paths_of(rows))
+        ]
         return [path for path in paths if os.path.isfile(path)]
 
     def features(self, of_type: str) -> list[str]:

@@ -33,7 +33,7 @@ from daskgraphpart.verification.run import IN_SUMS, ORIGINAL_NIDS, SEEN, Run, gr
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.layouts.manifest import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.verification.passes import EdgeSums
@@ -46,7 +46,7 @@ MAX_EXPLAINED = 16
 class Contents:
     """The input, the partitions, and how they are compared; `facts` are what a manifest should say of the parts."""
 
-    graph: ChunkedGraph
+    graph: Graph
     parts: PartitionedGraph
     manifest: Manifest | None
     run: Run

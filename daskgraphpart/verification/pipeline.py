@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.graph import ChunkedGraph, read_chunked
+from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
@@ -60,7 +60,7 @@ NO_ORIGINALS = (
 
 
 def verify(
-    graph: ChunkedGraph | str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     *,
     storage_options: Mapping[str, Any] | None = None,
@@ -74,7 +74,7 @@ def verify(
 
     Parameters
     ----------
-    graph : ChunkedGraph, path or URL
+    graph : Graph, path or URL
         The input.
     out_dir : path or URL
         The partitions, or their config. Ours, or those of DGL's own tools.
@@ -110,7 +110,7 @@ def verify(
     if not 0 < sample <= 1:
         raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)
     config = _existing(out_dir, storage_options)
-    graph = graph if isinstance(graph, ChunkedGraph) else read_chunked(graph, storage_options=storage_options)
+    graph = graph if isinstance(graph, Graph) else read_chunked(graph, storage_options=storage_options)
     # two bitmaps over the nodes, as where hops are followed
     smallest = smallest_task_memory(graph.schema, DispatchOptions(num_hops=2))
     with open_runner((resources or detect_resources()).limited(smallest), progress) as runner:
@@ -210,7 +210,7 @@ def _layout_finding(error: LayoutError, config: Location) -> Finding:
 
 
 def _check_headers(
-    graph: ChunkedGraph, parts: PartitionedGraph, has_manifest: bool, runner: Runner
+    graph: Graph, parts: PartitionedGraph, has_manifest: bool, runner: Runner
 ) -> tuple[Run | None, list[Finding], dict[str, Any]]:
     """Compare everything but data; return the run that compares these, if nothing is wrong, and facts of the parts."""
     schema = align_types(graph.schema, parts)

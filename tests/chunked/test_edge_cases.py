@@ -23,7 +23,7 @@ from daskgraphpart.schema import DataSpec, EdgeType
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
 
 EDGE_TYPE = EdgeType("n", "e", "n", 1)
 
@@ -83,7 +83,7 @@ def test_lines_of_nothing_but_tabs_are_blank(tmp_path: Path) -> None:
     ("line", "words"), [("0 x", "not two integers"), ("0 500", "out of range"), ("7", "second column is missing")]
 )
 def test_the_row_of_a_fault_in_a_lazy_frame_is_counted_in_the_file(line: str, words: str, tmp_path: Path) -> None:
-    graph: ChunkedGraph = read_chunked(csv_graph(tmp_path, "0 1\n\n" + "0 1\n" * 99 + line + "\n"))
+    graph: Graph = read_chunked(csv_graph(tmp_path, "0 1\n\n" + "0 1\n" * 99 + line + "\n"))
     frame = graph.edge_frame("n:e:n", blocksize="50B")
     assert frame.npartitions > 2
     with pytest.raises(InputFileError, match=rf"e\.csv, row 100: .*{words}"):

@@ -52,7 +52,7 @@ def test_everything_at_once(directory: Path, capsys: pytest.CaptureFixture[str])
     parquet.write_table(pa.table({"w": [7, 8]}), directory / "w.parquet")
     assert call("chunk", "graph", *arguments) == 0
     shown = capsys.readouterr().out
-    assert "ChunkedGraph 'mag': 5 nodes, 4 edges" in shown
+    assert "Graph 'mag': 5 nodes, 4 edges" in shown
     assert "mapped; the original ones are in" in shown
     graph = read_chunked(directory / "graph")
     assert originals(directory / "graph", "author") == ["ann", "zoe"]

@@ -320,7 +320,7 @@ def test_closed_streams_and_a_directory_that_is_gone_give_no_traceback(graph: Pa
         [ $? = 2 ] && mkdir gone && cd gone && rmdir ../gone && {command} {graph}
     """
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
-    assert "ChunkedGraph 'rmat'" in (directory / "shown").read_text()
+    assert "Graph 'rmat'" in (directory / "shown").read_text()
     assert (done.returncode, done.stdout, done.stderr.splitlines()[-1:]) == (
         3,
         "",

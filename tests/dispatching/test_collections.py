@@ -50,7 +50,7 @@ def frame_of(graph: Graph, etype: str, dtype: str, npartitions: int) -> Any:
     return dd.from_pandas(pd.DataFrame({"dst": dst, "src": src}).astype(dtype), npartitions=npartitions, sort=False)
 
 
-def collections_of(graph: Graph, dtype: str, npartitions: int, chunks: int) -> dgp.ChunkedGraph:
+def collections_of(graph: Graph, dtype: str, npartitions: int, chunks: int) -> dgp.Graph:
     def arrays(data: Any) -> Any:
         return {t: {name: da.from_array(rows, chunks=chunks) for name, rows in of.items()} for t, of in data.items()}
 

@@ -24,7 +24,7 @@ HEADER = 600  # bytes, of one small file
 
 
 @pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> dgp.ChunkedGraph:
+def graph(tmp_path_factory: pytest.TempPathFactory) -> dgp.Graph:
     """A heterogeneous graph with features, masks and edge features; edges are CSV."""
     directory = tmp_path_factory.mktemp("plan") / "graph"
     with open_runner(resources()) as runner:
@@ -55,7 +55,7 @@ def files_nbytes(*directories: Path) -> int:
     ],
 )
 def test_output_and_temporary_files_are_as_estimated(
-    method: str, options: dict[str, Any], staging: str, tolerance: float, graph: dgp.ChunkedGraph, tmp_path: Path
+    method: str, options: dict[str, Any], staging: str, tolerance: float, graph: dgp.Graph, tmp_path: Path
 ) -> None:
     how = {"method": method, "options": dgp.DispatchOptions(**options), "resources": resources(staging=staging)}
     num_parts = 1 if "ondisk" in options.get("layout", ()) else 3
@@ -71,13 +71,13 @@ def test_output_and_temporary_files_are_as_estimated(
     assert max(files.values()) <= workspace_nbytes(files) <= sum(files.values())
 
 
-def test_the_adjacency_is_not_larger_than_estimated(graph: dgp.ChunkedGraph, tmp_path: Path) -> None:
+def test_the_adjacency_is_not_larger_than_estimated(graph: dgp.Graph, tmp_path: Path) -> None:
     with open_runner(resources()) as runner:
         build_adjacency(graph, tmp_path, runner)
     assert files_nbytes(tmp_path) <= adjacency_nbytes(graph.schema) < 1.2 * files_nbytes(tmp_path)
 
 
-def test_the_cut_of_an_assignment_is_known(graph: dgp.ChunkedGraph, tmp_path: Path) -> None:
+def test_the_cut_of_an_assignment_is_known(graph: dgp.Graph, tmp_path: Path) -> None:
     assignment = dgp.assign(graph, 3, method="random", resources=resources())
     plan = dgp.plan(graph, 3, method=assignment, resources=resources())
     dgp.dispatch(graph, assignment, tmp_path, resources=resources())
@@ -85,7 +85,7 @@ def test_the_cut_of_an_assignment_is_known(graph: dgp.ChunkedGraph, tmp_path: Pa
 
 
 def test_a_plan_reads_no_data_and_writes_no_file(
-    graph: dgp.ChunkedGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: dgp.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("data were touched")
@@ -99,7 +99,7 @@ def test_a_plan_reads_no_data_and_writes_no_file(
         assert plan.smallest_budget <= plan.task_memory
 
 
-def test_the_smallest_budget_works_and_less_does_not(graph: dgp.ChunkedGraph, tmp_path: Path) -> None:
+def test_the_smallest_budget_works_and_less_does_not(graph: dgp.Graph, tmp_path: Path) -> None:
     smallest = dgp.plan(graph, 2, method="random").smallest_budget
     dgp.partition(graph, tmp_path, 2, method="random", resources=dgp.detect_resources(smallest))
     with pytest.raises(dgp.GraphPartError, match="does not fit into the memory"):
@@ -107,7 +107,7 @@ def test_the_smallest_budget_works_and_less_does_not(graph: dgp.ChunkedGraph, tm
 
 
 def test_a_disk_that_is_too_small_is_a_warning_and_then_refused(
-    graph: dgp.ChunkedGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: dgp.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not dgp.plan(graph, 2, method="random", resources=resources()).warnings
     usage = namedtuple("usage", "free")(1000)
@@ -119,7 +119,7 @@ def test_a_disk_that_is_too_small_is_a_warning_and_then_refused(
     assert not any((tmp_path / "out").iterdir())
 
 
-def test_impossible_plans_are_one_error(graph: dgp.ChunkedGraph) -> None:
+def test_impossible_plans_are_one_error(graph: dgp.Graph) -> None:
     for num_parts, method, message in (
         (2, "nonsense", "no such method"),
         (4000, "fennel", "more parts than nodes"),
@@ -129,7 +129,7 @@ def test_impossible_plans_are_one_error(graph: dgp.ChunkedGraph) -> None:
             dgp.plan(graph, num_parts, method=method)
 
 
-def test_a_plan_shows_itself_as_text_html_and_json(graph: dgp.ChunkedGraph) -> None:
+def test_a_plan_shows_itself_as_text_html_and_json(graph: dgp.Graph) -> None:
     plan = dgp.plan(graph, 2, method="kaminpar", resources=resources())
     text, html, content = str(plan), plan._repr_html_(), json.loads(json.dumps(plan.to_dict()))
     for word in ("output", "workspace", "memory", "kaminpar: asked for"):

@@ -196,7 +196,7 @@ def test_a_server_that_is_not_there_is_one_error(s3: S3) -> None:
 def test_input_that_is_cut_off_is_one_error(name: str, s3: S3, local: Path, tmp_path: Path) -> None:
     copy_in(local / "csv", s3.files, URL_IN)
     graph = read_chunked(URL_IN, storage_options=s3.options)
-    path = next(f.path for f in graph.files if f.path.suffix == name[name.rindex(".") :])
+    path = next(path for path in graph.files if path.suffix == name[name.rindex(".") :])
     content = s3.files.cat_file(path.path)
     s3.files.pipe_file(path.path, content[: len(content) // 2])
     with pytest.raises(InputFileError, match=r"s3://bucket/graph.*(truncated|too early|changed|another number)"):

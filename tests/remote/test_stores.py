@@ -34,7 +34,7 @@ from daskgraphpart.storage.paths import join_path, require_local, resolve_path, 
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from daskgraphpart.chunked.graph import ChunkedGraph
+    from daskgraphpart.chunked.graph import Graph
 
 SECRET = {"unused_secret_key": "hunter2"}
 RESOURCES = ("--memory", "200MB", "--quiet")
@@ -152,7 +152,7 @@ def test_a_damaged_file_in_a_store_is_found(local: Path, memory: Any) -> None:
 
 def test_the_lazy_views_of_a_store_are_those_of_files(local: Path, memory: Any) -> None:
     copy_in(local / "graph", memory, "/graph")
-    found: ChunkedGraph = read_chunked("memory://graph")
+    found: Graph = read_chunked("memory://graph")
     expected = read_chunked(local / "graph")
     assert repr(expected) == repr(found)
     for etype in expected.schema.etypes:

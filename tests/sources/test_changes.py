@@ -19,7 +19,7 @@ from judges import run_in_dgl
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.chunked.rows import array_rows, kept_rows
+from daskgraphpart.chunked.rows import ArrayRows, KeptRows
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.sources.options import GraphChanges
@@ -384,7 +384,7 @@ def test_rows_that_are_kept_are_read_in_small_ranges() -> None:
             return np.arange(2000).reshape(1000, 2)[chosen]
 
     numbers = np.array([0, 1, 5, 6, 7, 400, 998, 999])
-    rows = kept_rows(array_rows(Counting()), array_rows(numbers))
+    rows = KeptRows(ArrayRows(Counting()), ArrayRows(numbers))
     np.testing.assert_array_equal(rows.read(1, 8), np.arange(2000).reshape(1000, 2)[numbers[1:]])
     assert max(asked) <= 7
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.rows import ReadRows
+from daskgraphpart.chunked.rows import MadeRows
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.extras import import_extra
 from daskgraphpart.storage.region import read_npy_header
@@ -43,7 +43,7 @@ def count_in(path: Path, counts: Mapping[str, Any], key: str) -> int:
     return int(count)
 
 
-def mask_of(path: Path, place: str, ids: Any, num_nodes: int) -> ReadRows:
+def mask_of(path: Path, place: str, ids: Any, num_nodes: int) -> MadeRows:
     """Rows that are true for the nodes of a list."""
     listed = np.asarray(ids)
     is_list = listed.ndim == 1 and listed.dtype.kind in "iu"
@@ -52,7 +52,7 @@ def mask_of(path: Path, place: str, ids: Any, num_nodes: int) -> ReadRows:
         raise InputFileError(
             "not a list of nodes", file=path, place=place, expected=f"IDs below {num_nodes:,}", found=found
         )
-    return ReadRows(np.dtype(bool), (num_nodes,), partial(_read_mask, np.sort(listed)), (str(path),))
+    return MadeRows(np.dtype(bool), (num_nodes,), partial(_read_mask, np.sort(listed)), (str(path),))
 
 
 def _read_mask(ids: np.ndarray, start: int, stop: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.rows import ReadRows
+from daskgraphpart.chunked.rows import MadeRows
 from daskgraphpart.sources.published.files import require_files, require_shape
 from daskgraphpart.storage.region import read_npy_header
 
@@ -56,7 +56,7 @@ def _rows(path: Path, width: str = "") -> str:
     return f"{path}:float32{width}" if _is_raw(path) else str(path)
 
 
-def split_masks(num_papers: int, path: str) -> dict[str, ReadRows]:
+def split_masks(num_papers: int, path: str) -> dict[str, MadeRows]:
     """Masks by position: that of a paper is its ID times a number prime to how many there are, near the golden ratio.
 
     Every stretch of IDs is then split alike.
@@ -69,7 +69,7 @@ def split_masks(num_papers: int, path: str) -> dict[str, ReadRows]:
     train, val = int(num_split * 0.6), int(num_split * 0.2)
     bounds = {"train": (0, train), "val": (train, train + val), "test": (train + val, num_split)}
     return {
-        f"{name}_mask": ReadRows(
+        f"{name}_mask": MadeRows(
             np.dtype(bool), (num_papers,), partial(_read_mask, step, num_papers, low, high), (path,)
         )
         for name, (low, high) in bounds.items()

@@ -1,0 +1,349 @@
+"""Sources: where the rows of a graph are, in files, in memory, in dask collections, or in other sources.
+
+A source is the edges of one type, as rows of two IDs, or a feature. Passes cut it into pieces, each of which a task
+reads on its own. Sources that read any range of rows are `Rows`, too, and can be changed: joined, sliced, reversed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from daskgraphpart.chunked.blocks import Block, InputFile, clip_blocks, cut_bytes, cut_rows, number_blocks
+from daskgraphpart.chunked.formats import FORMATS, check_ends, read_rows
+from daskgraphpart.errors import InputFileError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dask.delayed import Delayed
+    from typing_extensions import TypeIs
+
+    from daskgraphpart.schema import DataSpec, EdgeType
+    from daskgraphpart.storage.paths import FilePath
+
+Edges: TypeAlias = tuple[np.ndarray, np.ndarray]
+INT64 = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Consecutive rows of a source, and what reads them: of edges two arrays of IDs, or an array of pairs.
+
+    `given` is the partition of a dask collection that the reader takes; `file` and `row_in_file` are for messages.
+    """
+
+    first_row: int
+    num_rows: int
+    read: Callable[..., Any]
+    given: Delayed | None = None
+    file: FilePath | None = None
+    row_in_file: int = 0
+
+
+class Source(Protocol):
+    """The edges of one type, or a feature."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of the elements."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, and shape of a row: of edges ``(2,)``."""
+
+
+class Rows(Source, Protocol):
+    """A source of which any range of rows can be read; a `Region` is one."""
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Read rows ``[start, stop)``."""
+
+
+def cut(source: Any, max_rows: int, stretches: np.ndarray | None = None) -> list[Piece]:
+    """Cut a source into pieces of at most so many rows; those of a user's partitions stay whole.
+
+    Only the rows in `stretches`, ascending ranges, int64 (n, 2), are wanted.
+    """
+    if hasattr(source, "cut"):
+        pieces: list[Piece] = source.cut(max_rows, stretches)
+        return pieces
+    ranges = [(0, source.shape[0])] if stretches is None else stretches.tolist()
+    starts = [(start, last) for first, last in ranges for start in range(first, last, max_rows)]
+    files = paths_of(source)
+    file = files[0] if len(files) == 1 else None
+    return [
+        Piece(start, min(max_rows, last - start), partial(_read_range, source, start, min(start + max_rows, last)),
+              None, file, start)
+        for start, last in starts
+    ]  # fmt: skip
+
+
+def read_edges(
+    *given: Any,
+    read: Callable[..., Any],
+    where: tuple[FilePath | None, int],
+    edge_type: EdgeType,
+    num_src: int,
+    num_dst: int,
+) -> Edges:
+    """Read the sources and destinations of a piece, int64, all of which are nodes; `where` it is, for messages."""
+    edges, (file, first_row) = read(*given), where
+    src, dst = edges if isinstance(edges, tuple) else (np.ascontiguousarray(end, np.int64) for end in edges.T)
+    check_ends(src, dst, edge_type, num_src, num_dst, file=file, first_row=first_row)
+    return src, dst
+
+
+def _read_range(source: Rows, start: int, stop: int) -> np.ndarray:
+    return source.read(start, stop)
+
+
+def is_rows(value: Any) -> TypeIs[Rows]:
+    """Whether something is a source of which any range of rows can be read."""
+    return hasattr(value, "read") and hasattr(value, "shape")
+
+
+def paths_of(source: Any) -> tuple[FilePath, ...]:
+    """List the files that a source reads."""
+    paths: tuple[FilePath, ...] = getattr(source, "paths", ())
+    return paths
+
+
+def nbytes_of(source: Any) -> int:
+    """Bytes of a source, of files as they are on disk."""
+    nbytes: int = getattr(source, "nbytes", None) or int(np.prod(source.shape, dtype=np.int64)) * source.dtype.itemsize
+    return nbytes
+
+
+# -------------------------------------------------------------------------------------------------------------- files
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _InFiles:
+    """Files, one after another."""
+
+    files: tuple[InputFile, ...]
+
+    @property
+    def paths(self) -> tuple[FilePath, ...]:
+        """All files."""
+        return tuple(file.path for file in self.files)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all files."""
+        return sum(file.nbytes for file in self.files)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileRows(_InFiles):
+    """A feature in npy or parquet files."""
+
+    spec: DataSpec
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of the elements."""
+        return self.spec.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, and shape of a row."""
+        return sum(file.num_rows or 0 for file in self.files), *self.spec.row_shape
+
+    def cut(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Piece]:
+        """Cut the files, along their row groups."""
+        blocks = cut_rows(self.files, max_rows)
+        return [
+            Piece(
+                block.first_row,
+                block.num_rows,
+                partial(read_rows, block, self.spec),
+                None,
+                block.path,
+                block.row_in_file,
+            )
+            for block in (blocks if stretches is None else clip_blocks(blocks, stretches))
+        ]
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Read rows ``[start, stop)``."""
+        rows = np.empty((stop - start, *self.spec.row_shape), self.spec.dtype)
+        for piece in self.cut(stop - start, np.array([[start, stop]])):
+            rows[piece.first_row - start :][: piece.num_rows] = piece.read()
+        return rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileEdges(_InFiles):
+    """The edges of one type in CSV, npy or parquet files.
+
+    Lines of CSV are counted in the pass `scan-edges`: `blocks` are numbered then.
+    """
+
+    num_edges: int
+    blocks: tuple[Block, ...] | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of IDs."""
+        return INT64
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of edges, and 2."""
+        return self.num_edges, 2
+
+    @property
+    def is_text(self) -> bool:
+        """Whether these are lines, whose number is not known before they are counted."""
+        return bool(self.files) and self.files[0].format == "csv"
+
+    def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[Piece]:
+        """Cut the files, along their row groups; counted lines as they were counted."""
+        blocks = self.blocks if self.is_text else cut_rows(self.files, max_rows)
+        assert blocks is not None, "lines are counted first"
+        return [
+            Piece(block.first_row, block.num_rows, partial(FORMATS[block.format].read_edges, block), None, block.path,
+                  block.row_in_file)
+            for block in blocks
+        ]  # fmt: skip
+
+    def uncounted(self, max_bytes: int) -> list[Block]:
+        """Cut the files into blocks of lines that are yet to be counted."""
+        return cut_bytes(self.files, max_bytes)
+
+    def counted(self, blocks: Sequence[Block], counts: Sequence[int]) -> FileEdges:
+        """Return the same edges, with the lines of each block counted."""
+        return FileEdges(self.files, sum(counts), tuple(number_blocks(blocks, counts)))
+
+
+# ------------------------------------------------------------------------------------------------- partitions of dask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DaskEdges:
+    """Edges in a dask frame with columns `src` and `dst`, and the length of each of its partitions."""
+
+    name: str
+    frame: Any
+    lengths: tuple[int, ...]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of IDs."""
+        return INT64
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of edges, and 2."""
+        return sum(self.lengths), 2
+
+    @property
+    def token(self) -> str:
+        """What dask knows the frame by: the same for the same graph of tasks."""
+        return _token(self.frame)
+
+    def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
+        """List the partitions."""
+        starts = accumulate(self.lengths, initial=0)
+        return [
+            Piece(first, num_rows, partial(ends_of_frame, name=name), partition, name)
+            for first, num_rows, partition, name in zip(
+                starts, self.lengths, self.frame.to_delayed(), self._names(), strict=False
+            )
+        ]
+
+    def _names(self) -> Iterator[str]:
+        return (f"partition {number} of {self.name!r}" for number in range(len(self.lengths)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DaskRows:
+    """A feature in a dask array with known chunks."""
+
+    name: str
+    array: Any
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of the elements."""
+        dtype: np.dtype = np.dtype(self.array.dtype)
+        return dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, and shape of a row."""
+        shape: tuple[int, ...] = self.array.shape
+        return shape
+
+    @property
+    def token(self) -> str:
+        """What dask knows the array by."""
+        return _token(self.array)
+
+    def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
+        """List the chunks, of whole rows."""
+        whole = self.array.rechunk(dict.fromkeys(range(1, self.array.ndim), -1))
+        starts, read = (
+            accumulate(whole.chunks[0], initial=0),
+            partial(_rows_of_chunk, dtype=self.dtype, row_shape=self.shape[1:]),
+        )
+        return [
+            Piece(int(first), int(num_rows), partial(read, name=f"partition {number} of {self.name!r}"), chunk)
+            for number, (first, num_rows, chunk) in enumerate(
+                zip(starts, whole.chunks[0], whole.to_delayed().reshape(-1), strict=False)
+            )
+        ]
+
+
+def _token(collection: Any) -> str:
+    from dask.base import tokenize
+
+    return str(tokenize(collection))
+
+
+def ends_of_frame(frame: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of a partition of a user's frame as int64; refuse what is no IDs."""
+    columns = [(column, frame[column].to_numpy()) for column in ("src", "dst")]
+    for column, ids in columns:
+        if ids.dtype.kind not in "iu":
+            found, hint = f"dtype {frame[column].dtype}", "IDs are integers, none missing"
+            raise InputFileError(
+                "not IDs of nodes", file=name, place=column, expected="integers", found=found, hint=hint
+            )
+    src, dst = (ids.astype(np.int64, copy=False) for _, ids in columns)
+    return src, dst
+
+
+def _rows_of_chunk(rows: Any, dtype: np.dtype, row_shape: tuple[int, ...], name: str) -> np.ndarray:
+    """Return rows of a user's array in the dtype and shape that were declared."""
+    refuse_gaps(rows, name)
+    values = np.asarray(rows)
+    for what, expected, found, is_held in (
+        ("shape", row_shape, values.shape[1:], values.shape[1:] == row_shape),
+        ("dtype", dtype, values.dtype, np.can_cast(values.dtype, dtype)),
+    ):
+        if not is_held:
+            what, hint = f"rows of another {what} than dask was told", "values may be missing, or its meta is wrong"
+            raise InputFileError(what, file=name, expected=f"{expected}", found=f"{found}", hint=hint)
+    return np.ascontiguousarray(values, dtype)
+
+
+def refuse_gaps(values: Any, what: str) -> None:
+    """Refuse values that an array of numpy cannot lack: masked ones, and missing ones of pandas' integers and bools."""
+    dtype = None if hasattr(values, "dask") else getattr(values, "dtype", None)
+    is_nullable = hasattr(values, "isna") and not isinstance(dtype, np.dtype)
+    if isinstance(values, np.ma.MaskedArray):
+        kind, count, hint = "masked", int(np.sum(np.ma.getmaskarray(values))), "array.filled(VALUE) fills them"
+    elif is_nullable and getattr(dtype, "kind", "") in ("b", "i", "u"):
+        kind, count, hint = "missing", int(values.isna().sum()), "fillna(VALUE) puts a value there"
+    else:
+        return
+    if count:
+        found = f"{count:,} of {np.size(values):,} that are {kind}"
+        raise OptionError(f"{what}: values are {kind}", expected="a value everywhere", found=found, hint=hint)
