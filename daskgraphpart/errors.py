@@ -23,6 +23,11 @@ _FIELDS = ("what", "file", "place", "expected", "found", "hint")
 ErrorT = TypeVar("ErrorT", bound="GraphPartError")
 
 
+def printable(text: str) -> str:
+    """Escape what a terminal must not obey, and no file can hold: control characters, lone surrogates; not newlines."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
 class GraphPartError(Exception):
     """Base of all errors raised on purpose.
 
@@ -70,8 +75,7 @@ class GraphPartError(Exception):
             text += f"{',' if self.expected is not None else ';'} found {_shortened(self.found)}"
         if hint:
             text += f"; {hint}"
-        # parts of damaged files are quoted in messages; a terminal must not obey them
-        return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+        return printable(text)  # which may quote damaged files
 
     def add_hint(self, hint: str) -> None:
         """Add something that the user can do."""

@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +84,6 @@ def format_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def printable(text: str) -> str:
-    """Replace what a terminal or a page must not be sent: control characters, lone surrogates."""
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str | None = None) -> str:

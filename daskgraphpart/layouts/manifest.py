@@ -1,10 +1,11 @@
 """The manifest beside a partition config: what DGL's config has no place for, and a checksum of every file.
 
-Version 1 had no checksums. Partitions that DGL wrote have no manifest at all.
+Version 1 had no checksums, early manifests of version 2 none of themselves. Partitions that DGL wrote have no manifest.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import GraphPartError, LayoutError
 from daskgraphpart.layouts.written_files import MANIFEST_FORMAT, description_of
 from daskgraphpart.storage.atomic import write_json
-from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
+from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum, hash_bytes
 from daskgraphpart.storage.files import is_file, list_directory
-from daskgraphpart.storage.json_file import read_json_object
+from daskgraphpart.storage.json_file import read_json_object, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,22 +26,36 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.paths import Location
 
 VERSION = 2
+DIGEST = "digest"
+"""Key of the checksum of all other keys: nothing else tells that a method or a dtype is not what was written."""
 SUFFIX = ".manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What verification needs of a manifest: checksums by path relative to it (None in version 1, which had none)."""
+    """What verification needs of a manifest.
+
+    `files` are checksums by path relative to it (None in version 1, which had none); `changed` are paths, too: of the
+    manifests that are not as they were written.
+    """
 
     path: Location
     content: Mapping[str, Any]
     files: Mapping[str, FileChecksum] | None
+    changed: tuple[str, ...] = ()
 
 
 def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, FileChecksum]) -> None:
     """Write ``<graph name>.manifest.json`` atomically: its content, and checksums by relative path in this order."""
     listed = {name: {"size": found.nbytes, ALGORITHM: found.digest} for name, found in files.items()}
-    write_json(path, {"format": MANIFEST_FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed})
+    known = {"format": MANIFEST_FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed}
+    write_json(path, {**known, DIGEST: _digest_of(known)})
+
+
+def _digest_of(content: Mapping[str, Any]) -> str:
+    """Checksum of all keys but its own, whatever their order and the spaces between them."""
+    others = {key: value for key, value in content.items() if key != DIGEST}
+    return hash_bytes(json.dumps(others, sort_keys=True).encode()).digest
 
 
 def describe_layout(graph: DispatchedGraph, layout: str, version: int, content: Mapping[str, Any]) -> None:
@@ -90,7 +105,7 @@ def read_manifest(path: Location) -> Manifest:
     if content.get("format") != MANIFEST_FORMAT:
         raise LayoutError("not a manifest of daskgraphpart", file=str(path), expected=f'"format": "{MANIFEST_FORMAT}"')
     version = content.get("version")
-    if version not in range(1, VERSION + 1):
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise LayoutError(
             "manifest of a version this program does not know",
             file=str(path),
@@ -98,7 +113,8 @@ def read_manifest(path: Location) -> Manifest:
             found=repr(version),
             hint="install a newer daskgraphpart",
         )
-    return Manifest(path, content, None if version == 1 else _files(path, content))
+    is_changed = DIGEST in content and content[DIGEST] != _digest_of(content)
+    return Manifest(path, content, None if version == 1 else _files(path, content), (path.name,) * is_changed)
 
 
 def _files(path: Location, content: Mapping[str, Any]) -> dict[str, FileChecksum]:
@@ -111,8 +127,9 @@ def _files(path: Location, content: Mapping[str, Any]) -> dict[str, FileChecksum
     found = {}
     for name, entry in files.items():
         size, digest = (entry.get("size"), entry.get(ALGORITHM)) if isinstance(entry, dict) else (None, None)
-        inside = not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
+        inside = not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts and "\0" not in name
         if not isinstance(size, int) or not isinstance(digest, str) or not inside:
-            raise LayoutError("bad entry of a manifest", file=str(path), place=f"files.{name}", found=repr(entry)[:80])
+            place = f"files.{shown(name)}"
+            raise LayoutError("bad entry of a manifest", file=str(path), place=place, found=shown(entry))
         found[name] = FileChecksum(size, digest)
     return found

@@ -9,8 +9,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.errors import printable
 from daskgraphpart.reporting.verdict import TERMS, title_of, verdict
-from daskgraphpart.units import html_table, printable
+from daskgraphpart.units import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

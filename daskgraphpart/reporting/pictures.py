@@ -11,7 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
-from daskgraphpart.units import format_size, printable
+from daskgraphpart.errors import printable
+from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,14 +9,14 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, overload
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, printable
 from daskgraphpart.reporting.figures import Figures
 from daskgraphpart.reporting.page import body_of, page_of
 from daskgraphpart.reporting.sections import Section, all_sections, key_figures
 from daskgraphpart.reporting.verdict import title_of, verdict
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.units import format_number, printable, text_table
+from daskgraphpart.units import format_number, text_table
 
 if TYPE_CHECKING:
     import os

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from daskgraphpart.errors import printable
 from daskgraphpart.reporting.figures import Figures, Labels, balance
 from daskgraphpart.reporting.verdict import TERMS
-from daskgraphpart.units import format_count, format_size, printable
+from daskgraphpart.units import format_count, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

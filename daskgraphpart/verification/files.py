@@ -29,7 +29,7 @@ MAX_LISTED = 20
 QUICK_NBYTES = 256 << 20
 """Bytes that a quick check reads for checksums, of the smallest files."""
 
-_PART = re.compile(r"part(\d+)(/|$)")
+_PART = re.compile(r"part([0-9]{1,18})(/|$)")
 
 
 def manifest_of(config: Location) -> Manifest | None:
@@ -49,7 +49,8 @@ def _with_layouts(directory: Location, manifest: Manifest | None) -> Manifest | 
             found = read_manifest(description)
             files = {f"{layout}/{name}": checksum for name, checksum in (found.files or {}).items()}
             manifest = manifest or Manifest(directory / description.name, found.content, {})
-            manifest = replace(manifest, files={**(manifest.files or {}), **files})
+            changed = *manifest.changed, *(f"{layout}/{name}" for name in found.changed)
+            manifest = replace(manifest, files={**(manifest.files or {}), **files}, changed=changed)
     return manifest
 
 
@@ -58,6 +59,12 @@ def missing_manifest(config: Location, graph_name: str) -> Iterator[Finding]:
     if b"\n" not in read_file(config).strip():
         says = "the manifest that daskgraphpart writes beside its config"
         yield Finding("manifest", graph_name + SUFFIX, "file is missing", expected=says, found="none")
+
+
+def change_findings(manifest: Manifest) -> Iterator[Finding]:
+    """Find manifests that are not as they were written, in whatever key."""
+    for name in manifest.changed:
+        yield Finding("manifest", name, "changed since it was written: the digest of its keys is another")
 
 
 def size_findings(manifest: Manifest) -> tuple[list[Finding], list[str]]:

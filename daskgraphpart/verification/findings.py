@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.errors import printable
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class Finding:
             text += f"; expected {self.expected}"
         if self.found is not None:
             text += f"{'; found' if self.expected is None else ', found'} {self.found}"
-        return text + (f" (and {self.count - 1:,} more like it)" if self.count > 1 else "")
+        text += f" (and {self.count - 1:,} more like it)" if self.count > 1 else ""
+        return printable(text).replace("\n", "\\n")  # names and values are those of the files
 
 
 @dataclass(frozen=True, slots=True)

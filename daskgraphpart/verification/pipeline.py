@@ -29,6 +29,7 @@ from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import Location, resolve_path, to_key
 from daskgraphpart.verification.contents import Contents
 from daskgraphpart.verification.files import (
+    change_findings,
     checksum_findings,
     entry_findings,
     manifest_of,
@@ -119,8 +120,10 @@ def verify(
         num_files = 0
         try:
             manifest = manifest_of(config)
+            findings += () if manifest is None else change_findings(manifest)
             if manifest is not None and manifest.files is not None:
-                notes, (findings, sound) = (), size_findings(manifest)
+                notes, (wrong, sound) = (), size_findings(manifest)
+                findings += wrong
                 if checksums:
                     wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
                     findings += wrong
@@ -187,6 +190,7 @@ def verify_checksums(
             hint="compare them with their graph: daskgraphpart verify IN_DIR OUT_DIR",
         )
     findings, sound = size_findings(manifest)
+    findings += change_findings(manifest)
     with open_runner((resources or detect_resources()).limited(SMALLEST_TASK_MEMORY), progress) as runner:
         wrong, num_files = checksum_findings(manifest, sound, runner)
     return Report((*findings, *wrong), num_files=num_files)

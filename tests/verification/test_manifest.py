@@ -15,7 +15,7 @@ import daskgraphpart as dgp
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.findings import show_difference
-from daskgraphpart.verification.pipeline import verify
+from daskgraphpart.verification.pipeline import verify, verify_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +27,16 @@ NUM_PARTS = 12
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A graph in `in`, its partitions in `out`."""
+    """A graph in `in`, its partitions in `out`, and in several layouts in `layouts`."""
     root = tmp_path_factory.mktemp("made")
     rng = np.random.default_rng(1)
     schema = GraphSchema("g", (NodeType("u", 200),), (EdgeType("u", "r", "u", 900),))
     edges = {"u:r:u": (rng.integers(0, 200, 900), rng.integers(0, 200, 900))}
-    graph = Graph(schema, edges, {"u": {"x": rng.random((200, 30)), "mask": rng.random(200) < 0.5}}, {})
+    graph = Graph(schema, edges, {"u": {"x": rng.random((200, 30)), "train_mask": rng.random(200) < 0.5}}, {})
     graph.write(root / "in")
     dgp.partition(root / "in", root / "out", NUM_PARTS, method="random", resources=RESOURCES)
+    options = dgp.DispatchOptions(layout=("dgl", "ranks", "parquet"))
+    dgp.partition(root / "in", root / "layouts", 2, method="metis", options=options, resources=RESOURCES)
     return root
 
 
@@ -73,6 +75,21 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "other HALO count": (other_halo_count, "from element 9 on"),
     "hops": (lambda m: m.update(num_hops=2), "num_hops"),
     "method": (lambda m: m.update(method="metis"), "method"),
+    "version": (lambda m: m.update(version=1), "changed since it was written"),
+    "version as a float": (lambda m: m.update(version=2.0), "does not know"),
+    "version as a bool": (lambda m: m.update(version=True), "does not know"),
+    "halo counts as floats": (lambda m: m.update(num_cut_edges=float(m["num_cut_edges"])), "changed since"),
+    "size as a text": (lambda m: m["files"]["g.json"].update(size="1"), "bad entry"),
+    "NUL in a file": (lambda m: m["files"].update({"part0/\0": {"size": 1, "xxh3-128": "0"}}), "bad entry"),
+    "number of a part of 5,000 digits": (
+        lambda m: m["files"].update({f"part{'9' * 5000}/graph.dgl": {"size": 1, "xxh3-128": "0"}}),
+        "file is missing",
+    ),
+    "lone surrogate in a name": (lambda m: m.update(graph_name="\ud800x"), "\\ud800x"),
+    "lone surrogate in a file": (lambda m: m["files"].update({"\ud800": {}}), "\\ud800"),
+    "escapes": (lambda m: m.update(graph_name="\x1b[31mred\n"), "\\x1b[31mred\\n"),
+    "escapes in a file": (lambda m: m["files"].update({"\x1b[2J": {"size": 1, "xxh3-128": "0"}}), "\\x1b[2J"),
+    "escapes in a checksum": (lambda m: m["files"]["g.json"].update({"xxh3-128": "\x1b[2J"}), "\\x1b[2J"),
     "no method": (lambda m: m.pop("method"), "method"),
     "formats": (lambda m: m.update(graph_formats=["coo", "csc"]), "graph_formats"),
     "out edges": (lambda m: m.update(out_edges=True), "begin in the part"),
@@ -80,7 +97,7 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "cut": (lambda m: m.update(num_cut_edges=5), "num_cut_edges"),
     "parts": (lambda m: m.update(num_parts=2), "num_parts"),
     "name": (lambda m: m.update(graph_name="h"), "graph_name"),
-    "dtype": (lambda m: m["node_data"]["u"]["mask"].update(dtype="uint8"), "node_data.u.mask"),
+    "dtype": (lambda m: m["node_data"]["u"]["train_mask"].update(dtype="uint8"), "node_data.u.train_mask"),
     "shape": (lambda m: m["node_data"]["u"]["x"].update(row_shape=[3]), "node_data.u.x"),
     "feature removed": (lambda m: m["node_data"]["u"].pop("x"), "node_data.u.x"),
     "feature added": (lambda m: m["edge_data"].update({"u:r:u": {"w": {}}}), "edge_data.u:r:u.w"),
@@ -92,6 +109,34 @@ def test_a_changed_manifest_is_a_finding(name: str, made: Path, tmp_path: Path) 
     change, says = MANIFESTS[name]
     found = found_after(made, tmp_path / "out", entry(change))
     assert any(says in finding for finding in found), found
+    assert all(finding.isprintable() for finding in found)
+
+
+OTHER_VALUES: dict[str, list[Any]] = {
+    "g.manifest.json": [
+        ["method"],
+        ["constraints"],
+        ["node_data", "u", "x", "dtype"],
+        ["node_data", "u", "x", "row_shape"],
+    ],
+    "ranks/ranks.json": [["method"], ["layout_version"], ["arrays", "node_data/u/x", "dtype"], ["num_nodes", "u"]],
+    "parquet/parquet.json": [["method"], ["layout"]],
+}
+
+
+@pytest.mark.parametrize(("file", "keys"), [(file, keys) for file, of_file in OTHER_VALUES.items() for keys in of_file])
+def test_no_value_of_a_manifest_can_be_another(file: str, keys: list[str], made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(made / "layouts", out)
+    content = inner = json.loads((out / file).read_text())
+    (out / file).write_text(json.dumps(content, sort_keys=True))
+    assert verify(made / "in", out, resources=RESOURCES).ok and verify_checksums(out).ok
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = {"method": "kaminpar", "dtype": "float32"}.get(keys[-1], 7)
+    (out / file).write_text(json.dumps(content))
+    for report in (verify(made / "in", out, quick=True, resources=RESOURCES), verify_checksums(out)):
+        assert [f.file for f in report.findings if "changed since it was written" in f.what] == [file]
 
 
 def make_file(name: str) -> Callable[[Path], None]:
