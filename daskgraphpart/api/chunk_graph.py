@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.chunked.count_nodes import count_nodes
 from daskgraphpart.chunked.graph import Graph, graph_of, read_chunked
@@ -19,8 +19,8 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
-from daskgraphpart.sources.describe import describe
-from daskgraphpart.sources.graph_source import LazyRows
+from daskgraphpart.sources.describe import describe, is_dgl_graph
+from daskgraphpart.sources.graph_source import LazyRows, canonical_name
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
 from daskgraphpart.sources.stage_collections import (
     FrameStage,
@@ -53,10 +53,15 @@ def chunk_graph(
     edata_paths: Mapping[str, Any] | None = None,
     num_chunks: int = 1,
     output_path: str | os.PathLike[str] | None = None,
+    data_fmt: str = "numpy",
+    edges_fmt: str = "csv",
+    vector_rows: bool = False,
     *,
+    num_chunks_nodes: int | Mapping[Any, Any] | None = None,
+    num_chunks_edges: int | Mapping[Any, Any] | None = None,
+    num_chunks_node_data: int | Mapping[Any, Any] | None = None,
+    num_chunks_edge_data: int | Mapping[Any, Any] | None = None,
     num_nodes: Mapping[str, int] | int | None = None,
-    edge_format: str = "csv",
-    data_format: str = "numpy",
     delimiter: str = " ",
     map_ids: bool = False,
     unknown_nodes: str = "add",
@@ -68,8 +73,8 @@ def chunk_graph(
 ) -> Path:
     """Write a graph in DGL's Chunked Graph Data Format, piece by piece.
 
-    The parameters up to `output_path` are those of `chunk_graph` in DGL's tools. Same graph, same bytes: how the input
-    is cut into partitions or chunks does not matter.
+    The parameters up to `num_chunks_edge_data` are those of `chunk_graph` in DGL's tools and in their tests, 1.0 to
+    2.5. Same graph, same bytes: how the input is cut into partitions or chunks does not matter.
 
     Parameters
     ----------
@@ -81,7 +86,8 @@ def chunk_graph(
         - one such frame, pair or array, for a graph of one type;
         - a scipy sparse matrix (rows are sources; values are ignored);
         - a networkx graph (nodes in sorted order; undirected edges both ways; attributes that are numbers are kept);
-        - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with their features;
+        - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with their features; files get the names that DGL gives them if
+          it is a `DGLGraph`;
         - a `Graph` or its directory, to cut it anew or to change it; maps of its IDs come along.
     name : str
         Name of the graph.
@@ -89,15 +95,21 @@ def chunk_graph(
         Features beside those of the graph: ``{type: {name: rows}}``, or ``{name: rows}`` if there is one type. An
         edge type may be its relation alone, if no other type has that. Rows are arrays, `numpy.memmap`, tensors, dask
         arrays, or the paths of npy or parquet files. ``{node type: frame}`` is a table of nodes: IDs in its column
-        `id`, or else the first, in any order, and features in the others.
+        `id`, or else the first, in any order, and features in the others. A feature that a `DGLGraph` has, too, is
+        taken from here.
     num_chunks : int
         Files of every edge type and every feature.
     output_path : path
         Output directory; must be empty or absent, unless `overwrite`.
+    data_fmt, edges_fmt : str
+        Formats of features (numpy, parquet) and edges (csv, numpy, parquet).
+    vector_rows : bool
+        Accepted, and of no effect: a vector in parquet is a list in one column, which DGL reads either way.
+    num_chunks_nodes, num_chunks_edges, num_chunks_node_data, num_chunks_edge_data : int or mapping, optional
+        Numbers of chunks that differ from `num_chunks`: of all, by type, or by type and feature. Those of nodes, which
+        have no files, are what the metadata says.
     num_nodes : mapping of str to int, or int, optional
         Numbers of nodes, where `g` has none. Default: the number of rows of a feature, else the largest ID and one.
-    edge_format, data_format : str
-        Formats of edges (csv, numpy, parquet) and features (numpy, parquet).
     delimiter : str
         Of CSV.
     map_ids, unknown_nodes, fill
@@ -130,7 +142,14 @@ def chunk_graph(
         raise OptionError("nowhere to write", place="output_path", expected="a directory")
     check_name(name, "graph name")
     wanted = GraphChanges(**changes)
-    form = ChunkFormat(edge_format, data_format, delimiter, num_chunks)
+    chunks_of = {
+        "nodes": num_chunks_nodes,
+        "edges": _by_etype(num_chunks_edges),
+        "node_data": num_chunks_node_data,
+        "edge_data": _by_etype(num_chunks_edge_data),
+    }
+    names: Literal["numbered", "dgl"] = "dgl" if is_dgl_graph(g) else "numbered"
+    form = ChunkFormat(edges_fmt, data_fmt, delimiter, num_chunks, chunks_of, names)
     form.check_holds(wanted.dtypes.values())
     out = require_local(output_path, "a graph that is written").absolute()
     is_tables = map_ids or is_split_by_text(g, wanted) or any(map(is_frame, (ndata_paths or {}).values()))
@@ -150,6 +169,11 @@ def chunk_graph(
             if isinstance(g, Graph) and g.directory:
                 _copy_maps(g, out)
             return writer.write_source(source, name)
+
+
+def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:
+    """Numbers of chunks by the names of edge types, which DGL gives as tuples."""
+    return {canonical_name(etype): found for etype, found in chunks.items()} if isinstance(chunks, Mapping) else chunks
 
 
 def chunk_edge_lists(

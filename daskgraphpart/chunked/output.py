@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import DataSpec, GraphSchema
 
 ID_MAP, CATEGORIES = "id_map", "categories"
-DIRECTORIES = ("edges", "node_data", "edge_data", ID_MAP, CATEGORIES)
+DIRECTORIES = ("edges", "edge_index", "node_data", "edge_data", ID_MAP, CATEGORIES)
 
 
 EDGES_PER_PIECE = 1 << 18
@@ -83,12 +84,16 @@ def write_metadata(
     schema: GraphSchema,
     edge_files: Mapping[str, Sequence[str | Path]],
     data_files: Mapping[str, Mapping[str, Sequence[str | Path]]],
+    num_chunks: Mapping[str, int] | None = None,
     *,
     edge_format: str,
     data_format: str,
     delimiter: str = " ",
 ) -> Path:
-    """Write `metadata.json` in both dialects, last of all files; paths inside the directory are relative to it."""
+    """Write `metadata.json` in both dialects, last of all files; paths inside the directory are relative to it.
+
+    The rows of node and edge types are in so many chunks as `chunk_bounds` makes, or in one.
+    """
     directory = Path(directory).absolute()
     directory.mkdir(parents=True, exist_ok=True)
     of_edges = {"name": edge_format} | ({"delimiter": delimiter} if edge_format == "csv" else {})
@@ -105,14 +110,17 @@ def write_metadata(
             if data_files.get(of_type)
         }
 
+    def per_chunk(of_type: str, num_rows: int) -> list[int]:
+        return [b - a for a, b in pairwise(chunk_bounds(num_rows, (num_chunks or {}).get(of_type, 1)))]
+
     content = {
         "graph_name": schema.name,
         "node_type": list(schema.ntypes),
         "num_nodes_per_type": [t.num_nodes for t in schema.node_types],
-        "num_nodes_per_chunk": [[t.num_nodes] for t in schema.node_types],
+        "num_nodes_per_chunk": [per_chunk(t.name, t.num_nodes) for t in schema.node_types],
         "edge_type": list(schema.etypes),
         "num_edges_per_type": [t.num_edges for t in schema.edge_types],
-        "num_edges_per_chunk": [[t.num_edges] for t in schema.edge_types],
+        "num_edges_per_chunk": [per_chunk(t.name, t.num_edges) for t in schema.edge_types],
         "edges": {etype: entry(of_edges, edge_files.get(etype, ())) for etype in schema.etypes},
         "node_data": data(schema.ntypes),
         "edge_data": data(schema.etypes),
@@ -120,6 +128,12 @@ def write_metadata(
     path = directory / METADATA_FILE
     write_json(path, content)
     return path
+
+
+def chunk_bounds(num_rows: int, num_chunks: int) -> list[int]:
+    """Return where chunks begin, and end: of the sizes that DGL's `chunk_graph` gives them, larger ones first."""
+    size, larger = divmod(num_rows, num_chunks)
+    return [size * i + min(i, larger) for i in range(num_chunks + 1)]
 
 
 def rows_per_piece(spec: DataSpec | None) -> int:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.graph import Graph, graph_of
 from daskgraphpart.chunked.metadata import DATA_FORMATS, data_key, is_delimiter
-from daskgraphpart.chunked.output import BYTES_PER_PIECE, EDGES_PER_PIECE, rows_per_piece, write_file, write_metadata
+from daskgraphpart.chunked.output import (
+    BYTES_PER_PIECE,
+    EDGES_PER_PIECE,
+    chunk_bounds,
+    rows_per_piece,
+    write_file,
+    write_metadata,
+)
 from daskgraphpart.chunked.rows import EdgeEnds, array_rows
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, RowType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     import numpy as np
 
@@ -32,30 +40,80 @@ TASK_MEMORY = 4 * max(16 * EDGES_PER_PIECE, BYTES_PER_PIECE)
 """Bytes of one task: a piece as it is read, checked, converted and encoded."""
 
 
+NumChunks: TypeAlias = "int | Mapping[str, NumChunks]"
+
+
+def _numbers(chunks: Any) -> Iterator[Any]:
+    """Yield all numbers of a tree of them."""
+    if isinstance(chunks, Mapping):
+        for found in chunks.values():
+            yield from _numbers(found)
+    else:
+        yield chunks
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkFormat:
     """How a chunked graph is written.
 
-    Numbers of chunks are files of each edge type, and of each feature (None: as many); none at all: by size.
-    `named_files` puts names of features, not their numbers, into names of files.
+    `num_chunks` is the number of files of each edge type and feature, None for as many as their sizes ask for.
+    `chunks_of` has others: of all ``"nodes"``, ``"edges"``, ``"node_data"`` or ``"edge_data"``, by type, or by type and
+    feature; those of nodes, which have no files, are what the metadata says. `names` of files are numbers of types and
+    features, the names of features (``"named"``), or those that DGL's `chunk_graph` gives (``"dgl"``).
     """
 
     edge_format: str = "parquet"
     data_format: str = "numpy"
     delimiter: str = " "
     num_chunks: int | None = None
-    data_chunks: int | None = None
-    named_files: bool = False
+    chunks_of: Mapping[str, NumChunks | None] = field(default_factory=dict)
+    names: Literal["numbered", "named", "dgl"] = "numbered"
 
     def __post_init__(self) -> None:
         check_choice("format of edges", "--edge-format", self.edge_format, SUFFIXES)
         check_choice("format of features", "--data-format", self.data_format, DATA_FORMATS)
-        for found in (self.num_chunks, self.data_chunks):
-            if found is not None and found < 1:
+        for found in (self.num_chunks, *_numbers(self.chunks_of)):
+            if found is not None and (not isinstance(found, int) or found < 1):
                 raise OptionError("impossible number of files", place="--num-chunks", expected="1 or more", found=found)
         if not is_delimiter(self.delimiter):
             expected = "one character between numbers"
             raise OptionError("bad delimiter", place="delimiter", expected=expected, found=repr(self.delimiter))
+
+    def num_files(self, kind: str, of_type: str, feature: str = "") -> int | None:
+        """Return the files, or chunks of nodes, that are asked for, None for as many as the size asks for."""
+        found = self.chunks_of.get(kind)
+        for name in (of_type, feature):
+            found = found.get(name) if isinstance(found, Mapping) else found
+        return self.num_chunks if found is None or isinstance(found, Mapping) else found
+
+    def check_names(self, schema: GraphSchema) -> None:
+        """Refuse numbers of files of types and features that the graph has not."""
+        nodes, edges = schema.node_types, schema.edge_types
+        for kind, types in (("nodes", nodes), ("edges", edges), ("node_data", nodes), ("edge_data", edges)):
+            known = {t.name: [spec.name for spec in t.data] if kind.endswith("_data") else [] for t in types}
+            by_type = self.chunks_of.get(kind)
+            for name, of_type in by_type.items() if isinstance(by_type, Mapping) else ():
+                names = list(of_type) if isinstance(of_type, Mapping) else []
+                unknown = [f"{name}/{feature}" for feature in names if feature not in known.get(name, ())]
+                if name not in known or unknown:
+                    expected = ", ".join((*known, *(f"{name}/{feature}" for feature in known.get(name, ()))))
+                    found = ", ".join(unknown) or name
+                    raise OptionError("not in the graph", place=f"num_chunks_{kind}", expected=expected, found=found)
+
+    def prefix(self, number: int, of_type: RowType, feature: tuple[int, str] | None) -> str:
+        """Name the files of an edge type, or of a feature and its number, below the graph; without chunk and suffix."""
+        if feature is None:
+            return f"edge_index/{of_type.name}" if self.names == "dgl" else f"edges/{number}-"
+        directory, (place, name) = data_key(of_type.name), feature
+        if self.names == "dgl":
+            return f"{directory}/{of_type.name}/{name}-"
+        return f"{directory}/{number}-{name if self.names == 'named' else place}-"
+
+    def suffix(self, spec: DataSpec | None) -> str:
+        """End of the names of files: DGL calls edges text, whatever they are."""
+        if spec is None:
+            return "txt" if self.names == "dgl" else SUFFIXES[self.edge_format]
+        return SUFFIXES[self.data_format]
 
     def check_holds(self, dtypes: Collection[str]) -> None:
         """Refuse features of dtypes that the format has not."""
@@ -119,7 +177,8 @@ def write_chunked(
         {etype: EdgeEnds(*map(array_rows, edges[etype])) for etype in schema.etypes},
         {kind: {name: array_rows(of) for name, of in arrays.items()} for kind, arrays in data.items()},
     )
-    form = ChunkFormat(edge_format, data_format, delimiter, edge_chunks, data_chunks)
+    of_data = dict.fromkeys(("node_data", "edge_data"), data_chunks)
+    form = ChunkFormat(edge_format, data_format, delimiter, edge_chunks, of_data)
     return write_graph(graph, Path(directory), form)
 
 
@@ -140,6 +199,7 @@ def write_graph(graph: Graph, directory: Path, form: ChunkFormat, runner: Runner
     """Write all files of a graph of rows, metadata last; return the path of that. Without a runner, one by one."""
     schema = graph.schema
     form.check_holds([spec.dtype.name for of_type in schema.row_types for spec in of_type.data])
+    form.check_names(schema)
     units = list(_units(graph, schema, directory, form))
     if runner is None:
         for unit in units:
@@ -154,8 +214,9 @@ def write_graph(graph: Graph, directory: Path, form: ChunkFormat, runner: Runner
             data.setdefault(unit.of_type.name, {}).setdefault(unit.spec.name, []).append(unit.path)
         else:
             edges.setdefault(unit.of_type.name, []).append(unit.path)
+    chunks = {t.name: form.num_files("nodes", t.name) or 1 for t in schema.node_types}
     return write_metadata(
-        directory, schema, edges, data,
+        directory, schema, edges, data, chunks | {etype: len(paths) for etype, paths in edges.items()},
         edge_format=form.edge_format, data_format=form.data_format, delimiter=form.delimiter,
     )  # fmt: skip
 
@@ -179,23 +240,23 @@ def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> None:
 def _units(graph: Graph, schema: GraphSchema, out: Path, form: ChunkFormat) -> Iterator[ChunkUnit]:
     """Cut a graph into files: as many of each edge type and feature as asked for, or by size."""
 
-    def cut(prefix: Path, of_type: RowType, spec: DataSpec | None, rows: Any) -> Iterator[ChunkUnit]:
-        num_files, file_format = form.num_chunks, form.edge_format
-        per_file, num_nodes = EDGES_PER_FILE, tuple(counts[ntype] for ntype in of_type.name.split(":")[::2])
-        if spec is not None:
-            num_files, file_format = form.data_chunks or form.num_chunks, form.data_format
+    def cut(number: int, of_type: RowType, feature: tuple[int, DataSpec] | None, rows: Any) -> Iterator[ChunkUnit]:
+        name, spec = of_type.name, None
+        num_files, per_file = form.num_files("edges", name), EDGES_PER_FILE
+        if feature is not None:
+            spec = feature[1]
+            num_files = form.num_files(data_key(name), name, spec.name)
             per_file = max(1, BYTES_PER_FILE // max(1, spec.row_nbytes))
         num_files = num_files or max(1, -(-of_type.num_rows // per_file))
-        bounds = [of_type.num_rows * i // num_files for i in range(num_files + 1)]
-        for i, (start, stop) in enumerate(itertools.pairwise(bounds)):
-            path = f"{prefix}-{i}.{SUFFIXES[file_format]}"
-            yield ChunkUnit(path, of_type, rows, spec, start, stop, num_nodes)
+        prefix = form.prefix(number, of_type, None if feature is None else (feature[0], feature[1].name))
+        num_nodes = tuple(counts[ntype] for ntype in name.split(":")[::2])
+        for i, (start, stop) in enumerate(itertools.pairwise(chunk_bounds(of_type.num_rows, num_files))):
+            yield ChunkUnit(f"{out / prefix}{i}.{form.suffix(spec)}", of_type, rows, spec, start, stop, num_nodes)
 
     counts = {t.name: t.num_nodes for t in schema.node_types}
     for number, edge_type in enumerate(schema.edge_types):
-        yield from cut(out / "edges" / f"{number}", edge_type, None, graph.edge_sources[edge_type.name])
+        yield from cut(number, edge_type, None, graph.edge_sources[edge_type.name])
     types: list[tuple[int, RowType]] = [*enumerate(schema.node_types), *enumerate(schema.edge_types)]
     for number, of_type in types:
-        for j, spec in enumerate(of_type.data):
-            prefix = out / data_key(of_type.name) / f"{number}-{spec.name if form.named_files else j}"
-            yield from cut(prefix, of_type, spec, graph.data_sources[of_type.name][spec.name])
+        for feature in enumerate(of_type.data):
+            yield from cut(number, of_type, feature, graph.data_sources[of_type.name][feature[1].name])

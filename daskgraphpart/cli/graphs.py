@@ -216,6 +216,7 @@ def chunk(**values: Any) -> None:
             _refuse_tables()
             graph = read_chunked(values["graph"])
             name = values["name"] or graph.schema.name
+            how |= {"edges_fmt": how.pop("edge_format"), "data_fmt": how.pop("data_format")}
             path = chunk_graph(graph, name, output_path=values["out_dir"], **how, **run)
     if not values["quiet"]:
         kept = f"mapped; the original ones are in {path.parent / 'id_map'}" if values["map_ids"] else "as they were"

@@ -51,6 +51,8 @@ def describe(
     beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(edges), "edge")}
     for of_type, features in beside.items():
         known = data.setdefault(of_type, {})
+        if is_dgl_graph(graph):  # as DGL's chunk_graph, which takes files and nothing else
+            known = data[of_type] = {name: rows for name, rows in known.items() if name not in features}
         for name in features.keys() & known.keys():
             raise OptionError("feature is given twice", found=f"{of_type}/{name}", hint="the graph itself has it")
         known.update(features)
@@ -79,9 +81,16 @@ def _as_given(graph: Any) -> GraphSource:
         return from_networkx(graph)
     if "torch_geometric" in modules and hasattr(graph, "edge_stores"):
         return from_pyg(graph)
-    if "dgl" in modules and hasattr(graph, "canonical_etypes"):
+    if is_dgl_graph(graph):
         return from_dgl(graph)
     raise OptionError("not a graph", expected=KINDS, found=f"{type(graph).__module__}.{type(graph).__name__}")
+
+
+def is_dgl_graph(graph: Any) -> bool:
+    """Whether it is a `DGLGraph`."""
+    return "dgl" in {kind.__module__.partition(".")[0] for kind in type(graph).__mro__} and hasattr(
+        graph, "canonical_etypes"
+    )
 
 
 def _from_chunked(graph: Graph) -> GraphSource:

@@ -62,7 +62,7 @@ def generate(
     The content is a function of kind, sizes and seed; formats and the number of chunks only cut it into files.
     """
     check_choice("kind of graph", "--kind", kind, ("rmat", "mag", "communities"))
-    form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks, named_files=True)
+    form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks, names="named")
     if num_nodes < 1 or num_edges < 0:
         found = f"{num_nodes} nodes, {num_edges} edges"
         raise OptionError("impossible size", expected="at least one node", found=found)

@@ -109,7 +109,7 @@ def make_all(root: Path) -> None:
     how = dgp.Resources(1 << 28, "sync")
     dgp.partition(root / "heterogeneous", root / "partitions", 3, method="random", resources=how)
     np.save(root / "rows.npy", np.arange(1200.0).reshape(400, 3))
-    forms = {"edge_format": "parquet", "data_format": "parquet"}
+    forms = {"edges_fmt": "parquet", "data_fmt": "parquet"}
     dgp.chunk_graph(root / "heterogeneous", "h", num_chunks=2, output_path=root / "parquet", resources=how, **forms)
     _make_lists(root / "lists")
     # what `pm_dglpart` makes of the heterogeneous graph without its features

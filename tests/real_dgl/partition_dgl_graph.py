@@ -12,11 +12,14 @@ from pathlib import Path
 os.environ["DGLBACKEND"] = "pytorch"
 
 import dgl
+import numpy as np
 import torch
 
 sys.path += json.loads(sys.argv[1])
 
 import daskgraphpart as dgp
+
+LIKES = ("v", "likes", "u")
 
 
 def compare(graph, maps, local, book):
@@ -29,6 +32,24 @@ def compare(graph, maps, local, book):
         expected = graph.find_edges(maps[1][etype][eids[mine]], etype=etype)
         assert maps[0][etype[0]][nids[src[mine]]].tolist() == expected[0].tolist()
         assert maps[0][etype[2]][nids[dst[mine]]].tolist() == expected[1].tolist()
+
+
+def chunk_as_dgl(graph, out):
+    """Positions, names of files and sizes of chunks are those of `chunk_graph` in DGL's tools; given rows win."""
+    out.mkdir()
+    for name, rows in (("x", torch.rand(25, 2)), ("w", torch.randint(9, 99, (90,)))):
+        np.save(out / f"{name}.npy", rows.numpy())
+    given = {"v": {"x": out / "x.npy"}}, {"likes": {"w": out / "w.npy"}}
+    dgp.chunk_graph(graph, "b", *given, 4, out / "chunked", "numpy", "numpy", num_chunks_edges={LIKES: 7})
+    metadata = json.loads((out / "chunked" / "metadata.json").read_text())
+    assert metadata["num_nodes_per_chunk"] == [[10, 10, 10, 10], [7, 6, 6, 6]]
+    assert metadata["num_edges_per_chunk"] == [[38, 38, 37, 37], [13, 13, 13, 13, 13, 13, 12]]
+    for name in ("edge_index/v:likes:u6.txt", "node_data/v/x-3.npy", "edge_data/v:likes:u/w-3.npy"):
+        assert (out / "chunked" / name).is_file(), name
+    chunked = dgp.read_chunked(out / "chunked")
+    assert np.array_equal(chunked.node_data["v"]["x"].compute(), np.load(out / "x.npy"))
+    assert np.array_equal(chunked.edge_data["v:likes:u"]["w"].compute(), np.load(out / "w.npy"))
+    assert np.array_equal(chunked.node_data["u"]["only"].compute(), graph.nodes["u"].data["only"].numpy())
 
 
 def main():
@@ -44,6 +65,7 @@ def main():
         },
         num_nodes_dict={"u": 40, "v": 25},
     )
+    heterogeneous.nodes["u"].data["only"] = torch.rand(40)
     heterogeneous.nodes["v"].data["x"] = torch.rand(25, 2)
     heterogeneous.edges["likes"].data["w"] = torch.randint(0, 9, (90,))
     for name, graph in (("a", homogeneous), ("b", heterogeneous)):
@@ -59,6 +81,7 @@ def main():
                 assert opened.nodes[ntype].data[key][:].tolist() == rows[ids].tolist()
         for part in range(2):
             compare(graph, maps, *dgl.distributed.load_partition(str(out / name / f"{name}.json"), part)[0:4:3])
+    chunk_as_dgl(heterogeneous, out / "chunk")
     for formats in ("csr", "csc", ["csr", "csc"]):
         dgp.partition_graph(homogeneous.formats(formats), "a", 2, out / str(formats), part_method="random")
         for file in (out / "a").rglob("*.dgl"):

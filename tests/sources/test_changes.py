@@ -175,6 +175,7 @@ def test_every_kind_of_source_gives_the_same_bytes(tmp_path: Path) -> None:
     edges = {"user:*:item": str(tmp_path / "events-*.parquet")}
     dgp.chunk_edge_lists(tmp_path / "parquet", edges, num_nodes=nodes, **tables, **how)
     frame = EVENTS[["src", "dst", "stars", "price", "kind"]]
+    how["edges_fmt"] = how.pop("edge_format")
     for npartitions in (1, 5):
         lazy = dd.from_pandas(frame, npartitions=npartitions)
         out = tmp_path / f"dask-{npartitions}"
@@ -333,7 +334,7 @@ MANY = {LIKES: pd.DataFrame({"src": 0, "dst": 0, "kind": range(10_001)})}
         (FRAMES, {"cast": {"likes/stars": "int8"}}, "--cast: unknown feature; expected user:likes:item/stars, "
          "user:likes:item/price, found likes/stars"),
         (FRAMES, {"cast": {"stars": "float8"}}, "--cast stars: unknown dtype; expected float16 or"),
-        (FRAMES, {"cast": {"price": "bfloat16"}, "data_format": "parquet"}, "--data-format: parquet has no bfloat16; "
+        (FRAMES, {"cast": {"price": "bfloat16"}, "data_fmt": "parquet"}, "--data-format: parquet has no bfloat16; "
          "expected numpy, found parquet; write numpy, or cast to float16"),
         ({FOLLOWS: ([0, -3], [1, -3])}, {"remove_self_loops": True}, "row 1: ID of a 'user' node out of range"),
     ],

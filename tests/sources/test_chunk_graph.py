@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import tempfile
 import warnings
 from pathlib import Path
@@ -73,7 +75,7 @@ def test_what_is_written_is_what_was_given(graph: Graph, num_chunks: int, edge_f
         out, again = Path(directory) / "out", Path(directory) / "again"
         data = {etype: features for etype, features in graph.edge_data.items() if features}
         counts = {t.name: t.num_nodes for t in graph.schema.node_types}
-        how = {"edge_format": edge_format, "data_format": data_format, "num_nodes": counts}
+        how = {"edges_fmt": edge_format, "data_fmt": data_format, "num_nodes": counts}
         dgp.chunk_graph(graph.edges, "g", graph.node_data, data, num_chunks, out, **how)  # type: ignore[arg-type]
         found = dgp.read_chunked(out)
         assert found.schema.ntypes == graph.schema.ntypes
@@ -179,9 +181,12 @@ def test_pyg_graphs_come_with_their_tensors(pyg_data: Any, tmp_path: Path) -> No
         ({ETYPE: FRAME}, {"ndata_paths": {"user": {"x": "nothing.txt"}}}, ("nothing.txt", "npy files")),
         ({ETYPE: FRAME}, {"ndata_paths": {"user": {"x": np.zeros(50, complex)}}}, ("user", "complex128")),
         ({ETYPE: FRAME}, {"edata_paths": {ETYPE: {"weight": WEIGHT}}}, ("twice", "weight")),
-        ({ETYPE: FRAME}, {"edge_format": "xml"}, ("format of edges", "xml")),
-        ({ETYPE: FRAME}, {"data_format": "csv"}, ("format of features", "csv")),
+        ({ETYPE: FRAME}, {"edges_fmt": "xml"}, ("format of edges", "xml")),
+        ({ETYPE: FRAME}, {"data_fmt": "csv"}, ("format of features", "csv")),
         ({ETYPE: FRAME}, {"delimiter": "::"}, ("delimiter",)),
+        ({ETYPE: FRAME}, {"num_chunks_edges": {("user", "buys", "item"): 2}}, ("num_chunks_edges", "user:buys:item")),
+        ({ETYPE: FRAME}, {"num_chunks_edge_data": {ETYPE: {"w": 2}}}, ("num_chunks_edge_data", "user:likes:item/w")),
+        ({ETYPE: FRAME}, {"num_chunks_nodes": {"user": 0}}, ("number of files", "0")),
         (scipy.sparse.eye(3, 4, format="csr"), {}, ("square", "(3, 4)")),
         (nx.Graph([(1, "a")]), {}, ("order",)),
     ],
@@ -241,3 +246,25 @@ def test_features_in_the_output_directory_are_never_deleted(opened: Callable[[st
     with pytest.raises(OutputExistsError, match="holds the input"):
         dgp.chunk_graph({ETYPE: FRAME}, "g", data, output_path=tmp_path, overwrite=True)
     assert file_hashes(tmp_path) == hashes
+
+
+def test_the_parameters_are_those_of_dgl() -> None:
+    """Those of tools/chunk_graph.py, 1.0 to 2.5, and then of tests/tools/pytest_utils.py, 1.1 to 2.5."""
+    names = list(inspect.signature(dgp.chunk_graph).parameters)
+    assert names[:9] == [
+        "g", "name", "ndata_paths", "edata_paths", "num_chunks", "output_path", "data_fmt", "edges_fmt", "vector_rows",
+    ]  # fmt: skip
+    assert names[9:13] == ["num_chunks_nodes", "num_chunks_edges", "num_chunks_node_data", "num_chunks_edge_data"]
+
+
+def test_types_and_features_may_have_numbers_of_chunks_of_their_own(tmp_path: Path) -> None:
+    data = {"user": {"x": FEATURES, "y": FEATURES[:, 0]}}
+    numbers = {"num_chunks_node_data": {"user": {"x": 7}}, "num_chunks_edge_data": 1, "num_chunks_nodes": {"item": 2}}
+    out = dgp.chunk_graph({ETYPE: FRAME}, "g", data, None, 3, tmp_path, num_nodes={"item": 31}, **numbers)
+    metadata = json.loads(out.read_text())
+    assert metadata["num_nodes_per_chunk"] == [[17, 17, 16], [16, 15]]  # DGL's sizes: larger ones first
+    assert metadata["num_edges_per_chunk"] == [[334, 333, 333]]
+    files = {name: len(found["data"]) for name, found in metadata["node_data"]["user"].items()}
+    assert files == {"x": 7, "y": 3}
+    assert len(metadata["edge_data"]["user:likes:item"]["weight"]["data"]) == 1
+    np.testing.assert_array_equal(dgp.read_chunked(tmp_path).node_data["user"]["x"].compute(), FEATURES)
