@@ -66,6 +66,8 @@ def chunk_graph(
     map_ids: bool = False,
     unknown_nodes: str = "add",
     fill: Mapping[str, object] | object = None,
+    ids_from: str | os.PathLike[str] | None = None,
+    codes_from: str | os.PathLike[str] | None = None,
     resources: Resources | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -112,7 +114,7 @@ def chunk_graph(
         Numbers of nodes, where `g` has none. Default: the number of rows of a feature, else the largest ID and one.
     delimiter : str
         Of CSV.
-    map_ids, unknown_nodes, fill
+    map_ids, unknown_nodes, fill, ids_from, codes_from
         As in `chunk_edge_lists`, for frames whose IDs are strings or sparse, and for tables of nodes.
     resources, overwrite, progress : optional
         As in `assign`. Collections of dask are computed on the cluster of `resources`.
@@ -152,10 +154,15 @@ def chunk_graph(
     form = ChunkFormat(edges_fmt, data_fmt, delimiter, num_chunks, chunks_of, names)
     form.check_holds(wanted.dtypes.values())
     out = require_local(output_path, "a graph that is written").absolute()
+    reading = ReadOptions(
+        map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fill, ids_from=ids_from, codes_from=codes_from
+    )
     is_tables = map_ids or is_split_by_text(g, wanted) or any(map(is_frame, (ndata_paths or {}).values()))
+    if codes_from is not None and not is_tables:
+        what, hint = "nothing here has codes, which only strings of tables get", "leave it out"
+        raise OptionError(what, place="--codes-from", hint=hint)
     with _open_writer(out, form, wanted, resources, progress, needs_database=is_tables) as writer:
         if is_tables:
-            reading = ReadOptions(map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fill)
             with open_runner(writer.resources, writer.progress) as runner:
                 stage = FrameStage(writer.scratch, reading, runner)
                 tables = stage.tables(g, num_nodes, ndata_paths, edata_paths)

@@ -14,6 +14,7 @@ from daskgraphpart.chunked.sources import Rows, is_rows, paths_of
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.sources.columns import FLOATS, INTEGERS, UNKNOWN
+from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
 from daskgraphpart.sources.graph_source import file_rows
 from daskgraphpart.sources.map_arrays import map_rows
 from daskgraphpart.sources.table_files import Paths, TableFile, find_files, read_form
@@ -87,6 +88,8 @@ def open_inputs(
                 rows.setdefault(of_type, {})[name] = found
     notes: list[str] = []
     groups = tuple(_open(connection, directory, i, request, notes) for i, request in enumerate(requests))
+    groups, old_codes = continue_codes(options.codes_from, groups, changes)
+    old_ids = find_old_ids(options.ids_from, ntypes)
     counts: dict[str, int | None] = {ntype: num_nodes.get(ntype) for ntype in ntypes}
     if not options.map_ids:
         sizes = [
@@ -98,7 +101,7 @@ def open_inputs(
         counts = {
             ntype: counts[ntype] or max((n for end, n in sizes if end == ntype), default=None) for ntype in ntypes
         }
-    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes, num_edges or {})
+    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes, num_edges or {}, old_ids, old_codes)
     _check_names(inputs)
     changes.check(ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
     for of_type, name, found in [(t, name, found) for t in rows for name, found in rows[t].items()]:

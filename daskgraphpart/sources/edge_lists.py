@@ -17,6 +17,7 @@ from daskgraphpart.chunked.rows import EdgeEnds
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
+from daskgraphpart.sources.earlier_graph import check_old_ids
 from daskgraphpart.sources.place_features import FeaturePlacer
 from daskgraphpart.sources.read_table import Job, drop_rows, read_table
 from daskgraphpart.sources.tables import TableGroup, check_edge_counts
@@ -35,6 +36,7 @@ ROWS_AT_ONCE = 1 << 20
 def read_graph(job: Job, name: str) -> Graph:
     """Read, check and map everything; also write the maps of IDs. Rows then lie in temporary files."""
     inputs, kinds = job.inputs, job.kinds
+    check_old_ids(inputs.old_ids, kinds)
     sizes = [os.path.getsize(table.content) for group in inputs.groups for table in group.tables]
     job.progress.begin("read-edges", len(sizes), sum(sizes))
     for group in inputs.groups:
@@ -104,7 +106,7 @@ def _tell_unknown(job: Job, ntype: str, unknown: int, num_nodes: int) -> None:
     is_added = job.inputs.options.unknown_nodes == "add"
     added = unknown if is_added else 0
     listed = num_nodes - added
-    if not job.inputs.options.map_ids:
+    if not job.inputs.options.map_ids or ntype in job.inputs.old_ids:
         ((listed,),) = run(job.connection, f"SELECT count(DISTINCT id) FROM ({_listed(job, ntype)})")
     alone = listed - (int(np.count_nonzero(has_edge)) - added)
     fate = "these nodes were added" if is_added else "their edges were dropped"
@@ -151,10 +153,24 @@ def _count_ids(job: Job, given: Mapping[str, int]) -> dict[str, int]:
 
 def _rank_ids(job: Job) -> dict[str, int]:
     """Make a table of the IDs of each node type, whose row numbers are the new IDs, and write the maps of IDs."""
+    inputs = job.inputs
     for ntype, (kind, _) in job.kinds.items():
         sources = [f"SELECT c{i} AS id FROM {group.name}" for group, i in _columns(job, ntype)]
         sources += [_listed(job, ntype)] if job.inputs.lists(ntype) else []
-        kept = job.out / ID_MAP / f"{ntype}.parquet"
-        job.rank(job.ids(ntype), " UNION ALL ".join(sources), kept, is_text=kind == STRINGS)
+        kept, every, old = job.out / ID_MAP / f"{ntype}.parquet", " UNION ALL ".join(sources), inputs.old_ids.get(ntype)
+        num_old = job.rank(job.ids(ntype), every, kept, is_text=kind == STRINGS, old=old)
+        if inputs.options.ids_from is not None:
+            _tell_old(job, ntype, every, num_old)
         job.progress.advance(1)
     return {ntype: job.count_rows(job.ids(ntype)) for ntype in job.kinds}
+
+
+def _tell_old(job: Job, ntype: str, every: str, num_old: int) -> None:
+    """Say how many nodes go on with the IDs of an earlier graph, and how many of these are in no table any more."""
+    ids = job.ids(ntype)
+    is_there = f"EXISTS (SELECT 1 FROM ({every}) e WHERE e.id = i.id)"
+    query = f"SELECT count(*) FROM {ids} i WHERE rowid < {num_old} AND NOT {is_there}"
+    ((num_absent,),) = run(job.connection, query)
+    gone = f", {num_absent:,} of them gone and without edges" if num_absent else ""
+    num_new = job.count_rows(ids) - num_old
+    job.progress.note(f"{ntype!r} nodes: {num_old:,} keep the IDs of the earlier graph{gone}; {num_new:,} are new")

@@ -13,6 +13,7 @@ from daskgraphpart.options import documented, option
 from daskgraphpart.schema import FORBIDDEN_IN_NAMES, STORED_DTYPES, check_name
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Collection, Sequence
 
 DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
@@ -52,6 +53,18 @@ class ReadOptions:
         "Map string or sparse IDs to 0, 1, 2, ... in their order, by number or by UTF-8 bytes; "
         "OUT_DIR/id_map/TYPE.parquet keeps them.",
     )
+    ids_from: str | os.PathLike[str] | None = option(
+        None,
+        "With --map-ids: keep the new IDs of the nodes of an earlier graph, or of its partitions; other nodes follow. "
+        "Nodes that are gone stay, without edges.",
+        values="OLD",
+    )
+    codes_from: str | os.PathLike[str] | None = option(
+        None,
+        "Keep the codes that strings have in an earlier graph, or in its partitions if it has maps of IDs; other "
+        "strings follow.",
+        values="OLD",
+    )
     id_type: str = option(
         "auto",
         "With --map-ids: what IDs are. auto: integers if all look like it, and a mixture is refused.",
@@ -78,6 +91,9 @@ class ReadOptions:
             raise OptionError("not two columns", place="--columns", expected=expected, found=found)
         if len(set(self.edge_columns)) != len(self.edge_columns):
             raise OptionError("a column is named twice", place="--edge-columns", found=",".join(self.edge_columns))
+        if self.ids_from is not None and not self.map_ids:
+            what, hint = "IDs that are not mapped follow no others", "add --map-ids"
+            raise OptionError(what, place="--ids-from", hint=hint)
         check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
         check_choice("way with unknown nodes", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
         if len(self.comment.encode()) > 1:

@@ -75,12 +75,24 @@ class FeaturePlacer:
         table, fill = f"{group.name}_{number}", job.fill(group.of_type, name)
         values = f"SELECT c{number} AS id FROM {group.name}"
         kept = job.out / CATEGORIES / group.of_type / f"{name}.parquet"
-        job.rank(table, values if fill is None else f"{values} UNION ALL SELECT {quote(fill)}", kept, is_text=True)
-        if job.inputs.changes.split_column(group.of_type) is None:  # else they move
-            count, path_in_out = job.count_rows(table), kept.relative_to(job.out)
-            job.progress.note(f"{where}: {count:,} categories, as codes; {path_in_out} has them")
+        every = values if fill is None else f"{values} UNION ALL SELECT {quote(fill)}"
+        num_old = job.rank(table, every, kept, is_text=True, old=job.inputs.old_codes.get((group.of_type, name)))
+        self._tell_codes(group, name, job.count_rows(table), num_old)
         query = f"SELECT i.rowid FROM {group.name} t JOIN {table} i ON t.c{number} = i.id ORDER BY t.rowid"
         return stage_rows(job.connection, query, path, np.dtype(np.int64))
+
+    def _tell_codes(self, group: TableGroup, name: str, count: int, num_old: int) -> None:
+        """Say that a feature has codes, and where their values are; those of an edge type to all it is split into."""
+        inputs, of_type, column = self.job.inputs, group.of_type, group.column(group.features[name][0])
+        if of_type in inputs.etypes and inputs.changes.split_column(of_type) is not None:
+            if name == inputs.changes.split_feature(of_type):
+                return  # they become relations
+            src, _, dst = of_type.split(":")
+            of_type = f"{src}:*:{dst}"
+        how = "as codes" if inputs.options.codes_from is None else f"as codes: {num_old:,} old, {count - num_old:,} new"
+        path = f"{CATEGORIES}/{of_type}/{name}.parquet"
+        where = f"{group.tables[0].path}, column {column.name!r}"
+        self.job.progress.note(f"{where}: {count:,} categories, {how}; {path} has them")
 
     def _check_mask(self, group: TableGroup) -> None:
         """Refuse, or drop, IDs of a mask that are no nodes."""
@@ -111,7 +123,11 @@ class FeaturePlacer:
             fill = job.fill(group.of_type, name)
             if fill is None:
                 what = f"{group.of_type!r} nodes without a row: {missing:,} of {num_nodes:,}"
-                hint = f"--fill {name}=VALUE gives them one; --unknown-nodes drop leaves out nodes that are not listed"
+                hint = f"--fill {name}=VALUE gives them one"
+                if job.inputs.options.ids_from is None:
+                    hint += "; --unknown-nodes drop leaves out nodes that are not listed"
+                else:
+                    hint += "; nodes of the earlier graph that are gone are among them"
                 raise InputFileError(what, file=group.tables[0].path, place=f"feature {name!r}", hint=hint)
             fills[name] = fill
             if name in group.features and group.kind(group.features[name][0]) == STRINGS:

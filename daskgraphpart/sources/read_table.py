@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import (
@@ -23,8 +24,8 @@ from daskgraphpart.sources.columns import (
     is_integer,
     shown,
 )
-from daskgraphpart.sources.database import read, run, stage_rows, translated_errors
-from daskgraphpart.sources.id_map import write_id_map
+from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, read, run, stage_rows, translated_errors
+from daskgraphpart.sources.id_map import id_batches, read_map_header, write_id_map
 from daskgraphpart.sources.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.sources.tables import Inputs, Table, TableGroup
+    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
 
@@ -73,8 +75,40 @@ class Job:
         fill = self.inputs.options.fills
         return fill.get(f"{of_type}:{feature}", fill.get(feature, fill.get("")))
 
-    def rank(self, name: str, every: str, kept: Path, *, is_text: bool) -> None:
-        """Make a table of the different IDs in their order, so that the row of each is its new ID; keep them."""
+    def rank(self, name: str, every: str, kept: Path, *, is_text: bool, old: Location | None = None) -> int:
+        """Make a table of the different IDs in their order, so that the row of each is its new ID; keep them.
+
+        Those of an old map come first, in its order; return how many these are.
+        """
+        num_old = 0
+        if old is not None:
+            num_old = self._insert_old(old, f"{name}_old", is_text=is_text)
+            every = f"SELECT id FROM ({every}) e WHERE NOT EXISTS (SELECT 1 FROM {name}_old o WHERE o.id = e.id)"
+        self._sort_distinct(name, every)
+        if old is not None:
+            run(self.connection, f"INSERT INTO {name}_old SELECT id FROM {name} ORDER BY rowid")
+            run(self.connection, f"DROP TABLE {name}; ALTER TABLE {name}_old RENAME TO {name}")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        ids = (batch.column(0) for batch in read(self.connection, f"SELECT id FROM {name}"))
+        write_id_map(kept, ids, is_text=is_text)
+        return num_old
+
+    def _insert_old(self, old: Location, name: str, *, is_text: bool) -> int:
+        """Make a table of the IDs of an old map; return how many there are."""
+        kind, count = read_map_header(old)
+        if (kind == STRINGS) != is_text:
+            raise InputFileError("codes of another type", file=str(old), expected=STRINGS, found=kind)
+        batches = id_batches(old, count, ROWS_PER_BATCH)
+        schema = pa.schema([("id", next(batches))])
+        of_schema = (pa.RecordBatch.from_arrays([ids], schema=schema) for ids in batches)
+        insert_batches(self.connection, f"CREATE TABLE {name} AS SELECT id FROM {{}}", schema, of_schema)
+        twice = f"SELECT min(id) FROM (SELECT id FROM {name} GROUP BY id HAVING count(*) > 1)"
+        ((value,),) = run(self.connection, twice)
+        if value is not None:
+            raise InputFileError("not different IDs", file=str(old), expected="each once", found=f"{value!r} twice")
+        return count
+
+    def _sort_distinct(self, name: str, every: str) -> None:
         distinct = f"SELECT DISTINCT id FROM ({every})"
         try:
             run(self.connection, f"CREATE TABLE {name} AS SELECT id FROM ({distinct}) ORDER BY id")
@@ -86,9 +120,6 @@ class Job:
                 f"CREATE TABLE {name} AS SELECT id FROM ({previous}) WHERE previous IS DISTINCT FROM id",
             )
             run(self.connection, "DROP TABLE sorted")
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        ids = (batch.column(0) for batch in read(self.connection, f"SELECT id FROM {name}"))
-        write_id_map(kept, ids, is_text=is_text)
 
     def count_rows(self, name: str) -> int:
         """Count the rows of a table."""

@@ -11,6 +11,7 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.column_table import ColumnTable, open_array_table, open_parquet_table
 from daskgraphpart.sources.columns import BYTES, INTEGERS, STRINGS, UNKNOWN, Column
 from daskgraphpart.sources.database import translated_errors
+from daskgraphpart.sources.id_map import read_map_header
 from daskgraphpart.sources.table_files import TableFile, read_form
 from daskgraphpart.sources.text_table import TextTable, open_text_table
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
+    from daskgraphpart.storage.paths import Location
 
 Table: TypeAlias = TextTable | ColumnTable
 
@@ -63,7 +65,8 @@ class TableGroup:
 class Inputs:
     """All that is read: tables, those of edges first, all node types, features by type whose rows need no reading.
 
-    A number of nodes is None where nobody has said it.
+    A number of nodes is None where nobody has said it. Of an earlier graph there are maps of IDs by node type, and
+    files of codes by type and feature.
     """
 
     options: ReadOptions
@@ -74,6 +77,8 @@ class Inputs:
     notes: tuple[str, ...]
     changes: GraphChanges
     num_edges: Mapping[str, int]
+    old_ids: Mapping[str, Location]
+    old_codes: Mapping[tuple[str, str], Location]
 
     @property
     def paths(self) -> list[str]:
@@ -82,6 +87,7 @@ class Inputs:
         paths += [
             path for features in self.rows.values() for rows in features.values() for path in map(str, paths_of(rows))
         ]
+        paths += [str(path) for path in (*self.old_ids.values(), *self.old_codes.values())]
         return [path for path in paths if os.path.isfile(path)]
 
     def features(self, of_type: str) -> list[str]:
@@ -130,6 +136,8 @@ def kinds_of_ids(inputs: Inputs) -> dict[str, tuple[str, str]]:
         return dict.fromkeys(inputs.num_nodes, known)
     kinds = dict.fromkeys(inputs.num_nodes, (INTEGERS, "an integer of 64 bits"))
     if options.id_type == "auto":
+        for ntype, path in inputs.old_ids.items():  # if no table tells more
+            kinds[ntype] = (kind := read_map_header(path)[0]), f"{kind}, as in {path}"
         ids = [(end, table, i) for group in inputs.groups for table in group.tables for i, end in enumerate(group.ends)]
         for ntype, table, i in reversed(ids):  # the first one counts
             column = table.columns[i]
