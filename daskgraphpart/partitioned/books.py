@@ -232,7 +232,7 @@ def open_kept_ids(config: PartitionConfig, directory: Location, part_id: int) ->
     owners = [_open_owners(path, config.num_parts) for path in config.id_maps or ()]
     counts = [np.bincount(region.memmap(), minlength=config.num_parts)[:, np.newaxis] for region in owners]
     book = PartitionBook.from_counts(config.book.ntypes, config.book.etypes, counts[0], counts[1])
-    part = open_part(part_id, book, directory, config.parts, tuple, _no_data)
+    part = open_part(part_id, book, directory, config.parts, tuple, _no_data, _no_parts)
     return part, BasicPartitionBook(book, part_id, owners[0], owners[1], part.graph)
 
 
@@ -260,3 +260,7 @@ def _sorted(region: Region) -> tuple[np.ndarray, np.ndarray]:
 
 def _no_data(part: Part) -> None:
     raise LayoutError("PyG is given parts with new IDs only", file=part.directory)
+
+
+def _no_parts() -> tuple[None, None]:
+    raise LayoutError("PyG is given parts with new IDs only")

@@ -11,12 +11,14 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.layouts.dgl_config import PartitionConfig, find_config, read_config
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.partitioned.loaders import Loaders
 from daskgraphpart.partitioned.part import Part, open_part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
+from daskgraphpart.sampling.source import FileState, file_state
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
-from daskgraphpart.storage.paths import AnyPath, Location, require_local, resolve_path
+from daskgraphpart.storage.paths import AnyPath, Location, is_remote, require_local, resolve_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
@@ -58,10 +60,11 @@ def open_partitions(
     """
     with environment_faults(), cached_listings(resolve_path(path, storage_options)):
         config_path = find_config(path, storage_options)
-        return PartitionedGraph(config_path, read_config(config_path, confined=confined), confined)
+        state = None if is_remote(config_path) else file_state(str(config_path))
+        return PartitionedGraph(config_path, read_config(config_path, confined=confined), confined, state)
 
 
-class PartitionedGraph:
+class PartitionedGraph(Loaders):
     """A partitioned graph; all data are lazy dask collections over memory-mapped or remote files.
 
     Parameters
@@ -72,6 +75,8 @@ class PartitionedGraph:
         Its content.
     confined : bool
         Whether files outside its directory are refused.
+    state : FileState
+        What the config's file was when it was read.
 
     Attributes
     ----------
@@ -92,8 +97,10 @@ class PartitionedGraph:
     >>> graph.part(0).edges().groupby("etype").size().compute()  # doctest: +SKIP
     """
 
-    def __init__(self, path: Location, config: PartitionConfig, confined: bool = False) -> None:
-        self.path, self.config, self._is_confined = path, config, confined
+    def __init__(
+        self, path: Location, config: PartitionConfig, confined: bool = False, state: FileState = None
+    ) -> None:
+        self.path, self.config, self._is_confined, self.state = path, config, confined, state
         self.name, self.book, self.num_parts = config.graph_name, config.book, config.num_parts
         self.ntypes, self.etypes = self.book.ntypes, self.book.etypes
         self._opened: dict[int, Part] = {}
@@ -117,7 +124,7 @@ class PartitionedGraph:
             raise IndexError(f"no part {part_id}; there are parts 0 to {self.num_parts - 1}")
         if part_id not in self._opened:  # one alone: there may be tens of thousands
             files, directory = self.config.parts, self.path.parent
-            readers = self._original_ids, self._pyg_data
+            readers = self._original_ids, self._pyg_data, self._sampled
             self._opened[part_id] = open_part(part_id, self.book, directory, files, *readers)
         return self._opened[part_id]
 
@@ -300,6 +307,9 @@ class PartitionedGraph:
 
     def _original_ids(self) -> Maps:
         return tuple(tuple(view.original_ids for view in of.values()) for of in (self.nodes, self.edges))
+
+    def _sampled(self) -> tuple[PartitionedGraph, None]:
+        return self, None
 
     def _pyg_data(self, part: Part) -> Any:
         pyg_module("torch_geometric")

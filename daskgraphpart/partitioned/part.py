@@ -10,6 +10,7 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
+from daskgraphpart.partitioned.loaders import Loaders
 from daskgraphpart.storage.files import file_sizes_in, is_file
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class PartRows:
 
 
 @dataclass(frozen=True, repr=False)
-class Part:
+class Part(Loaders):
     """One part of a partitioned graph."""
 
     part_id: int  # its number
@@ -118,6 +119,7 @@ class Part:
     edge_feats_path: Location
     original_ids: Callable[[], Maps]  # of all nodes and edges of all parts: those of HALO nodes lie in other parts
     pyg_data: Callable[[Part], Any]  # the part as PyG has it: features of HALO nodes lie in other parts, too
+    all_parts: Callable[[], tuple[Any, None]]  # what loaders read
 
     def __repr__(self) -> str:
         return f"<Part {self.part_id} of {self.book.num_parts}: {self.directory}>"
@@ -210,6 +212,9 @@ class Part:
         """
         return self.pyg_data(self)
 
+    def _sampled(self) -> tuple[Any, int]:
+        return self.all_parts()[0], self.part_id
+
     def read_beside(self, name: str) -> dict[str, Region]:
         """Regions of a file in its directory; none if there is no such file."""
         path = self.directory / name
@@ -223,12 +228,13 @@ def open_part(
     files: Sequence[PartPaths],
     original_ids: Callable[[], Maps],
     pyg_data: Callable[[Part], Any],
+    all_parts: Callable[[], tuple[Any, None]],
 ) -> Part:
     """Open a part; `files` are those of all parts, named as in the config in a directory."""
     book.nodes.part_range(number)  # refuses parts that are not there
     of_part = files[number]
     paths = [directory / name for name in (of_part.graph, of_part.node_feats, of_part.edge_feats)]
-    return Part(number, book, paths[0], paths[1], paths[2], original_ids, pyg_data)
+    return Part(number, book, paths[0], paths[1], paths[2], original_ids, pyg_data, all_parts)
 
 
 def _is_list_of_integers(region: Region) -> bool:

@@ -1,0 +1,218 @@
+"""Sample in-edges of nodes from CSC, number the nodes that are met, and shuffle seeds.
+
+Random numbers are functions of (key, node, edge type, draw), never of the order or the thread they are drawn in. Arrays
+come from files that may be damaged: what would lead out of them is reported, never read.
+"""
+
+from __future__ import annotations
+
+from numba import int64, uint64
+
+from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.hashing import GOLDEN, splitmix64
+
+ROUNDS = 6
+"""Of the Feistel network that shuffles."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _new_eid(place, data, new_eids, first_eid, num_owned):  # type: ignore[no-untyped-def]
+    """New ID of the edge at a place of CSC; -1 if its local ID is none of the part's."""
+    eid = data[place] if data.size else place
+    if eid < 0 or eid >= new_eids.size:
+        return -1
+    return first_eid + eid if eid < num_owned else new_eids[eid]
+
+
+@njit(cache=True, nogil=True)
+def find_in_edges(columns, places, owners, ntypes, slots, csc, edge_ranges, starts, degrees):  # type: ignore[no-untyped-def]
+    """Find where the in-edges of nodes are, by edge type: the first place, and how many.
+
+    `places` are those of the nodes among all of the hop, `columns` (hop,) their local IDs or -1; `slots` (node types,
+    most edge types of one) lists the edge types that are sampled for a node type, ascending, then -1. In a column edges
+    are in the order of their types. `csc` is (indptr, data, new edge IDs, first new edge ID, owned edges), and
+    `starts`, `degrees` (hop, most edge types) are filled. Returns the first node whose column is damaged, or -1.
+    """
+    indptr, data, new_eids, first_eid, num_owned = csc
+    for i in range(places.size):
+        node = places[i]
+        column = columns[node]
+        low, high = 0, 0
+        if column >= 0:
+            low, high = indptr[column], indptr[column + 1]
+            if low < 0 or high < low or high > new_eids.size:
+                return node
+        for s in range(slots.shape[1]):
+            etype = slots[ntypes[node], s]
+            if etype < 0:
+                degrees[node, s] = 0
+                continue
+            first, stop = low, high
+            if edge_ranges.shape[1] > 1:
+                for end in range(2):
+                    bound = edge_ranges[owners[node], etype, end]
+                    above = high
+                    below = first
+                    while below < above:
+                        middle = (below + above) >> 1
+                        if _new_eid(middle, data, new_eids, first_eid, num_owned) < bound:
+                            below = middle + 1
+                        else:
+                            above = middle
+                    if end == 0:
+                        first = below
+                    else:
+                        stop = below
+            starts[node, s] = first
+            degrees[node, s] = stop - first
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def count_picks(ntypes, slots, fanouts, replace, degrees, offsets):  # type: ignore[no-untyped-def]
+    """Fill `offsets` with the first pick of each node and slot, one after the other, and the number of all."""
+    total = 0
+    for node in range(degrees.shape[0]):
+        for s in range(degrees.shape[1]):
+            offsets[node * degrees.shape[1] + s] = total
+            degree = degrees[node, s]
+            if degree > 0:
+                fanout = fanouts[slots[ntypes[node], s]]
+                total += degree if fanout < 0 or (degree <= fanout and not replace) else fanout
+    offsets[offsets.size - 1] = total
+
+
+@njit(cache=True, nogil=True)
+def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out):  # type: ignore[no-untyped-def]
+    """Pick in-edges of nodes; `hop` is (new IDs, owners, node types, slots), `found` (starts, degrees, offsets).
+
+    All in-edges of a slot are taken if there is room for as many; else each pick is drawn, with replacement if room is
+    for more, and without it by Floyd's algorithm. `csc` is (indices, data, new edge IDs, first new edge ID, owned
+    edges, whether with replacement), `ends` (first new node ID, inner nodes), and `out` (sources, destinations as
+    places in the hop, new edge IDs). Returns the first node whose column is damaged, or -1.
+    """
+    nodes, owners, ntypes, slots = hop
+    starts, degrees, offsets = found
+    indices, data, new_eids, first_eid, num_owned, replace = csc
+    first_nid, num_inner = ends
+    sources, destinations, eids = out
+    for i in range(places.size):
+        node = places[i]
+        for s in range(slots.shape[1]):
+            begin = offsets[node * slots.shape[1] + s]
+            count = offsets[node * slots.shape[1] + s + 1] - begin
+            degree = degrees[node, s]
+            if count == 0:
+                continue
+            etype = slots[ntypes[node], s]
+            stream = splitmix64(key + uint64(nodes[node]) * uint64(GOLDEN)) + uint64(etype) * uint64(0xD6E8FEB86659FD93)
+            if count == degree and not replace:
+                for j in range(count):
+                    eids[begin + j] = j
+            else:
+                for j in range(count):
+                    word = splitmix64(stream + uint64(j + 1) * uint64(GOLDEN))
+                    if replace:
+                        eids[begin + j] = int64(word % uint64(degree))
+                        continue
+                    last = degree - count + j
+                    pick = int64(word % uint64(last + 1))
+                    for k in range(begin, begin + j):
+                        if eids[k] == pick:
+                            pick = last
+                            break
+                    eids[begin + j] = pick
+            for j in range(begin, begin + count):
+                place = starts[node, s] + eids[j]
+                source = indices[place]
+                eid = _new_eid(place, data, new_eids, first_eid, num_owned)
+                if source < 0 or source >= new_nids.size or eid < 0:
+                    return node
+                if edge_ranges.shape[1] > 1 and not (
+                    edge_ranges[owners[node], etype, 0] <= eid < edge_ranges[owners[node], etype, 1]
+                ):
+                    return node
+                sources[j] = first_nid + source if source < num_inner else new_nids[source]
+                destinations[j] = node
+                eids[j] = eid
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def number_nodes(ids, table, nodes, num_nodes, places):  # type: ignore[no-untyped-def]
+    """Find the place of each ID in `nodes`, to which new ones are added; return how many there are.
+
+    `table`, int64 of a power of two with more room than there are nodes, holds places, or -1 where it is empty.
+    """
+    mask = uint64(table.size - 1)
+    for i in range(ids.size):
+        slot = splitmix64(uint64(ids[i])) & mask
+        while table[slot] >= 0 and nodes[table[slot]] != ids[i]:
+            slot = (slot + uint64(1)) & mask
+        if table[slot] < 0:
+            table[slot] = num_nodes
+            nodes[num_nodes] = ids[i]
+            num_nodes += 1
+        places[i] = table[slot]
+    return num_nodes
+
+
+@njit(cache=True, nogil=True)
+def enter_nodes(nodes, table):  # type: ignore[no-untyped-def]
+    """Enter the places of nodes into an empty table; of equal ones the first."""
+    mask = uint64(table.size - 1)
+    for i in range(nodes.size):
+        slot = splitmix64(uint64(nodes[i])) & mask
+        while table[slot] >= 0 and nodes[table[slot]] != nodes[i]:
+            slot = (slot + uint64(1)) & mask
+        if table[slot] < 0:
+            table[slot] = i
+
+
+@njit(cache=True, nogil=True)
+def find_ranges(ids, ends, found):  # type: ignore[no-untyped-def]
+    """Find the number of the range that holds each ID, given the ascending ends of all ranges."""
+    for i in range(ids.size):
+        below, above = 0, ends.size
+        while below < above:
+            middle = (below + above) >> 1
+            if ends[middle] <= ids[i]:
+                below = middle + 1
+            else:
+                above = middle
+        found[i] = below
+
+
+@njit(cache=True, nogil=True)
+def copy_rows(source, rows, places, out):  # type: ignore[no-untyped-def]
+    """Copy rows of bytes, ``out[places[i]] = source[rows[i]]``; the row of the source that is not there, or -1."""
+    for i in range(rows.size):
+        if rows[i] < 0 or rows[i] >= source.shape[0]:
+            return rows[i]
+        for j in range(source.shape[1]):
+            out[places[i], j] = source[rows[i], j]
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def shuffled(key, first, num_items, out):  # type: ignore[no-untyped-def]
+    """Fill `out` with the items at the places from `first` on of a random order of ``[0, num_items)``.
+
+    The order is a Feistel network over a power of four, at least 2^16, walked until it meets an item: no array of all
+    items is held.
+    """
+    half = 8
+    while (1 << (2 * half)) < num_items:
+        half += 1
+    mask = uint64((1 << half) - 1)
+    for i in range(out.size):
+        value = uint64(first + i)
+        while True:
+            left, right = value >> uint64(half), value & mask
+            for turn in range(ROUNDS):
+                drawn = splitmix64(key + (uint64(turn) << uint64(48)) + right * uint64(GOLDEN))
+                left, right = right, left ^ (drawn & mask)
+            value = (left << uint64(half)) | right
+            if value < uint64(num_items):
+                break
+        out[i] = value

@@ -1,0 +1,1 @@
+"""Sample neighbours from partitions on disk: batches for PyG, and an estimate of what training fetches."""

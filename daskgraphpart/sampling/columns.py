@@ -1,0 +1,156 @@
+"""In-edges by node: the CSC in a part's graph file, mapped; or, where the file has none, one that is sorted once.
+
+A sorted one lies in temporary files that go with the process: 8 bytes a node and 16 an edge. Inside a column edges are
+in the order of their local IDs, hence of their types.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter
+from daskgraphpart.storage.region import create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.layouts.dgl_graph import Edges, GraphFile
+    from daskgraphpart.storage.region import Region
+
+MAX_SORTED_NBYTES = 1 << 30
+"""Bytes of sorted edges that are held; of more edges the file is read several times."""
+EDGES_PER_PIECE = 1 << 20
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class PartColumns:
+    """In-edges of the local nodes of one part; arrays are mapped."""
+
+    part_id: int
+    path: str  # graph file, for errors
+    indptr: np.ndarray
+    indices: np.ndarray  # local sources
+    data: np.ndarray  # local edge IDs; empty if these are the places
+    new_nids: np.ndarray  # new homogeneous IDs of local nodes and edges
+    new_eids: np.ndarray
+    first_nid: int  # range of the new IDs of inner nodes, then of owned edges
+    stop_nid: int
+    first_eid: int
+    stop_eid: int
+
+    @property
+    def num_inner(self) -> int:
+        """Nodes that the part owns: its first ones."""
+        return self.stop_nid - self.first_nid
+
+    @cached_property
+    def halo(self) -> tuple[np.ndarray, np.ndarray]:
+        """New IDs of its HALO nodes, ascending, and their local IDs: 16 bytes each, in memory."""
+        ids = np.array(self.new_nids[self.num_inner :])
+        order = np.argsort(ids, kind="stable")
+        return ids[order], order + self.num_inner
+
+    def local(self, ids: np.ndarray) -> np.ndarray:
+        """Local IDs of new ones; -1 for nodes that the part does not hold."""
+        halo, local = self.halo
+        found = ids - self.first_nid
+        foreign = np.flatnonzero((found < 0) | (found >= self.num_inner))
+        if not halo.size:
+            found[foreign] = -1
+            return found
+        places = np.searchsorted(halo, ids[foreign]).clip(max=halo.size - 1)
+        found[foreign] = np.where(halo[places] == ids[foreign], local[places], -1)
+        return found
+
+    def damaged(self, node: int) -> LayoutError:
+        """Error for a node whose in-edges cannot be those of the part."""
+        return LayoutError(
+            "the in-edges of a node are not edges of the part",
+            file=self.path,
+            place=f"node {node:,} by new homogeneous ID",
+            hint="compare the partitions with the input by `daskgraphpart verify`, or make them again",
+        )
+
+
+def open_columns(
+    graphs: Sequence[GraphFile], book: PartitionBook, part_ids: Sequence[int], *, is_sorted: bool, workspace: str | None
+) -> list[PartColumns]:
+    """Open the in-edges of parts; `is_sorted` tells whether edges of a column in a file are in the order of types."""
+    found, num_sorted = [], 0
+    for part_id, graph in zip(part_ids, graphs, strict=True):
+        stored = graph.formats.get("csc") if is_sorted or len(book.etypes) == 1 else None
+        if stored is None:
+            num_sorted += graph.num_edges
+            arrays = sort_edges(graph, workspace)
+        else:
+            arrays = _map(stored["indptr"]), _map(stored["indices"]), _map(stored["data"])
+        nids, eids = graph.node_arrays["_ID"], graph.edge_arrays["_ID"]
+        ranges = *book.nodes.part_range(part_id), *book.edges.part_range(part_id)
+        found.append(PartColumns(part_id, str(nids.path), *arrays, _map(nids), _map(eids), *ranges))
+    if num_sorted:
+        logger.info("sorted %s by destination; parts with the graph format csc need not be", f"{num_sorted:,} edges")
+    return found
+
+
+def sort_edges(
+    graph: GraphFile, workspace: str | None = None, max_nbytes: int = MAX_SORTED_NBYTES
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sort the edges of a part by destination into temporary files, and map these: indptr, sources, local edge IDs.
+
+    Memory: 8 bytes a node, and `max_nbytes`; with more edges a range of nodes at a time, each by a look at all edges.
+    """
+    indptr = np.zeros(graph.num_nodes + 1, np.int64)
+    for _, dst, _ in _edges(graph):
+        count_keys(dst, 0, 0, indptr[1:])
+    np.cumsum(indptr, out=indptr)
+    with tempfile.TemporaryDirectory(prefix="daskgraphpart-sampling-", dir=workspace) as directory:
+        sizes = {"indptr": indptr.size, "indices": graph.num_edges, "data": graph.num_edges}
+        files = [create_npy(Path(directory, f"{name}.npy"), np.int64, (size,)) for name, size in sizes.items()]
+        files[0].write(indptr, 0)
+        first = 0
+        while first < graph.num_nodes:
+            fits = int(np.searchsorted(indptr, indptr[first] + max_nbytes // 16, side="right")) - 1
+            stop = max(first + 1, min(fits, graph.num_nodes))
+            for region, column in zip(files[1:], _sorted_range(graph, indptr, first, stop), strict=True):
+                region.write(column, int(indptr[first]))
+            first = stop
+        return _map(files[0]), _map(files[1]), _map(files[2])  # maps stay when the files are removed
+
+
+def _sorted_range(graph: GraphFile, indptr: np.ndarray, first: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sources and IDs of the edges that end in the nodes ``[first, stop)``, by these and then by ID."""
+    low, cursors = int(indptr[first]), indptr[first:stop].copy()
+    sources, eids = np.empty((2, int(indptr[stop]) - low), np.int64)
+    for src, dst, ids in _edges(graph):
+        mine = slice(None) if stop - first == graph.num_nodes else np.flatnonzero((dst >= first) & (dst < stop))
+        places = np.empty(dst[mine].size, np.int64)
+        place_by_key(dst[mine], first, cursors, places)
+        scatter(src[mine], places, low, sources)
+        scatter(ids[mine], places, low, eids)
+    if graph.main_format != "coo":  # which is read in the order of IDs
+        order = np.lexsort((eids, np.repeat(np.arange(first, stop), np.diff(indptr[first : stop + 1]))))
+        return sources[order], eids[order]
+    return sources, eids
+
+
+def _edges(graph: GraphFile) -> Iterator[Edges]:
+    """Local sources, destinations and IDs of all edges, whose ends are nodes of the part."""
+    for src, dst, eids in graph.edge_pieces(rows=EDGES_PER_PIECE):
+        if src.size and not (min(src.min(), dst.min()) >= 0 and max(src.max(), dst.max()) < graph.num_nodes):
+            graph.ends(0, graph.num_edges)  # tells which edge it is
+        yield src, dst, eids
+
+
+def _map(region: Region) -> np.ndarray:
+    return np.asarray(region.memmap())

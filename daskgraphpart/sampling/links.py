@@ -1,0 +1,139 @@
+"""Edges as seeds: their ends, and the negative ones that are drawn beside them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.book import canonical_tuple, check_ids, is_tensor, places_by_part, to_array
+from daskgraphpart.errors import LayoutError, OptionError
+from daskgraphpart.extras import pyg_module
+from daskgraphpart.kernels.hashing import uniform_ints
+from daskgraphpart.sampling.sampler import Locator, stream_key_of
+from daskgraphpart.sampling.seeds import Seeds, read_ids
+
+if TYPE_CHECKING:
+    from daskgraphpart.sampling.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Edges of one type that are seeds; IDs of nodes are type-wise new ones."""
+
+    etype: str
+    pairs: np.ndarray | None  # int64 (2, seeds): the ends; None where seeds are edges of the graph, by ID
+    labels: Any  # tensor with a row for each seed, or None
+    mode: str | None  # of negative edges: "binary", "triplet" or None
+    amount: float  # negative edges for each seed
+    negatives: tuple[
+        tuple[int, int], tuple[int, int]
+    ]  # ranges of sources and destinations that negatives are drawn from
+
+    def draw(self, num_seeds: int, key: np.uint64) -> tuple[np.ndarray, np.ndarray]:
+        """Draw the ends of negative edges, uniformly; of triplets the destinations alone."""
+        count = 0 if self.mode is None else math.ceil(num_seeds * self.amount)
+        ends = np.empty((2, count), np.int64)
+        for number, (first, stop) in enumerate(self.negatives):
+            uniform_ints(stream_key_of(key, -1 - number), 0, stop - first, ends[number])
+            ends[number] += first
+        return (ends[0, :0] if self.mode == "triplet" else ends[0]), ends[1]
+
+
+class EdgeEnds:
+    """Look up the ends of edges by new homogeneous ID, in the COO of the parts that own them."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.owner_of, self.node_of = source, Locator(source.book.edges), Locator(source.book.nodes)
+        self.columns = {part.part_id: part for part in source.columns}
+        self.coo = {}
+        for part, graph in zip(source.columns, source.graphs, strict=True):
+            if "coo" not in graph.formats:
+                raise LayoutError(
+                    "the ends of edges are not stored by ID",
+                    file=part.path,
+                    expected="the graph format coo",
+                    found=", ".join(graph.formats),
+                    hint="give the ends of the edges as two rows of node IDs, or partition with graph_formats=coo,csc",
+                )
+            self.coo[part.part_id] = [np.asarray(graph.formats["coo"][name].memmap()) for name in ("row", "col")]
+
+    def __call__(self, eids: np.ndarray) -> np.ndarray:
+        """Type-wise IDs of sources and destinations, int64 (2, edges)."""
+        ends = np.empty((2, eids.size), np.int64)
+        for number, places in places_by_part(self.owner_of(eids).owners):
+            part = self.columns[number]
+            for row, stored in zip(ends, self.coo[number], strict=True):
+                local = stored[eids[places] - part.first_eid]
+                check_ids(local, part.new_nids.size, f"{part.path}: local node")
+                row[places] = part.new_nids[local]
+        return np.stack([self.node_of(row).ids for row in ends])
+
+
+def read_links(source: Source, etype: str, given: Any, labels: Any, negative: Any) -> tuple[Links, Seeds]:
+    """Read the arguments of a loader of edges: pairs of node IDs, edge IDs, a mask of edges, or None for all edges."""
+    place = "edge_label_index"
+    src, _, dst = canonical_tuple(etype)
+    ranges = source.id_range(src), source.id_range(dst)
+    found = given if given is None or is_tensor(given) else np.asarray(given)
+    if found is not None and found.ndim == 2:
+        if len(found) != 2:
+            raise OptionError("not pairs of nodes", place=place, expected="shape (2, edges)", found=tuple(found.shape))
+        rows = [seeds_of(source, ntype, row, place).ids for ntype, row in zip((src, dst), found, strict=True)]
+        pairs = np.array(rows, np.int64)
+        seeds: Seeds = Seeds(0, pairs.shape[1])
+    else:
+        pairs, seeds = None, seeds_of(source, etype, found, place)
+    mode, amount = read_negative_sampling(negative)
+    if mode is not None and any(first == stop for first, stop in ranges):
+        raise OptionError("no nodes for negative edges", place="neg_sampling", found=f"no node of {src} or {dst}")
+    return Links(etype, pairs, _read_labels(labels, seeds.count, mode), mode, amount, ranges), seeds
+
+
+def seeds_of(source: Source, kind: str, given: Any, place: str) -> Seeds:
+    """Read type-wise IDs, or a mask, of nodes or edges; of one part those that it owns.
+
+    Masks have a row for every node or edge of the graph; where one part is sampled, those of others are left out.
+    """
+    first, stop = source.id_range(kind)
+    num_rows = source.book.part_range(source.book.num_parts - 1, kind)[1]
+    if given is None:
+        return Seeds(first, stop - first)
+    seeds = read_ids(given, num_rows, kind, place)
+    if source.part_id is None or seeds.ids is None:
+        return seeds
+    own = (seeds.ids >= first) & (seeds.ids < stop)
+    if not own.all() and not seeds.is_mask:
+        expected = f"[{first:,}, {stop:,}), of {kind} in part {source.part_id}"
+        raise OptionError("not owned by the part", place=place, expected=expected, found=int(seeds.ids[~own][0]))
+    return Seeds(0, int(own.sum()), seeds.ids[own], seeds.is_mask)
+
+
+def read_negative_sampling(given: Any) -> tuple[str | None, float]:
+    """Read PyG's `neg_sampling`: mode and amount."""
+    if given is None:
+        return None, 0.0
+    try:
+        found = pyg_module("torch_geometric.sampler").NegativeSampling.cast(given)
+    except (ValueError, TypeError) as fault:
+        expected = '"binary", "triplet", or torch_geometric.sampler.NegativeSampling'
+        raise OptionError("unknown", place="neg_sampling", expected=expected, found=repr(given)) from fault
+    if found.src_weight is not None or found.dst_weight is not None:
+        raise OptionError("negative edges are drawn uniformly", place="neg_sampling", found="weights of nodes")
+    return str(found.mode.value), float(found.amount)
+
+
+def _read_labels(labels: Any, num_seeds: int, mode: str | None) -> Any:
+    if labels is None:
+        return None
+    torch = pyg_module("torch")
+    labels = labels if is_tensor(labels) else torch.as_tensor(labels)
+    if len(labels) != num_seeds:
+        raise OptionError("wrong number of labels", place="edge_label", expected=f"{num_seeds:,}", found=len(labels))
+    if mode == "triplet":
+        hint = "leave it out, or draw binary negatives"
+        raise OptionError("triplets have no labels", place="edge_label", found="edge_label", hint=hint)
+    # as PyG: 0 is the label of negative edges
+    return labels + 1 if mode == "binary" and num_seeds and to_array(labels).min() == 0 else labels

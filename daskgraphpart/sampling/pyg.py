@@ -1,0 +1,165 @@
+"""Make PyG's batches of what was sampled: `Data` or `HeteroData`, with the names that PyG's own loaders give.
+
+This imports torch_geometric: `pyg_module` says before what to do where it is missing.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Data, HeteroData
+
+from daskgraphpart.book import canonical_tuple, to_tensor
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.sampling.links import EdgeEnds
+from daskgraphpart.sampling.sampler import Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from daskgraphpart.sampling.links import Links
+    from daskgraphpart.sampling.rows import FeatureRows
+    from daskgraphpart.sampling.sampler import Located, Sampler
+    from daskgraphpart.sampling.seeds import Seeds
+    from daskgraphpart.sampling.source import Source
+
+OWN_NAMES = (
+    "batch_size", "dst_neg_index", "dst_pos_index", "e_id", "edge_index", "edge_label", "edge_label_index", "input_id",
+    "n_id", "num_nodes", "num_sampled_edges", "num_sampled_nodes", "src_index",
+)  # fmt: skip
+
+
+class Assembler:
+    """Make batches of samples, with their features."""
+
+    def __init__(self, source: Source, sampler: Sampler) -> None:
+        self.source, self.sampler, self.edges = source, sampler, Locator(source.book.edges)
+        self.features: dict[str, list[FeatureRows]] = {}
+        for of_kind in source.features:
+            self.features.setdefault(of_kind.kind, []).append(of_kind)
+        _check_names(source)
+
+    def sample(self, seeds: np.ndarray, key: np.uint64) -> Any:
+        """Sample around new homogeneous IDs."""
+        sampled = self.sampler.sample(seeds, key)
+        book, data = self.source.book, Data() if self.source.is_homogeneous else HeteroData()
+        nodes, edges = self.sampler.nodes(sampled.nodes), self.edges(sampled.eids)
+        ranks = np.empty(sampled.nodes.size, np.int64)  # place of a node among those of its type
+        for number, ntype in enumerate(book.ntypes):
+            places, store = _of_type(nodes, number, len(book.ntypes)), self.store(data, ntype)
+            ranks[places] = np.arange(places.size)
+            store["n_id"], store["num_nodes"] = self._fill(store, ntype, nodes, places), places.size
+            store["num_sampled_nodes"] = _per_hop(places, (0, *sampled.node_ends))
+        for number, etype in enumerate(book.etypes):
+            places, store = _of_type(edges, number, len(book.etypes)), self.store(data, etype)
+            ends = np.stack([ranks[sampled.rows[places]], ranks[sampled.cols[places]]])
+            store["edge_index"] = torch.from_numpy(ends)
+            store["e_id"] = self._fill(store, etype, edges, places)
+            store["num_sampled_edges"] = _per_hop(places, sampled.edge_ends)
+        return data
+
+    def store(self, data: Any, kind: str) -> Any:
+        """Where the attributes of a type are."""
+        if self.source.is_homogeneous:
+            return data
+        return data[canonical_tuple(kind) if kind in self.source.book.etypes else kind]
+
+    def _fill(self, store: Any, kind: str, located: Located, places: np.ndarray) -> Any:
+        """Add the features of rows; return their type-wise IDs."""
+        ids, owners = located.ids[places], located.owners[places]
+        for feature in self.features.get(kind, ()):
+            rows = to_tensor(feature.gather(ids, owners))
+            store[feature.name] = rows.bool() if feature.is_mask else rows
+        return torch.from_numpy(ids)
+
+
+def node_batches(source: Source, sampler: Sampler, ntype: str, seeds: Seeds) -> Callable[..., Any]:
+    """Return what makes a batch of nodes, given the positions of seeds, their type-wise IDs and a key."""
+    return partial(_node_batch, Assembler(source, sampler), ntype, seeds.is_mask)
+
+
+def _node_batch(
+    assembler: Assembler, ntype: str, is_mask: bool, positions: np.ndarray, ids: np.ndarray, key: np.uint64
+) -> Any:
+    data = assembler.sample(assembler.source.book.nodes.homogeneous(ids, ntype), key)
+    store = assembler.store(data, ntype)
+    store["input_id"], store["batch_size"] = torch.from_numpy(ids if is_mask else positions), ids.size
+    return data
+
+
+def link_batches(source: Source, sampler: Sampler, links: Links, seeds: Seeds) -> Callable[..., Any]:
+    """Return what makes a batch of edges, given the positions of seeds, their type-wise IDs and a key."""
+    ends = EdgeEnds(source) if links.pairs is None else None
+    return partial(_link_batch, Assembler(source, sampler), links, ends, seeds.is_mask)
+
+
+def _link_batch(
+    assembler: Assembler,
+    links: Links,
+    ends: EdgeEnds | None,
+    is_mask: bool,
+    positions: np.ndarray,
+    ids: np.ndarray,
+    key: np.uint64,
+) -> Any:
+    nodes, num_seeds = assembler.source.book.nodes, ids.size
+    src_type, _, dst_type = canonical_tuple(links.etype)
+    if links.pairs is not None:
+        src, dst = links.pairs[:, positions]
+    else:
+        assert ends is not None
+        src, dst = ends(assembler.source.book.edges.homogeneous(ids, links.etype))
+    negative_src, negative_dst = links.draw(num_seeds, key)
+    src, dst = np.concatenate([src, negative_src]), np.concatenate([dst, negative_dst])
+    if src_type == dst_type:
+        both, places = np.unique(np.concatenate([src, dst]), return_inverse=True)
+        seeds, (src_places, dst_places) = nodes.homogeneous(both, src_type), np.split(places, [src.size])
+    else:
+        (src, src_places), (dst, dst_places) = (np.unique(row, return_inverse=True) for row in (src, dst))
+        seeds = np.concatenate([nodes.homogeneous(src, src_type), nodes.homogeneous(dst, dst_type)])
+    data = assembler.sample(seeds, key)
+    store = assembler.store(data, links.etype)
+    store["input_id"] = torch.from_numpy(ids if is_mask else positions)
+    if links.mode == "triplet":
+        of_dst = assembler.store(data, dst_type)
+        assembler.store(data, src_type)["src_index"] = torch.from_numpy(src_places)
+        of_dst["dst_pos_index"] = torch.from_numpy(dst_places[:num_seeds])
+        of_dst["dst_neg_index"] = torch.from_numpy(dst_places[num_seeds:]).view(num_seeds, -1).squeeze(-1)
+        return data
+    store["edge_label_index"] = torch.from_numpy(np.stack([src_places, dst_places]))
+    labels = None if links.labels is None else links.labels[torch.from_numpy(positions)]
+    if links.mode == "binary":
+        labels = torch.ones(num_seeds) if labels is None else labels
+        labels = torch.cat([labels, labels.new_zeros((negative_src.size, *labels.shape[1:]))])
+    if labels is not None:
+        store["edge_label"] = labels
+    return data
+
+
+def _of_type(located: Located, number: int, num_types: int) -> np.ndarray:
+    """Places of the rows of a type."""
+    return np.arange(located.types.size) if num_types == 1 else np.flatnonzero(located.types == number)
+
+
+def _per_hop(places: np.ndarray, ends: Sequence[int]) -> list[int]:
+    """Rows of each hop; `ends` are the numbers of rows of all types at its beginning and end."""
+    counts: list[int] = np.diff(np.searchsorted(places, ends)).tolist()
+    return counts
+
+
+def _check_names(source: Source) -> None:
+    """Refuse features that would take the place of something else."""
+    seen: set[tuple[str, str]] = set()
+    for feature in source.features:
+        key = ("" if source.is_homogeneous else feature.kind, feature.name)
+        if feature.name in OWN_NAMES or key in seen:
+            raise LayoutError(
+                "two attributes of one name",
+                place=f"{feature.kind}/{feature.name}",
+                expected=f"not {', '.join(OWN_NAMES)}; in a homogeneous graph other names for nodes and edges",
+                hint="name the features that you want: node_data=[...], edge_data=[...]",
+            )
+        seen.add(key)

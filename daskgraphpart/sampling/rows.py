@@ -1,0 +1,73 @@
+"""Gather rows of features from the mapped files of all parts."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.book import places_by_part
+from daskgraphpart.errors import LayoutError
+from daskgraphpart.kernels.sample import copy_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureRows:
+    """One feature of one type."""
+
+    kind: str  # node type or canonical edge type
+    name: str
+    is_mask: bool
+    dtype: np.dtype
+    row_shape: tuple[int, ...]
+    first_rows: np.ndarray  # type-wise ID of the first row of each part
+    maps: Mapping[int, np.ndarray]  # by part: its rows as bytes, uint8 (rows, bytes), mapped
+
+    @property
+    def row_nbytes(self) -> int:
+        """Bytes of one row."""
+        return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
+
+    def gather(self, ids: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Read the rows of type-wise IDs into a new array, given the parts that own them."""
+        rows = np.empty((ids.size, *self.row_shape), self.dtype)
+        out = rows.reshape(ids.size, -1).view(np.uint8) if self.row_nbytes and ids.size else None
+        for part, places in places_by_part(owners) if out is not None else ():
+            if part not in self.maps:
+                raise LayoutError(f"part {part} lacks {self.kind}/{self.name}, which others have")
+            copy_rows(self.maps[part], ids[places] - self.first_rows[part], places, out)
+        return rows
+
+
+def open_rows(kind: str, name: str, is_mask: bool, regions: Mapping[int, Region], counts: np.ndarray) -> FeatureRows:
+    """Map a feature of a type, of which each part owns so many rows, int64 (parts,).
+
+    A region has as many rows as its part owns: `PartRows.features` has seen to that.
+    """
+    first = next((region for region in regions.values() if region.num_rows), next(iter(regions.values())))
+    for region in regions.values():
+        if region.num_rows and (region.dtype, region.shape[1:]) != (first.dtype, first.shape[1:]):
+            raise LayoutError(
+                "parts do not agree about a feature",
+                file=region.path,
+                place=f"{kind}/{name}",
+                expected=f"{first.dtype} of shape {first.shape[1:]}",
+                found=f"{region.dtype} of shape {region.shape[1:]}",
+                hint="make the partitions again",
+            )
+    maps = {part: _map_bytes(region) for part, region in regions.items() if region.nbytes}
+    return FeatureRows(kind, name, is_mask, first.dtype, first.shape[1:], np.cumsum(counts) - counts, maps)
+
+
+def _map_bytes(region: Region) -> np.ndarray:
+    """Map a region as rows of bytes; pages are read as they are asked for, without those that follow."""
+    rows = np.memmap(region.path, np.uint8, "r", region.offset, (region.num_rows, region.row_nbytes))
+    rows._mmap.madvise(mmap.MADV_RANDOM)  # type: ignore[attr-defined]
+    return np.asarray(rows)
