@@ -184,17 +184,6 @@ def find_ranges(ids, ends, found):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def copy_rows(source, rows, places, out):  # type: ignore[no-untyped-def]
-    """Copy rows of bytes, ``out[places[i]] = source[rows[i]]``; the row of the source that is not there, or -1."""
-    for i in range(rows.size):
-        if rows[i] < 0 or rows[i] >= source.shape[0]:
-            return rows[i]
-        for j in range(source.shape[1]):
-            out[places[i], j] = source[rows[i], j]
-    return -1
-
-
-@njit(cache=True, nogil=True)
 def shuffled(key, first, num_items, out):  # type: ignore[no-untyped-def]
     """Fill `out` with the items at the places from `first` on of a random order of ``[0, num_items)``.
 

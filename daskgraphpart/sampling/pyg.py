@@ -15,6 +15,7 @@ from torch_geometric.data import Data, HeteroData
 from daskgraphpart.book import canonical_tuple, to_tensor
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.sampling.links import EdgeEnds
+from daskgraphpart.sampling.rows import group_by_part
 from daskgraphpart.sampling.sampler import Locator
 
 if TYPE_CHECKING:
@@ -69,10 +70,10 @@ class Assembler:
 
     def _fill(self, store: Any, kind: str, located: Located, places: np.ndarray) -> Any:
         """Add the features of rows; return their type-wise IDs."""
-        ids, owners = located.ids[places], located.owners[places]
-        for feature in self.features.get(kind, ()):
-            rows = to_tensor(feature.gather(ids, owners))
-            store[feature.name] = rows.bool() if feature.is_mask else rows
+        ids, features = located.ids[places], self.features.get(kind, ())
+        groups = group_by_part(located.owners[places]) if features else ()
+        for feature in features:
+            store[feature.name] = to_tensor(feature.gather(ids, groups))
         return torch.from_numpy(ids)
 
 

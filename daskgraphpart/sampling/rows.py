@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import mmap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from daskgraphpart.book import places_by_part
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.kernels.sample import copy_rows
+from daskgraphpart.kernels.copy_rows import copy_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.storage.region import Region
+
+    Groups: TypeAlias = Sequence[tuple[int, np.ndarray]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,15 +37,23 @@ class FeatureRows:
         """Bytes of one row."""
         return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
 
-    def gather(self, ids: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Read the rows of type-wise IDs into a new array, given the parts that own them."""
+    def gather(self, ids: np.ndarray, groups: Groups) -> np.ndarray:
+        """Read the rows of type-wise IDs into a new array, given where those of each part are; masks become bool."""
         rows = np.empty((ids.size, *self.row_shape), self.dtype)
-        out = rows.reshape(ids.size, -1).view(np.uint8) if self.row_nbytes and ids.size else None
-        for part, places in places_by_part(owners) if out is not None else ():
-            if part not in self.maps:
-                raise LayoutError(f"part {part} lacks {self.kind}/{self.name}, which others have")
-            copy_rows(self.maps[part], ids[places] - self.first_rows[part], places, out)
-        return rows
+        if rows.nbytes:
+            out = rows.reshape(ids.size, -1).view(np.uint8)
+            for part, places in groups:
+                if part not in self.maps:
+                    raise LayoutError(f"part {part} lacks {self.kind}/{self.name}, which others have")
+                copied = copy_rows(self.maps[part], ids[places] - self.first_rows[part], places, out)
+                assert copied == -1, f"{self.kind}/{self.name}: row {ids[places[copied]]} is not in part {part}"
+        return rows.astype(bool) if self.is_mask else rows
+
+
+def group_by_part(owners: np.ndarray) -> Groups:
+    """Parts that own something, with the places where they do."""
+    # numpy sorts 16 bits by radix
+    return [*places_by_part(owners.astype(np.uint16) if owners.size and owners.max() < 1 << 16 else owners)]
 
 
 def open_rows(kind: str, name: str, is_mask: bool, regions: Mapping[int, Region], counts: np.ndarray) -> FeatureRows:

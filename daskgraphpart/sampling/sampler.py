@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.book import canonical_tuple, places_by_part
+from daskgraphpart.book import canonical_tuple
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import (
     count_picks,
@@ -22,6 +22,7 @@ from daskgraphpart.kernels.sample import (
     number_nodes,
     pick_edges,
 )
+from daskgraphpart.sampling.rows import group_by_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -160,7 +161,7 @@ class Sampler:
             yield self.columns[0], np.arange(nodes.size), nodes
         else:
             local = nodes - self.book.node_ranges[:, 0, 0][located.owners]
-            for number, places in places_by_part(located.owners):
+            for number, places in group_by_part(located.owners):
                 yield self.columns[number], places, local
 
 
