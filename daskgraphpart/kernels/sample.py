@@ -84,14 +84,14 @@ def count_picks(ntypes, slots, fanouts, replace, degrees, offsets):  # type: ign
 
 @njit(cache=True, nogil=True)
 def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out):  # type: ignore[no-untyped-def]
-    """Pick in-edges of nodes; `hop` is (new IDs, owners, node types, slots), `found` (starts, degrees, offsets).
+    """Pick in-edges of nodes; `hop` is (IDs, owners, node types, slots, fan-outs), `found` (starts, degrees, offsets).
 
     All in-edges of a slot are taken if there is room for as many; else each pick is drawn, with replacement if room is
     for more, and without it by Floyd's algorithm. `csc` is (indices, data, new edge IDs, first new edge ID, owned
     edges, whether with replacement), `ends` (first new node ID, inner nodes), and `out` (sources, destinations as
     places in the hop, new edge IDs). Returns the first node whose column is damaged, or -1.
     """
-    nodes, owners, ntypes, slots = hop
+    nodes, owners, ntypes, slots, fanouts = hop
     starts, degrees, offsets = found
     indices, data, new_eids, first_eid, num_owned, replace = csc
     first_nid, num_inner = ends
@@ -106,7 +106,7 @@ def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out): 
                 continue
             etype = slots[ntypes[node], s]
             stream = splitmix64(key + uint64(nodes[node]) * uint64(GOLDEN)) + uint64(etype) * uint64(0xD6E8FEB86659FD93)
-            if count == degree and not replace:
+            if fanouts[etype] < 0 or (count == degree and not replace):
                 for j in range(count):
                     eids[begin + j] = j
             else:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -43,7 +44,7 @@ def load_nodes(
     wanted: Wanted,
 ) -> Loader:
     """Open the loader of `Loaders.neighbor_loader`; `batches` are the fields of `BatchOptions`."""
-    options, assembly = BatchOptions(*batches), pyg_module("daskgraphpart.sampling.pyg")
+    options, assembly = BatchOptions(*batches), _assembly()
     fanouts = read_fanouts(num_neighbors, graph.book)
     source = open_source(graph, part_id, wanted)
     ntype, seeds = _read_nodes(graph, source, input_nodes)
@@ -61,13 +62,18 @@ def load_links(
     wanted: Wanted,
 ) -> Loader:
     """Open the loader of `Loaders.link_neighbor_loader`; `links` are its seeds, labels and negative sampling."""
-    options, assembly = BatchOptions(*batches), pyg_module("daskgraphpart.sampling.pyg")
+    options, assembly = BatchOptions(*batches), _assembly()
     fanouts, (edges, labels, negative) = read_fanouts(num_neighbors, graph.book), links
     etype, given = split_type(edges, graph.etypes, graph.book.canonical_etype, "edge_label_index")
     source = open_source(graph, part_id, wanted)
     read, seeds = read_links(source, etype, given, labels, negative)
     sampler = Sampler(graph.book, source.columns, fanouts, replace)
     return Loader(source, seeds, options, assembly.link_batches(source, sampler, read, seeds))
+
+
+def _assembly() -> Any:
+    pyg_module("torch_geometric")
+    return import_module("daskgraphpart.sampling.pyg")
 
 
 def open_source(graph: Any, part_id: int | None, wanted: Wanted) -> Source:
@@ -113,7 +119,7 @@ def _read_nodes(graph: Any, source: Source, given: Any) -> tuple[str, Seeds]:
         expected = f"one of {', '.join(name.partition('/')[2] for name in known) or 'none'}"
         raise OptionError("no such mask", place=place, expected=expected, found=chosen)
     ids = np.concatenate([part.split_nids[key] for part in parts])
-    return ntype, Seeds(0, ids.size, ids, is_mask=True)
+    return ntype, Seeds(0, ids.size, ids)
 
 
 def _features(graph: Any, place: str, views: Iterable[Any], wanted: Iterable[str] | None) -> Iterator[FeatureRows]:

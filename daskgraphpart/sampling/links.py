@@ -105,10 +105,10 @@ def seeds_of(source: Source, kind: str, given: Any, place: str) -> Seeds:
     if source.part_id is None or seeds.ids is None:
         return seeds
     own = (seeds.ids >= first) & (seeds.ids < stop)
-    if not own.all() and not seeds.is_mask:
+    if not own.all() and seeds.is_listed:
         expected = f"[{first:,}, {stop:,}), of {kind} in part {source.part_id}"
         raise OptionError("not owned by the part", place=place, expected=expected, found=int(seeds.ids[~own][0]))
-    return Seeds(0, int(own.sum()), seeds.ids[own], seeds.is_mask)
+    return Seeds(0, int(own.sum()), seeds.ids[own], seeds.is_listed)
 
 
 def read_negative_sampling(given: Any) -> tuple[str | None, float]:

@@ -79,29 +79,29 @@ class Assembler:
 
 def node_batches(source: Source, sampler: Sampler, ntype: str, seeds: Seeds) -> Callable[..., Any]:
     """Return what makes a batch of nodes, given the positions of seeds, their type-wise IDs and a key."""
-    return partial(_node_batch, Assembler(source, sampler), ntype, seeds.is_mask)
+    return partial(_node_batch, Assembler(source, sampler), ntype, seeds.is_listed)
 
 
 def _node_batch(
-    assembler: Assembler, ntype: str, is_mask: bool, positions: np.ndarray, ids: np.ndarray, key: np.uint64
+    assembler: Assembler, ntype: str, is_listed: bool, positions: np.ndarray, ids: np.ndarray, key: np.uint64
 ) -> Any:
     data = assembler.sample(assembler.source.book.nodes.homogeneous(ids, ntype), key)
     store = assembler.store(data, ntype)
-    store["input_id"], store["batch_size"] = torch.from_numpy(ids if is_mask else positions), ids.size
+    store["input_id"], store["batch_size"] = torch.from_numpy(positions if is_listed else ids), ids.size
     return data
 
 
 def link_batches(source: Source, sampler: Sampler, links: Links, seeds: Seeds) -> Callable[..., Any]:
     """Return what makes a batch of edges, given the positions of seeds, their type-wise IDs and a key."""
     ends = EdgeEnds(source) if links.pairs is None else None
-    return partial(_link_batch, Assembler(source, sampler), links, ends, seeds.is_mask)
+    return partial(_link_batch, Assembler(source, sampler), links, ends, seeds.is_listed)
 
 
 def _link_batch(
     assembler: Assembler,
     links: Links,
     ends: EdgeEnds | None,
-    is_mask: bool,
+    is_listed: bool,
     positions: np.ndarray,
     ids: np.ndarray,
     key: np.uint64,
@@ -123,7 +123,7 @@ def _link_batch(
         seeds = np.concatenate([nodes.homogeneous(src, src_type), nodes.homogeneous(dst, dst_type)])
     data = assembler.sample(seeds, key)
     store = assembler.store(data, links.etype)
-    store["input_id"] = torch.from_numpy(ids if is_mask else positions)
+    store["input_id"] = torch.from_numpy(positions if is_listed else ids)
     if links.mode == "triplet":
         of_dst = assembler.store(data, dst_type)
         assembler.store(data, src_type)["src_index"] = torch.from_numpy(src_places)

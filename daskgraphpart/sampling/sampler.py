@@ -142,7 +142,7 @@ class Sampler:
         offsets = np.empty(degrees.size + 1, np.int64)
         count_picks(located.types, slots, fanouts, self.replace, degrees, offsets)
         sources, destinations, eids = picked = np.empty((3, int(offsets[-1])), np.int64)
-        hop, found = (nodes, located.owners, located.types, slots), (starts, degrees, offsets)
+        hop, found = (nodes, located.owners, located.types, slots, fanouts), (starts, degrees, offsets)
         for part, places, _ in groups:
             num_owned = part.stop_eid - part.first_eid
             from_csc = part.indices, part.data, part.new_eids, part.first_eid, num_owned, self.replace

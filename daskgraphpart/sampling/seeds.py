@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class Seeds:
     """What batches begin with: type-wise IDs of nodes or edges, or all of a range.
 
-    `ids` are None for all of ``[first, first + count)``. The number of a seed, which PyG has as `input_id`, is its ID
-    if it was chosen by a mask, otherwise its position.
+    `ids` are None for all of ``[first, first + count)``. The number of a seed, which PyG has as `input_id`, is its
+    position in a list, otherwise its ID.
     """
 
     first: int
     count: int
     ids: np.ndarray | None = None
-    is_mask: bool = False
+    is_listed: bool = False  # whether a user listed the IDs, in an order that means something
 
     def batch(self, number: int, size: int, key: np.uint64 | None) -> tuple[np.ndarray, np.ndarray]:
         """Positions and IDs of the seeds of a batch; with a key they are shuffled."""
@@ -54,21 +54,21 @@ def read_ids(given: Any, num_rows: int, what: str, place: str) -> Seeds:
             expected = f"{num_rows:,}, one for each of {what}"
             raise OptionError("wrong length of a mask", place=place, expected=expected, found=f"{len(found):,}")
         ids = np.flatnonzero(to_array(found) if is_tensor(found) else found)
-        return Seeds(0, ids.size, ids, is_mask=True)
+        return Seeds(0, ids.size, ids)
     ids = as_ids(found)
     try:
         check_ids(ids, num_rows, what)
     except IdOutOfRangeError as fault:
         raise fault.restated(IdOutOfRangeError, place=place) from None
-    return Seeds(0, ids.size, ids)
+    return Seeds(0, ids.size, ids, is_listed=True)
 
 
 def read_fanouts(given: Any, book: PartitionBook) -> np.ndarray:
     """Read `num_neighbors`: one number a hop, or such a list for each edge type; int64 (hops, edge types)."""
     place = "num_neighbors"
-    by_type = {book.canonical_etype(etype): of for etype, of in given.items()} if hasattr(given, "items") else None
-    if by_type is None:
-        by_type = dict.fromkeys(book.etypes, given)
+    by_type = dict.fromkeys(book.etypes, given)
+    if hasattr(given, "items"):
+        by_type = {_resolved(etype, book.canonical_etype, place): of for etype, of in given.items()}
     if missing := [etype for etype in book.etypes if etype not in by_type]:
         hint = "give a list of zeros to leave a type out"
         raise OptionError("edge types without a number", place=place, found=", ".join(missing), hint=hint)
@@ -93,7 +93,7 @@ def split_type(given: Any, names: tuple[str, ...], resolve: Callable[[Any], str]
     """Split what is given as seeds into a type and IDs: ``(type, ids)``, a type, or, where there is one type, IDs."""
     if isinstance(given, (tuple, list)) and len(given) == 2 and _is_type(given[0]):
         return _resolved(given[0], resolve, place), given[1]
-    if _is_type(given) and (given if isinstance(given, str) else ":".join(given)) in names:
+    if _is_type(given):
         return _resolved(given, resolve, place), None
     if len(names) > 1:
         expected = f"a type, or a pair of a type and IDs or a mask; types are {', '.join(names)}"
