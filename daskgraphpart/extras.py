@@ -8,19 +8,24 @@ from typing import Any
 from daskgraphpart.errors import MissingPackageError
 
 
+def how_to_install(extra: str) -> str:
+    """Say what to type for an extra; the package is on no index."""
+    return f'pip install ".[{extra}]" in a clone of daskgraphpart'
+
+
 def import_extra(module: str, what: str, hint: str = "", *, file: object = None) -> Any:
     """Import a module, or say what needs it; the hint is how to install it, by default with the extra of its name."""
     try:
         return importlib.import_module(module)
     except ImportError as fault:
         package = module.partition(".")[0]
-        hint = hint or f'pip install "daskgraphpart[{package}]"'
-        raise MissingPackageError(f"{what}, and {package} is not installed", file=file, hint=hint) from fault
+        what += f", and {package} is not installed"
+        raise MissingPackageError(what, file=file, hint=hint or how_to_install(package)) from fault
 
 
 def torch_module() -> Any:
     """Import torch; a `MissingPackageError` if it is not installed."""
-    hint = 'pip install "daskgraphpart[torch]", or use open_partitions, which returns dask arrays'
+    hint = f"{how_to_install('torch')}, or use open_partitions, which returns dask arrays"
     return import_extra("torch", "this returns torch tensors", hint)
 
 

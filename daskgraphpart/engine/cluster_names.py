@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 from daskgraphpart.errors import MissingPackageError, OptionError
+from daskgraphpart.extras import how_to_install
 
 AUTO = "auto"
 ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
@@ -51,7 +52,7 @@ def job_queue(name: str) -> Any:
         raise MissingPackageError(
             "dask-jobqueue is not installed",
             place=f"--cluster {name}",
-            hint="pip install 'daskgraphpart[jobqueue]' if this is a queueing system",
+            hint=f"{how_to_install('jobqueue')}, if this is a queueing system",
         ) from fault
     finally:
         # its import makes Ctrl-C leave the process with exit code 0

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlparse
 
 from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
-from daskgraphpart.extras import import_extra
+from daskgraphpart.extras import how_to_install, import_extra
 from daskgraphpart.sources.options import DELIMITERS, ReadOptions
 from daskgraphpart.storage.faults import attach_path_to_error
 
@@ -218,7 +218,7 @@ def _listed(directory: str, kind: str, list_files: Callable[[str], list[str]]) -
 
 
 def _delta_files(directory: str) -> list[str]:
-    deltalake = import_extra("deltalake", "this is a Delta table", 'pip install "daskgraphpart[delta]"', file=directory)
+    deltalake = import_extra("deltalake", "this is a Delta table", how_to_install("delta"), file=directory)
     table = deltalake.DeltaTable(directory)
     protocol = table.protocol()
     needed = {"column mapping"} if protocol.min_reader_version == 2 else set(protocol.reader_features or ())
@@ -229,9 +229,7 @@ def _delta_files(directory: str) -> list[str]:
 
 
 def _iceberg_files(directory: str) -> list[str]:
-    tables = import_extra(
-        "pyiceberg.table", "this is an Iceberg table", 'pip install "daskgraphpart[iceberg]"', file=directory
-    )
+    tables = import_extra("pyiceberg.table", "this is an Iceberg table", how_to_install("iceberg"), file=directory)
     matches = [match for match in map(_VERSION.fullmatch, _metadata_files(directory)) if match]
     newest = max(matches, key=lambda match: (int(match[1]), match[0]))[0]
     tasks: list[Any] = list(

@@ -20,6 +20,7 @@ from daskgraphpart.errors import (
     MissingPackageError,
     OptionError,
 )
+from daskgraphpart.extras import how_to_install
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartEr
     found = next(iter(str(fault).splitlines()), "") or type(fault).__name__
     if isinstance(fault, ImportError):
         extra = EXTRAS.get(path.protocol)
-        hint = f'pip install "daskgraphpart[{extra}]"' if extra else "install the package of fsspec for it"
+        hint = how_to_install(extra) if extra else "install the package of fsspec for it"
         return MissingPackageError(
             f"a package for {path.protocol}:// is not installed", file=path, found=found, hint=hint
         )

@@ -175,7 +175,7 @@ def test_what_is_no_cluster_is_refused(
 
 def test_a_job_queue_without_the_package_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'daskgraphpart\[jobqueue\]'"):
+    with pytest.raises(MissingPackageError, match=r'pip install "\.\[jobqueue\]" in a clone'):
         dgp.detect_resources(cluster="slurm")
 
 

@@ -198,7 +198,9 @@ def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path
     assert detect_resources(workspace="file:///scratch").workspace == "/scratch"
 
 
-@pytest.mark.parametrize(("url", "extra"), [("gs://bucket/graph", "daskgraphpart[gcs]"), ("abfs://a/b", "fsspec")])
+@pytest.mark.parametrize(
+    ("url", "extra"), [("gs://bucket/graph", 'pip install ".[gcs]" in a clone'), ("abfs://a/b", "fsspec")]
+)
 def test_a_missing_package_is_one_error(url: str, extra: str) -> None:
     with pytest.raises(MissingPackageError) as raised:
         read_chunked(url)
