@@ -20,7 +20,7 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.parmetis_files import ParmetisFiles, find_parts
 from daskgraphpart.sources.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked, read_type_counts
-from daskgraphpart.storage.atomic import scratch_directory
+from daskgraphpart.storage.atomic import made_directory, scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local, to_path
@@ -117,8 +117,7 @@ def read_parmetis(
     out_dir : path
         Directory of the assignment; made if need be.
     num_parts : int, optional
-        Needed if it is not in the name of the file. Unlike DGL's `parmetis_postprocess.py`, which counts the parts
-        that have nodes, the number is kept if some are empty.
+        Default: as the name of the file says, else one more than the largest part in it.
     num_node_weights : int, optional
         Needed for output of `pm_dglpart` if nodes have attributes and the stats file is not beside it.
     form : str
@@ -147,6 +146,7 @@ def read_parmetis(
     with (
         open_runner(resources, progress) as runner,
         environment_faults(),
+        made_directory(out),
         scratch_directory(resources.workspace or out) as scratch,
     ):
         owners = read_parmetis_parts(parts, graph.schema, scratch, resources)

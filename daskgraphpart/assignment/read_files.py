@@ -102,8 +102,8 @@ def read_owner_files(
     if not is_old and _is_of_parmetis(directory, schema):
         found = find_parts(directory, schema.name, num_parts)
         resources = runner.resources
-        runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, resources).num_parts)
-        return Assignment(found.num_parts, "parmetis", owner_regions(workspace, schema, found.num_parts)), {}
+        parts = runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, resources).num_parts)
+        return Assignment(parts, "parmetis", owner_regions(workspace, schema, parts)), {}
     meta, ours, parts = read_meta(directory, num_parts)
     method = ours.method or (meta.algo_name if meta is not None else "file")
     trainers = {} if is_old else _open_trainers(directory / TRAINERS, schema)

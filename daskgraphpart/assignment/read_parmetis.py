@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.assignment import Assignment, create_owner_files
+from daskgraphpart.assignment.assignment import MAX_PARTS, Assignment, create_owner_files
 from daskgraphpart.sources.parmetis_files import Column, LineFile, PartFiles, Placement, read_lines, read_nodes
 from daskgraphpart.storage.atomic import scratch_directory
 
@@ -16,20 +17,27 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
+logger = logging.getLogger(__name__)
+
 
 def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, resources: Resources) -> Assignment:
     """Read and check the part of every node, into owner files in a workspace: an assignment ``"parmetis"``."""
     from daskgraphpart.sources.database import open_database, run  # duckdb takes a tenth of a second to import
 
-    owners = create_owner_files(workspace, schema, parts.num_parts)
-    source = parts.paths[0].parent if parts.by_part else parts.paths[0]
+    source, num_parts = parts.paths[0].parent if parts.by_part else parts.paths[0], parts.num_parts
     with scratch_directory(workspace) as scratch, open_database(scratch, resources) as connection:
         if parts.by_part:
             read_nodes(connection, parts, schema.name, np.array(schema.homo_starts))
         else:
-            columns = Column("homogeneous node ID", 0, str(schema.num_nodes)), Column("part", 1, str(parts.num_parts))
+            # DGL's parmetis_postprocess.py counts the parts as well; more than nodes are some other file
+            stop = str(num_parts or min(schema.num_nodes, MAX_PARTS))
+            columns = Column("homogeneous node ID", 0, str(schema.num_nodes)), Column("part", 1, stop)
             read_lines(connection, "node_lines", [LineFile(parts.paths[0], columns, num_columns=2)])
             run(connection, "CREATE VIEW nodes AS SELECT c0 AS id, c1 AS part FROM node_lines")
+        if num_parts is None:
+            ((num_parts,),) = run(connection, "SELECT coalesce(max(part), 0) + 1 FROM nodes")
+            logger.info("%s: the largest part is %d, which makes %d parts", source, num_parts - 1, num_parts)
+        owners = create_owner_files(workspace, schema, num_parts)
         placement = Placement("node", owners, str(source), "is it for this graph, and whole?")
         placement.place(connection, "SELECT id, part FROM nodes", lambda part: part)
-    return Assignment(parts.num_parts, "parmetis", owners)
+    return Assignment(num_parts, "parmetis", owners)

@@ -32,7 +32,9 @@ from daskgraphpart.storage.atomic import write_bytes
 CONVERSION = ("schema", "num_parts", "num_node_weights", "removed_edges", "node_attr_dtype", "edge_attr_dtype")
 BEFORE, AFTER = "parmetis_preprocess.py", "parmetis_postprocess.py"
 SCRIPTS = {
+    "partition_algo/random_partition.py": ("assign", "--method", "random", "--overwrite"),
     "dispatch_data.py": ("dispatch",),
+    "verify_partitions.py": ("verify",),
     "distpartitioning/parmetis_preprocess.py": ("parmetis", "write", "--overwrite"),
     "distpartitioning/parmetis_postprocess.py": ("parmetis", "read", "--overwrite"),
 }
@@ -106,7 +108,9 @@ def write(**values: Any) -> None:
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("parts_path", required=False, type=click.Path())
 @click.argument("assign_dir", required=False, type=click.Path())
-@click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts, if it is not in a file name.")
+@click.option(
+    "--num-parts", type=click.IntRange(min=1), help="Number of parts; default from the file's name, or the file."
+)
 @click.option(
     "--num-node-weights",
     type=click.IntRange(min=0),

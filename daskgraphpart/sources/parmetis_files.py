@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 
+EXACT = 1 << 53  # integers below are exact in floats
 PART_SUFFIX = r"_part\.([1-9]\d*)"
 SQL_TYPES = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"} | {
     f"{'u' * (not signed)}int{bits}": f"{'U' * (not signed)}{name}"
@@ -68,7 +69,7 @@ class PartFiles:
     """Parts as ParMETIS has written them: one file of `pm_dglpart2`, or one for each part, of `pm_dglpart`."""
 
     paths: tuple[Path, ...]
-    num_parts: int
+    num_parts: int | None  # None: one more than the largest part in the file
     by_part: bool
     num_node_weights: int | None = None  # in a line of nodes, if that was given
 
@@ -99,13 +100,10 @@ def find_parts(
     if by_part:
         return _by_part(ParmetisFiles(path, graph), by_part, num_parts, num_node_weights)
     ((named, file),) = files.items()
-    if named is None and num_parts is None:
-        what, hint = "the name of the file does not tell the number of parts", "give --num-parts"
-        raise OptionError(what, file=str(file), expected="<graph>_part.<num_parts>", hint=hint)
     if None not in (named, num_parts) and named != num_parts:
         what = "the file is for another number of parts"
         raise AssignmentError(what, file=str(file), expected=num_parts, found=named)
-    return PartFiles((file,), named or num_parts or 0, by_part=False)
+    return PartFiles((file,), named or num_parts, by_part=False)
 
 
 def _found(path: Path, graph: str) -> tuple[dict[int | None, Path], dict[int, Path]]:
@@ -172,14 +170,21 @@ class LineFile:
     @property
     def values(self) -> str:
         """SQL of IDs, as c0, c1, ... (null if a word is none), and of attributes, as a list."""
-        values = [
-            f"CASE WHEN regexp_full_match(w{c.number}, '-?[0-9]+') THEN TRY_CAST(w{c.number} AS BIGINT) END AS c{i}"
-            for i, c in enumerate(self.columns)
-        ]
+        values = [f"{_whole_number(f'w{column.number}')} AS c{i}" for i, column in enumerate(self.columns)]
         if self.attributes is not None:
             names = ", ".join(f"w{i}" for i in range(self.attributes[0], self.num_columns))
             values.append(f"[{names}] AS attributes")
         return ", ".join(values)
+
+
+def _whole_number(word: str) -> str:
+    """SQL of the integer in a word, which numpy.savetxt writes as a float: ``3.000000000000000000e+00``."""
+    number = f"TRY_CAST({word} AS DOUBLE)"
+    return (
+        f"CASE WHEN regexp_full_match({word}, '-?[0-9]+') THEN TRY_CAST({word} AS BIGINT) "
+        f"WHEN regexp_full_match({word}, '[0-9]+[.][0-9]*(e[+-][0-9]+)?') AND {number} < {EXACT} AND {number} % 1 = 0 "
+        f"THEN TRY_CAST({number} AS BIGINT) END"
+    )
 
 
 def read_lines(connection: DuckDBPyConnection, table: str, files: Sequence[LineFile]) -> None:

@@ -79,7 +79,7 @@ class ConversionInput:
     def edge_files(self) -> list[tuple[int, Path]]:
         """Files of edges of all parts and of removed edges, each with how many columns come before those of an edge."""
         names = ParmetisFiles(self.directory, self.graph_name)
-        of_parts = [(NUM_NEW_ENDS, names.of_part(part, "edges")) for part in range(self.parts.num_parts)]
+        of_parts = [(NUM_NEW_ENDS, names.of_part(part, "edges")) for part in range(len(self.parts.paths))]
         return of_parts if self.removed_edges is None else [*of_parts, (0, self.removed_edges)]
 
 

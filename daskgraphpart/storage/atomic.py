@@ -78,6 +78,19 @@ def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
         yield Path(directory)
 
 
+@contextmanager
+def made_directory(path: Path) -> Iterator[None]:
+    """Make a directory if need be; those that were made are removed again if nothing was put into them."""
+    made = [directory for directory in (path, *path.parents) if not directory.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # there is output in it
+            for directory in made:
+                directory.rmdir()
+
+
 def lasting_directory() -> Path:
     """Make a temporary directory that is removed when the interpreter ends."""
     directory = tempfile.mkdtemp(prefix="daskgraphpart-")

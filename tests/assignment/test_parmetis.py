@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -258,7 +259,9 @@ GOOD = [[node, node % 2] for node in range(7)]
         ),
         ("0 1 5\n", r"line 1: line cannot be read; expected 2 columns.*found '0 1 5'"),
         ("0 99999999999999999999\n", r"line 1: part out of range"),
-        ("0 1.0\n", r"line 1: part out of range; expected \[0, 2\), found 1.0"),
+        ("0 1.5\n", r"line 1: part out of range; expected \[0, 2\), found 1.5"),
+        ("0 nan\n", r"line 1: part out of range; expected \[0, 2\), found nan"),
+        ("9007199254740993.0 1\n", r"line 1: homogeneous node ID out of range"),  # floats have no such number
         ("node part\n0 1\n", r"line 1: homogeneous node ID out of range"),
         (
             "0 1\n1 0\n2 1\n3 0\n4 1\n5 0\n3 0\n",
@@ -330,13 +333,28 @@ def test_files_that_are_missing_or_too_many_are_one_error(
         read_parmetis(written / "in", written / "pm", written / "owners", num_parts=num_parts)
 
 
-def test_a_file_of_any_name_needs_the_number_of_parts(written: Path) -> None:
+def test_of_a_file_of_any_name_parts_are_counted(written: Path) -> None:
     (written / "parts.txt").write_text("".join(f"{node} {part}\n" for node, part in GOOD))
-    with pytest.raises(OptionError, match=r"does not tell the number of parts.*num_parts"):
-        read_parmetis(written / "in", written / "parts.txt", written / "owners")
-    read_parmetis(written / "in", written / "parts.txt", written / "owners", num_parts=3)
+    for number, name in ((3, "given"), (None, "counted")):
+        read_parmetis(written / "in", written / "parts.txt", written / name, num_parts=number)
+        meta = json.loads((written / name / "partition_meta.json").read_text())
+        assert meta["num_parts"] == (number or 2)
+    dispatch(written / "in", written / "parts.txt", written / "out")
+    assert verify(written / "in", written / "out").ok
+    (written / "swapped.txt").write_text("".join(f"{part} {node}\n" for node, part in GOOD))
+    with pytest.raises(AssignmentError, match="node is listed twice"):
+        read_parmetis(written / "in", written / "swapped.txt", written / "more")
     with pytest.raises(InputFileNotFoundError, match="no such file or directory"):
         read_parmetis(written / "in", written / "nothing", written / "more")
+    assert not (written / "more").exists()
+
+
+def test_floats_of_numpy_are_parts(written: Path) -> None:
+    """As DGL's own test of parmetis_postprocess.py writes them."""
+    np.savetxt(written / "parts.txt", np.array(GOOD))
+    read_parmetis(written / "in", written / "parts.txt", written / "owners")
+    owners = [int(word) for ntype in "ab" for word in (written / "owners" / f"{ntype}.txt").read_text().split()]
+    assert owners == [part for _, part in GOOD]
 
 
 def test_a_stats_file_that_is_none_is_one_error(written: Path) -> None:

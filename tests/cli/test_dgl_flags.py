@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +148,34 @@ def test_a_whole_pipeline_of_dgls_scripts(graph: Path, tmp_path: Path, caplog: p
     where = ("--orig-dataset-dir", graph, "--part-graph-dir", out, "--partitions-dir", owners)
     assert call("verify", *where, "--log-level", "info") == 0
     assert "--partitions-dir is accepted and has no effect" in caplog.text
+
+
+def test_the_scripts_of_dgl_tools_are_dgls_pipeline(graph: Path, tmp_path: Path) -> None:
+    tools, owners, out, ips = (tmp_path / name for name in ("tools", "owners", "out", "ips.txt"))
+    ips.write_text("127.0.0.1\n")
+    assert call("dgl-tools", tools) == 0
+
+    def run(script: str, *words: object) -> int:
+        command = [sys.executable, tools / script, *words]
+        return subprocess.run(
+            [str(word) for word in command], cwd=tmp_path, capture_output=True, check=False
+        ).returncode
+
+    partition = ("--in_dir", graph, "--out_dir", owners, "--num_partitions", 2)
+    assert run("partition_algo/random_partition.py", *partition) == 0
+    assert run("partition_algo/random_partition.py", *partition) == 0  # replaces, as DGL's does
+    meta = json.loads((owners / "partition_meta.json").read_text())
+    assert meta == {"version": "1.0.0", "num_parts": 2, "algo_name": "random"}
+    dispatch = ("--in-dir", graph, "--partitions-dir", owners, "--out-dir", out, "--ip-config", ips)
+    assert run("dispatch_data.py", *dispatch, "--use-graphbolt", "--store-inner-node", "--layout", "dgl") == 0
+    assert b"inner_node" in (out / "part1" / "fused_csc_sampling_graph.pt").read_bytes()
+    assert run("dispatch_data.py", *dispatch, "--overwrite") == 0
+    verify = ("--orig-dataset-dir", graph, "--part-graph-dir", out, "--partitions-dir", owners)
+    assert run("verify_partitions.py", *verify) == 0
+    with (out / "part0" / "node_feat.dgl").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"?")
+    assert run("verify_partitions.py", *verify) == 1
 
 
 def test_the_scripts_around_parmetis(graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
