@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from daskgraphpart.sources.columns import FLOATS, INTEGERS, UNKNOWN
 from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
 from daskgraphpart.sources.graph_source import file_rows
 from daskgraphpart.sources.map_arrays import map_rows
-from daskgraphpart.sources.table_files import Paths, TableFile, find_files, read_form
+from daskgraphpart.sources.table_files import Paths, TableFile, find_files, read_form, refuse_pipes_twice
 from daskgraphpart.sources.tables import Inputs, Table, TableGroup, check_row_count, open_table
 
 if TYPE_CHECKING:
@@ -69,19 +69,19 @@ def open_inputs(
     features = (("--node-data", node_data, ntypes), ("--edge-data", edge_data, etypes), ("--mask", masks, ntypes))
     for place, known, of_type in [(place, known, t) for place, data, known in features for t in data]:
         check_choice("type", place, of_type, known)
-    requests = []
+    requests, find = [], _Finder(options)
     for etype in etypes:
-        files = find_files(edges[etype], "--edges", options)
+        files = find(edges[etype], "--edges")
         names = changes.features_of_table(etype, files[0].options.edge_columns, edge_data.get(etype, ()))
         requests.append(_Request(etype, ends[etype], files, ("", ""), names))
     for ntype, given in sorted(nodes.items()):
         paths, column = given if isinstance(given, tuple) else (given, "")
-        files = find_files(paths, "--nodes", options, (column,) if column else ())
+        files = find(paths, "--nodes", (column,) if column else ())
         requests.append(_Request(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}, is_list=True))
     rows = _given_rows(node_data, edge_data, masks)
     for place, data, _ in features:
         for of_type, name, paths in _files_of_features(data):
-            files = find_files(paths, place, options)
+            files = find(paths, place)
             if place == "--mask":
                 requests.append(_Request(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
             elif (found := _add_feature(requests, directory, of_type, name, files, place)) is not None:
@@ -109,6 +109,21 @@ def open_inputs(
         expected = counts[of_type] if ordered is None else ordered.num_rows
         check_row_count(inputs, of_type, name, [*map(str, paths_of(found))], found.shape[0], expected)
     return inputs
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds files, and remembers those it has found: a pipe can be read once."""
+
+    options: ReadOptions
+    found: list[TableFile] = field(default_factory=list)
+
+    def __call__(self, paths: Any, place: str, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
+        """Find files as `find_files` does."""
+        files = find_files(paths, place, self.options, columns)
+        self.found.extend(files)
+        refuse_pipes_twice(self.found)
+        return files
 
 
 def _files_of_features(data: FeaturePaths) -> list[tuple[str, str, Paths]]:

@@ -26,6 +26,7 @@ from daskgraphpart.sources.columns import (
 )
 from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, read, run, stage_rows, translated_errors
 from daskgraphpart.sources.id_map import id_batches, read_map_header, write_id_map
+from daskgraphpart.sources.packed_files import check_gzip
 from daskgraphpart.sources.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ def read_table(job: Job, group: TableGroup) -> None:
     run(job.connection, f"CREATE TABLE {group.name} ({', '.join(types)})")
     starts = [0]
     for table in group.tables:
+        if isinstance(table, TextTable) and table.packing == "gzip":
+            check_gzip(table.content, table.path)
         with translated_errors(table.path):
             table.insert(job.connection, f"INSERT INTO {group.name} SELECT {_values(job, group, table)} FROM {{}}")
         if isinstance(table, TextTable) and table.num_entries is not None:

@@ -37,7 +37,11 @@ RAW_DTYPES = (
 
 _MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUM": "npy"}
 _SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".npy": "npy"}
-_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x50\x2a\x4d\x18": "zstd",
+}  # pzstd begins with the latter
 _UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 # what is refused by its first bytes or its suffix: format, and what to do
 _THROUGH_PYTHON = "read it with {}, and hand the result to daskgraphpart.chunk_graph"
@@ -123,7 +127,24 @@ def _expand(pattern: str) -> list[str]:
         if not os.path.exists(path):
             raise InputFileNotFoundError("no such file", file=path)
         found += _files_below(path) if os.path.isdir(path) else [path]
+    for path in found if is_pattern or found != matches else ():
+        if not os.path.isfile(path):  # opening a pipe that nobody writes to would wait for ever
+            hint = "remove it, or give a pipe by its own name"
+            raise InputFileError("not a regular file", file=path, expected="files of a table", hint=hint)
     return found
+
+
+def refuse_pipes_twice(files: Sequence[TableFile]) -> None:
+    """Refuse a pipe, or standard input, that is asked for a second time: its bytes come once."""
+    seen = set[tuple[int, int]]()
+    for file in files:
+        if file.path == "/dev/stdin" or (not file.content and not os.path.isfile(file.path)):
+            status = os.stat(file.path)
+            if (status.st_dev, status.st_ino) in seen:
+                name = "standard input" if file.path == "/dev/stdin" else "a pipe"
+                hint = "save it as a file, and give that"
+                raise OptionError(f"{name} is given twice, and can be read once", file=file.path, hint=hint)
+            seen.add((status.st_dev, status.st_ino))
 
 
 def _natural(path: str) -> list[Any]:
@@ -135,8 +156,11 @@ def _files_below(directory: str) -> list[str]:
     """List the files of a table that Spark, Hive, dask, Delta or Iceberg has written, without what they hide."""
     found = lake_files(directory)
     if found is None:
-        found = []
-        for root, directories, names in os.walk(directory):
+        found, seen = [], set[str]()
+        for root, directories, names in os.walk(directory, followlinks=True):
+            if os.path.realpath(root) in seen:
+                raise InputFileError("links lead to one directory twice", file=root, hint="give its files by a pattern")
+            seen.add(os.path.realpath(root))
             directories[:] = [name for name in directories if name[0] not in "_." or "=" in name]
             found += [os.path.join(root, name) for name in names if name[0] not in "_."]
     if not found:
