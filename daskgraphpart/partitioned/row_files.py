@@ -29,12 +29,14 @@ from daskgraphpart.errors import (
     check_choice,
 )
 from daskgraphpart.extras import torch_module
+from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.partitioned.stored_rows import Reordered, StoredRows
 from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.sources.id_map import COLUMN, find_map, id_batches
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.paths import AnyPath, Location, leads_outside, resolve_path
+from daskgraphpart.storage.checksums import hash_file
+from daskgraphpart.storage.paths import AnyPath, Location, leads_outside, resolve_path, to_key
 from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
 
@@ -186,17 +188,22 @@ def find_id_map(
 
     Returns None if neither is known.
     """
+    checksum = None
     if given is None:
         manifest = find_manifest(config_path.parent, graph_name)
-        given = None if manifest is None else read_manifest(manifest).content.get("id_map")
-        if not isinstance(given, str):
+        stated = None if manifest is None else IdMaps.of(read_manifest(manifest).content, manifest)
+        if stated is None:
             return None
+        given, checksum = stated.directory, stated.checksums.get(ntype)
         given = os.path.normpath(os.path.join(str(config_path.parent), given))
         if confined and leads_outside(given, config_path.parent):
             what = "the map of IDs lies outside the partitions, which are confined"
             hint = "say where it is with --id-map"
             raise LayoutError(what, file=str(manifest), place="id_map", found=given, hint=hint)
     if (path := find_map(resolve_path(given), ntype)) is not None:
+        if checksum is not None and hash_file(to_key(path)).digest != checksum:
+            what = f"not the IDs of these {ntype!r} nodes any more: the file was replaced"
+            raise InputFileError(what, file=str(path), hint="say with --id-map where those of their graph are")
         return path
     raise InputFileNotFoundError(
         f"no map of the IDs of {ntype!r}",

@@ -23,7 +23,14 @@ from strategies import graphs
 from daskgraphpart import IdConverter, Resources, load_partition, load_partition_feats, open_partitions, partition
 from daskgraphpart.book import IdOutOfRangeError
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, LayoutError, OptionError, OutputExistsError
+from daskgraphpart.errors import (
+    GraphPartError,
+    InputFileError,
+    InputFileNotFoundError,
+    LayoutError,
+    OptionError,
+    OutputExistsError,
+)
 from daskgraphpart.partitioned.reorder import reorder
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -212,6 +219,20 @@ def test_predictions_come_back_with_string_ids_by_one_command(named: Path, tmp_p
         assert pd.read_parquet(out).equals(table)
     moved.from_original("_N", table["value"].to_numpy(), tmp_path / "back.pt")
     assert torch.equal(torch.load(tmp_path / "back.pt").float(), torch.load(named / "rows.pt"))
+
+
+def test_ids_of_another_graph_in_the_place_of_the_old_one_are_refused(named: Path, tmp_path: Path) -> None:
+    for name in ("graph", "out"):
+        shutil.copytree(named / name, tmp_path / name)
+    others = [*NAMES[1:], "user-100"]  # as many
+    (tmp_path / "edges.csv").write_text("".join(f"{name},{others[0]}\n" for name in others))
+    again = ("chunk", tmp_path / "graph", "--edges", tmp_path / "edges.csv", "--map-ids", "--overwrite", "--quiet")
+    assert call(*again) == 0
+    found, out = open_partitions(tmp_path / "out"), tmp_path / "out.parquet"
+    with pytest.raises(InputFileError, match=r"_N.parquet: not the IDs of these '_N' nodes any more.*id_map"):
+        found.to_original("_N", named / "rows.pt", out)
+    found.to_original("_N", named / "rows.pt", out, id_map=named / "graph")
+    assert pd.read_parquet(out)["id"].tolist() == sorted(NAMES)
 
 
 def bad_rows(root: Path) -> dict[str, tuple[tuple[Any, ...], str]]:
