@@ -22,7 +22,7 @@ from daskgraphpart.cli.options import DglOption
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "coming_from_dgl.md"
 
 # all options of the scripts in github.com/dmlc/dgl, tools/, at 2.5; of convert_partition.py at 0.8
 SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -28,7 +28,7 @@ def test_text_is_the_default(partitions: Path, capsys: pytest.CaptureFixture[str
     shown = capsys.readouterr().out
     for word in (
         "Partitions of 'mag': 3 parts", "method: fennel", "constraints: nodes 1.0", "(at most 1.", "edge cut",
-        "communication volume", "replication factor", "HALO nodes",
+        "Balanced", "replication factor", "HALO nodes",
         "nodes of paper", "paper/train_mask", "edge type", "Edges between parts", "In-degrees",
         "Classes of paper/label", "total variation", "graph.dgl",
     ):  # fmt: skip

@@ -17,7 +17,7 @@ import daskgraphpart as dgp
 from daskgraphpart.engine.progress import PROGRESS_KINDS, JsonProgress, LogProgress, open_progress
 from daskgraphpart.errors import OptionError
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
 RESOURCES = dgp.Resources(1 << 28, "sync")
 
 
