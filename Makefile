@@ -22,9 +22,10 @@ demo: $(VENV)/.installed
 
 test: lint site dgl-envs slurm unit
 
-# new random examples, all kills, all formats of all graphs: hours
+# all kills, all formats of all graphs, and so many new random examples of each property: hours; EXAMPLES=1000 takes a night
+EXAMPLES ?= 100
 test-long: dgl-envs graphstorm-env slurm pyg-samplers
-	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"
+	HYPOTHESIS_PROFILE=search EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"
 
 # first, whether every target has its rules; by $(MAKE), `make -n lint` would call itself without end
 lint: $(VENV)/.installed-dev
