@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from daskgraphpart.api.read_tables import read_tables
 from daskgraphpart.chunked.count_nodes import count_nodes
 from daskgraphpart.chunked.graph import Graph, graph_of, read_chunked
 from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, claimed_directory
@@ -17,11 +18,10 @@ from daskgraphpart.engine.progress import Progress, ProgressListener, open_progr
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import stated_options
-from daskgraphpart.schema import DEFAULT_ETYPE, check_name
+from daskgraphpart.schema import check_name
 from daskgraphpart.sources.describe import describe, is_dgl_graph
 from daskgraphpart.sources.graph_source import LazyRows, canonical_name
-from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
+from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES, GraphChanges, ReadOptions
 from daskgraphpart.sources.stage_collections import (
     FrameStage,
     is_frame,
@@ -29,6 +29,8 @@ from daskgraphpart.sources.stage_collections import (
     stage_collections,
     with_staged,
 )
+from daskgraphpart.sources.stage_tables import graph_of_tables
+from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import is_file, open_for_reading
@@ -166,7 +168,7 @@ def chunk_graph(
             with open_runner(writer.resources, writer.progress) as runner:
                 stage = FrameStage(writer.scratch, reading, runner)
                 tables = stage.tables(g, num_nodes, ndata_paths, edata_paths)
-            return writer.write_tables(tables, name, reading, overwrite)
+            return writer.write_tables(TableSpec(**tables, name=name, reading=reading, changes=wanted), overwrite)
         if isinstance(g, (str, os.PathLike)):
             g = read_chunked(g)
         source = describe(g, num_nodes, ndata_paths, edata_paths)
@@ -268,22 +270,22 @@ def chunk_edge_lists(
     >>> chunk_edge_lists("graph", "follows.tsv", map_ids=True)  # doctest: +SKIP
     >>> read_id_map("graph", "_N")["id"].head()  # doctest: +SKIP
     """
-    reading = ReadOptions(**{word: options.pop(word) for word in stated_options(ReadOptions) if word in options})
-    tables = {
-        "edges": edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges},
-        "nodes": nodes or {},
-        "num_nodes": num_nodes or {},
-        "num_edges": num_edges or {},
-        "node_data": node_data or {},
-        "edge_data": edge_data or {},
-        "masks": masks or {},
-    }
-    form, changes = ChunkFormat(edge_format, data_format, num_chunks=num_chunks), GraphChanges(**options)
+    spec = read_tables(
+        edges,
+        name=name,
+        nodes=nodes,
+        num_nodes=num_nodes,
+        num_edges=num_edges,
+        node_data=node_data,
+        edge_data=edge_data,
+        masks=masks,
+        **options,
+    )
+    form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
     out = require_local(out_dir, "a graph that is written").absolute()
-    check_name(name, "graph name", OptionError, place="--name")
-    form.check_holds(changes.dtypes.values())
-    with _open_writer(out, form, changes, resources, progress, needs_database=True) as writer:
-        return writer.write_tables(tables, name, reading, overwrite)
+    form.check_holds(spec.changes.dtypes.values())
+    with _open_writer(out, form, spec.changes, resources, progress, needs_database=True) as writer:
+        return writer.write_tables(spec, overwrite)
 
 
 def write_source(
@@ -316,23 +318,16 @@ class _Writer:
             num_nodes = count_nodes(source.num_nodes, edges, data, runner)
         return self._write(graph_of(name, num_nodes, edges, data))
 
-    def write_tables(self, tables: Mapping[str, Any], name: str, options: ReadOptions, overwrite: bool) -> Path:
-        """Read tables, given by what `open_inputs` takes, and write them."""
-        from daskgraphpart.sources.database import open_database
-        from daskgraphpart.sources.edge_list_inputs import open_inputs
-        from daskgraphpart.sources.edge_lists import read_graph
-        from daskgraphpart.sources.read_table import Job
-        from daskgraphpart.sources.tables import kinds_of_ids
+    def write_tables(self, spec: TableSpec, overwrite: bool) -> Path:
+        """Read tables, and write them."""
+        with ExitStack() as stack:
 
-        with open_database(self.scratch, self.resources) as connection:
-            inputs = open_inputs(connection, self.scratch, options, **tables, changes=self.changes)
-            for note in inputs.notes:
-                self.progress.note(note)
-            with claimed_directory(self.out, inputs.paths, overwrite):
-                kinds, memory = kinds_of_ids(inputs), self.resources.memory
-                graph = read_graph(Job(inputs, kinds, connection, self.scratch, self.out, memory, self.progress), name)
-                connection.close()  # rows are in files by now
-                return self._write(graph)
+            def claim(paths: list[str]) -> None:
+                stack.enter_context(claimed_directory(self.out, paths, overwrite))
+
+            graph = graph_of_tables(spec, self.scratch, self.out, self.resources, self.progress, claim)
+            with self._threads() as runner:
+                return write_graph(graph, self.out, self.form, runner)
 
     def _write(self, graph: Graph) -> Path:
         """Change a graph, and write it."""
@@ -359,11 +354,7 @@ def _open_writer(
     needs_database: bool = False,
 ) -> Iterator[_Writer]:
     """Find out what may be used, show progress, and make a directory for temporary files."""
-    least = TASK_MEMORY
-    if needs_database:
-        from daskgraphpart.sources.database import MIN_MEMORY
-
-        least = max(MIN_MEMORY, TASK_MEMORY)
+    least = max(MIN_TABLE_MEMORY, TASK_MEMORY) if needs_database else TASK_MEMORY
     resources = (resources or detect_resources()).limited(least)
     with (
         environment_faults(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import zlib
 from dataclasses import asdict
@@ -16,16 +17,44 @@ from daskgraphpart.dispatching.machines import Machines, read_machines
 from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import OutputExistsError, ResumeError
+from daskgraphpart.schema import DEFAULT_ETYPE
+from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, signature_of
-from daskgraphpart.storage.paths import Location, require_local, resolve_path, to_path
+from daskgraphpart.storage.paths import Location, is_url, require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-def opened(graph: Graph | str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Graph:
-    """Open a graph unless it is open."""
-    return graph if isinstance(graph, Graph) else read_chunked(graph, storage_options=storage_options)
+def opened(graph: Any, storage_options: Mapping[str, Any] | None = None) -> Graph | TableSpec:
+    """Open a graph unless it is open; a file, pattern or directory that is none is a table of edges."""
+    if isinstance(graph, (Graph, TableSpec)):
+        return graph
+    if is_table(graph):
+        return TableSpec({DEFAULT_ETYPE: graph})
+    return read_chunked(graph, storage_options=storage_options)
+
+
+def opened_chunked(graph: Graph | str | os.PathLike[str]) -> Graph:
+    """Open a chunked graph unless it is open."""
+    return graph if isinstance(graph, Graph) else read_chunked(graph)
+
+
+TABLE_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".zst")
+
+
+def is_table(path: Any) -> bool:
+    """Whether a path is a table of edges, and no metadata or directory of a chunked graph."""
+    name = os.fspath(path)
+    if is_url(name):
+        return False
+    if os.path.isdir(name):
+        names = os.listdir(name)
+        return METADATA_FILE not in names and ("_delta_log" in names or any(n.endswith(TABLE_SUFFIXES) for n in names))
+    if not os.path.isfile(name):
+        return glob.has_magic(name)
+    with open(name, "rb") as file:
+        return not file.read(64).lstrip().startswith(b"{")
 
 
 def output_of(
@@ -46,13 +75,15 @@ def made_in(target: Location | Machines, workspace: str | None) -> Path:
     return staging_directory(target.path if isinstance(target, Machines) else target, workspace)
 
 
-def input_paths(graph: Graph) -> list[Location]:
-    """List the directory and the data files of a graph, as far as it has some."""
+def input_paths(graph: Graph | TableSpec) -> list[Location]:
+    """List the directory and the data files of a graph, as far as it has some, or the files of tables."""
+    if isinstance(graph, TableSpec):
+        return [Path(path) for path in graph.files if os.path.isfile(path)]
     directory = [to_path(graph.directory)] if graph.directory else []
     return [*directory, *map(to_path, graph.files)]
 
 
-def check_assignment_directory(graph: Graph, out: Path, overwrite: bool) -> None:
+def check_assignment_directory(graph: Graph | TableSpec, out: Path, overwrite: bool) -> None:
     """Refuse to write owners among the files of the graph, or over an assignment that is there."""
     directory = os.path.realpath(out)
     for path in map(str, input_paths(graph)):
@@ -71,7 +102,7 @@ MOST_SHOWN = 3
 
 
 def fingerprint(
-    command: str, graph: Graph, options: Mapping[str, Any], files: Iterable[Location] = ()
+    command: str, graph: Graph | TableSpec, options: Mapping[str, Any], files: Iterable[Location] = ()
 ) -> dict[str, Any]:
     """Describe what the output of a job depends on, as a flat dictionary of JSON values.
 
@@ -82,13 +113,12 @@ def fingerprint(
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
         found[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
+    if isinstance(graph, TableSpec):
+        return {**found, **_signatures([*input_paths(graph), *files]), **graph.identity()}
     metadata_file = to_path(graph.directory) / METADATA_FILE if graph.directory else None
     paths = [*([] if metadata_file is None else [metadata_file]), *map(to_path, graph.files), *files]
     with cached_listings(to_path(graph.directory)):
-        for path in paths:
-            absolute = path.absolute()
-            if (signature := signature_of(absolute)) is not None:
-                found[f"input {absolute}"] = [*signature]
+        found |= _signatures(paths)
         metadata = read_file(metadata_file) if metadata_file is not None and is_file(metadata_file) else b""
     found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
     found["schema"] = [graph.schema.name, zlib.crc32(repr(graph.schema).encode())]
@@ -98,14 +128,20 @@ def fingerprint(
     return found
 
 
+def _signatures(paths: Iterable[Location]) -> dict[str, Any]:
+    """Sizes, times and inodes of files, by path."""
+    signatures = ((path.absolute(), signature_of(path.absolute())) for path in paths)
+    return {f"input {path}": [*signature] for path, signature in signatures if signature is not None}
+
+
 def identify_owners(
-    graph: Graph, owners: Assignment | Path | AssignOptions, num_parts: int | None
+    graph: Graph | TableSpec, owners: Assignment | Path | AssignOptions, num_parts: int | None
 ) -> tuple[str, dict[str, Any], list[Location]]:
     """Return the command, the options and the files that the owners of a job depend on."""
     if isinstance(owners, AssignOptions):
         named = [name for name in (owners.method, owners.extend) if name is not None and name not in METHODS]
         files: list[Location] = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
-        if owners.extend is not None:
+        if owners.extend is not None and isinstance(graph, Graph):
             from daskgraphpart.assignment.old_owners import find_map_pairs
 
             files += [path for pair in find_map_pairs(owners, graph).values() for path in (pair.old, pair.new)]

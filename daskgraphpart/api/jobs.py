@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.sources.table_spec import TableSpec
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ class RunOptions:
 
 @contextmanager
 def open_job(
-    output: OutputDirectory, graph: Graph, fingerprint: dict[str, Any], run: RunOptions
+    output: OutputDirectory, graph: Graph | TableSpec, fingerprint: dict[str, Any], run: RunOptions
 ) -> Iterator[tuple[Workspace, Runner]]:
     """Lock an output directory, and begin a job or continue the unfinished one that is there.
 
@@ -84,7 +85,8 @@ def open_job(
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
             source = next(iter(input_paths(graph)), None)
             if isinstance(source, Path):
-                directories.append(("input directory", source.absolute(), ""))
+                directory = source if source.is_dir() else source.parent
+                directories.append(("input directory", directory.absolute(), ""))
             runner.scheduler.check_shared(directories)
             yield work, runner
         _end(work, journal, lock)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.inputs import check_assignment_directory, opened
+from daskgraphpart.api.inputs import check_assignment_directory, opened_chunked
 from daskgraphpart.api.jobs import RunOptions
-from daskgraphpart.api.run_dispatch import run_dispatch
+from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.assignment.write_parmetis import ParmetisInput, check_weights, claim_files, write_parmetis_files
@@ -80,7 +80,7 @@ def write_parmetis(
     InputFileError
         If the data are not what the metadata say, or weights are negative or all zero.
     """
-    graph = opened(graph)
+    graph = opened_chunked(graph)
     check_weights(graph.schema, weights)
     resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     files = ParmetisFiles(require_local(out_dir, "the text for ParMETIS").absolute(), graph.schema.name)
@@ -137,7 +137,7 @@ def read_parmetis(
     AssignmentError
         If a line is at fault, or not every node has one part.
     """
-    graph = opened(graph)
+    graph = opened_chunked(graph)
     source = require_local(path, "the output of ParMETIS")
     parts = find_parts(source, graph.schema.name, num_parts, num_node_weights)
     out = require_local(out_dir, "an assignment")
@@ -242,7 +242,7 @@ def convert(
             listener.end()
         # the graph is lost with a failure, and so nothing can be continued
         run = RunOptions(resources, progress, overwrite, restart=True, can_continue=False)
-        return run_dispatch(graph, out, options or DispatchOptions(), assignment, None, run)
+        return run_dispatch(graph, Wanted(out, options or DispatchOptions(), assignment, None), run)
 
 
 def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:

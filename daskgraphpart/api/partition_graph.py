@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.chunk_graph import write_source
-from daskgraphpart.api.inputs import opened
+from daskgraphpart.api.inputs import opened_chunked
 from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
@@ -171,7 +171,7 @@ def partition_graph(
             source = describe(g, num_nodes, node_data, edge_data)
             form = ChunkFormat("numpy", num_chunks=resources.workers)
             g = write_source(source, graph_name, scratch / "graph", form, resources, listener)
-        graph = opened(g)
+        graph = opened_chunked(g)
         graph = replace(graph, schema=replace(graph.schema, name=graph_name))
         if isinstance(part_method, (str, Path)):
             method = AssignOptions(

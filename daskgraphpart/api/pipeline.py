@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.inputs import check_assignment_directory, fingerprint, identify_owners, opened, output_of
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
-from daskgraphpart.api.run_dispatch import run_dispatch
-from daskgraphpart.assignment.assignment import TRAINERS, Assignment
+from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
+from daskgraphpart.assignment.assignment import TRAINERS, Assignment, owner_dtype
 from daskgraphpart.assignment.id_maps import describe_id_maps
 from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
-from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
+from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_method
 from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.write_files import write_assignment
+from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.progress import Progress, open_progress
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.sources.options import MIN_TABLE_MEMORY
+from daskgraphpart.sources.stage_tables import keep_maps, stage_tables
+from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.engine.runner import Runner
 
 
 def assign(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | TableSpec | str | os.PathLike[str],
     num_parts: int,
     *,
     out_dir: str | os.PathLike[str] | None = None,
@@ -49,8 +55,9 @@ def assign(
 
     Parameters
     ----------
-    graph : Graph, path or URL
-        The graph, or the directory of its `metadata.json`.
+    graph : Graph, TableSpec, path or URL
+        The graph, or the directory of its `metadata.json`; or tables, as `read_tables` describes them, or the path of
+        one table of edges.
     num_parts : int
         Number of parts.
     out_dir : path, optional
@@ -92,35 +99,63 @@ def assign(
         If `out_dir` holds an unfinished run with other input or options.
     """
     graph, options = opened(graph, storage_options), as_options(method)
-    check_assignable(options, graph, num_parts)
-    resources = (resources or detect_resources()).limited(smallest_memory(graph.schema, options, None))
+    smallest = MIN_TABLE_MEMORY
+    if isinstance(graph, Graph):
+        check_assignable(options, graph, num_parts)
+        smallest = smallest_memory(graph.schema, options, None)
+    resources = (resources or detect_resources()).limited(smallest)
     if out_dir is None:
-        with open_runner(resources, progress) as runner, environment_faults():
-            return assign_nodes(graph, num_parts, options, lasting_directory(), runner)
+        directory = lasting_directory()
+        with (
+            open_runner(resources, progress) as first,
+            environment_faults(),
+            _assignable(graph, directory / "tables", options, num_parts, first) as (staged, runner),
+        ):
+            return assign_nodes(staged, num_parts, options, directory, runner)
     out = require_local(out_dir, "an assignment").absolute()
     check_assignment_directory(graph, out, overwrite=True)
     output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)
     with environment_faults(), open_progress(progress) as listener:
-        announce(estimate(graph, num_parts, options, None, resources, out), listener)
+        if isinstance(graph, Graph):
+            announce(estimate(graph, num_parts, options, None, resources, out), listener)
         _, chosen, files = identify_owners(graph, options, num_parts)
         identity = fingerprint("assign", graph, {"form": form, **chosen}, files)
         run = RunOptions(resources, listener, overwrite, restart, keep_workspace)
-        with open_job(output, graph, identity, run) as (work, runner):
-            assignment = assign_nodes(graph, num_parts, options, work.owners, runner)
+        with (
+            open_job(output, graph, identity, run) as (work, first),
+            _assignable(graph, Path(work.root) / "tables", options, num_parts, first) as (staged, runner),
+        ):
+            assignment = assign_nodes(staged, num_parts, options, work.owners, runner)
+            if isinstance(graph, TableSpec):
+                staged = keep_maps(staged, out)
             seed = options.seed if options.method in METHODS else None
-            id_maps = describe_id_maps(graph, out, runner)
+            id_maps = describe_id_maps(staged, out, runner)
             write_assignment(assignment, out, runner, form=form, seed=seed, id_maps=id_maps)
             # where they last as long as this interpreter: the workspace is removed, and forms are not all files of rows
             with open_runner(replace(resources, cluster="sync", workers=1)) as reader:
-                owners = read_assignment(out, graph.schema, lasting_directory(), reader).owners
+                owners = read_assignment(out, staged.schema, lasting_directory(), reader).owners
             trainers = {
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
             }
             return replace(assignment, owners=owners, trainers=trainers)
 
 
+@contextmanager
+def _assignable(
+    graph: Graph | TableSpec, directory: Path, options: AssignOptions, num_parts: int, runner: Runner
+) -> Iterator[tuple[Graph, Runner]]:
+    """Yield a graph, one of tables staged in a directory, and a runner for its tasks."""
+    if isinstance(graph, Graph):
+        yield graph, runner
+        return
+    staged = stage_tables(graph, directory, runner)
+    check_assignable(options, staged, num_parts)
+    with runner.for_tasks_of(smallest_memory(staged.schema, options, None)) as limited:
+        yield staged, limited
+
+
 def dispatch(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | TableSpec | str | os.PathLike[str],
     assignment: Assignment | str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     *,
@@ -138,8 +173,9 @@ def dispatch(
 
     Parameters
     ----------
-    graph : Graph, path or URL
-        The graph, or the directory of its `metadata.json`.
+    graph : Graph, TableSpec, path or URL
+        The graph, or the directory of its `metadata.json`; or tables, as `read_tables` describes them, or the path of
+        one table of edges.
     assignment : Assignment or path
         Owners of all nodes, or their directory.
     out_dir : path or URL
@@ -178,11 +214,11 @@ def dispatch(
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
     graph, out = opened(graph, storage_options), output_of(out_dir, dispatch_to, storage_options)
-    return run_dispatch(graph, out, options or DispatchOptions(), owners, num_parts, run)
+    return run_dispatch(graph, Wanted(out, options or DispatchOptions(), owners, num_parts), run)
 
 
 def partition(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | TableSpec | str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     num_parts: int,
     *,
@@ -198,7 +234,8 @@ def partition(
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
     graph, owners = opened(graph, storage_options), as_options(method)
-    check_assignable(owners, graph, num_parts)
+    owner_dtype(num_parts)
+    check_method(owners)
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
     out = output_of(out_dir, dispatch_to, storage_options)
-    return run_dispatch(graph, out, options or DispatchOptions(), owners, num_parts, run)
+    return run_dispatch(graph, Wanted(out, options or DispatchOptions(), owners, num_parts), run)

@@ -22,6 +22,7 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.errors import PlanError
+from daskgraphpart.sources.stage_tables import opened_graph
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, format_size, html_table
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.sources.table_spec import TableSpec
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +119,7 @@ class Plan:
 
 
 def plan(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | TableSpec | str | os.PathLike[str],
     num_parts: int,
     *,
     out_dir: str | os.PathLike[str] = ".",
@@ -133,8 +135,8 @@ def plan(
 
     Parameters
     ----------
-    graph : Graph or path
-        The graph, or the directory of its `metadata.json`.
+    graph : Graph, TableSpec or path
+        As in `partition`. Tables have to be read for it, in a temporary directory.
     num_parts : int
         Number of parts.
     out_dir : path or URL
@@ -162,7 +164,20 @@ def plan(
     InputFileError
         If the graph's metadata or headers are wrong.
     """
-    graph, options, resources = opened(graph), options or DispatchOptions(), resources or detect_resources()
+    options, resources, given = options or DispatchOptions(), resources or detect_resources(), opened(graph)
+    with opened_graph(given, resources) as found:
+        return _plan(found, num_parts, out_dir, method, options, resources, dispatch_to)
+
+
+def _plan(
+    graph: Graph,
+    num_parts: int,
+    out_dir: str | os.PathLike[str],
+    method: str | AssignOptions | Assignment,
+    options: DispatchOptions,
+    resources: Resources,
+    dispatch_to: str | os.PathLike[str] | None,
+) -> Plan:
     options.check_fits(graph.schema)
     owners = method if isinstance(method, Assignment) else as_options(method)
     if isinstance(owners, Assignment):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,10 @@ from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import Plan, announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.assignment.pipeline import assign_nodes
+from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
 from daskgraphpart.assignment.read_files import read_assignment, read_num_parts
 from daskgraphpart.assignment.trainers import with_trainers
+from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.machines import Destination, Machines, check_machine, run_on_each
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
@@ -24,44 +25,66 @@ from daskgraphpart.dispatching.workspace import Workspace, remove_staging
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.layouts.files_beside import FilesBeside
 from daskgraphpart.layouts.graphbolt import Attributes
 from daskgraphpart.layouts.graphstorm import GraphStormLayout
 from daskgraphpart.layouts.ondisk import OnDiskLayout
 from daskgraphpart.layouts.parquet import ParquetLayout
 from daskgraphpart.layouts.ranks import RanksLayout
+from daskgraphpart.schema import GraphSchema
+from daskgraphpart.sources.options import MIN_TABLE_MEMORY
+from daskgraphpart.sources.stage_tables import maps_beside, stage_tables
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.layout import Layout
+    from daskgraphpart.sources.table_spec import TableSpec
     from daskgraphpart.storage.paths import Location
 
 logger = logging.getLogger(__name__)
 
 
-def run_dispatch(
-    graph: Graph,
-    target: Location | Machines,
-    options: DispatchOptions,
-    owners: Assignment | Path | AssignOptions,
-    num_parts: int | None,
-    run: RunOptions,
-) -> Outcome:
-    """Dispatch a graph to owners that are given, lie in a directory, or are made by options.
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """What is to be made of a graph: where, how, and with owners that are given, lie in a directory, or are made.
 
     The number of parts may be unknown if they are in a directory.
     """
-    (options, layouts), parts = _layouts(graph, options), _known_parts(owners, num_parts)
-    _check_fits(graph, layouts, options, target, parts)
-    run = replace(run, resources=run.resources.limited(smallest_memory(graph.schema, owners, options)))
+
+    target: Location | Machines
+    options: DispatchOptions
+    owners: Assignment | Path | AssignOptions
+    num_parts: int | None
+
+    @property
+    def known_parts(self) -> int | None:
+        """Number of parts, as far as it is known before owners are read."""
+        if isinstance(self.owners, Assignment):
+            return self.owners.num_parts
+        is_unknown = isinstance(self.owners, Path) and self.num_parts is None
+        return read_num_parts(self.owners) if is_unknown and isinstance(self.owners, Path) else self.num_parts
+
+
+def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> Outcome:
+    """Dispatch a graph; one of tables is staged in the job."""
+    target, owners = wanted.target, wanted.owners
+    if isinstance(graph, Graph):
+        wanted, layouts = _fitting(graph, wanted)
+        smallest = smallest_memory(graph.schema, owners, wanted.options)
+    else:
+        layouts, smallest = _layouts(wanted.options, None), MIN_TABLE_MEMORY
+    run = replace(run, resources=run.resources.limited(smallest))
     with environment_faults(), open_progress(run.progress) as listener:
-        command, chosen, files = identify_owners(graph, owners, num_parts)
+        command, chosen, files = identify_owners(graph, owners, wanted.num_parts)
         place = target.path if isinstance(target, Machines) else target.absolute()
         check_output(place, [*input_paths(graph), *files])
-        names = tuple(name for layout in layouts for name in layout.descriptions(graph.schema))
+        named = graph.schema if isinstance(graph, Graph) else GraphSchema(graph.name, (), ())
+        names = tuple(name for layout in layouts for name in layout.descriptions(named))
         out, destination = made_in(target, run.resources.workspace), None
         if not isinstance(target, Path):
             destination = Destination(target, str(out), names, run.overwrite)
@@ -70,31 +93,83 @@ def run_dispatch(
         if isinstance(target, Machines):
             target.check_cluster(run.resources.cluster)
             chosen["dispatch"] = list(target.hosts)
-        identity = fingerprint(command, graph, {**chosen, **asdict(options)}, files)
-        plan = None
-        if parts is not None:
-            plan = announce(estimate(graph, parts, owners, options, run.resources, out), listener)
-        if options.graphs and (held := graph.schema.bfloat16_features):
-            what = (
-                "DGL's distributed servers cannot start on bfloat16, its load_partition reads it (cast to float16): %s"
-            )
-            logger.warning(what, ", ".join(held))
+        identity = fingerprint(command, graph, {**chosen, **asdict(wanted.options)}, files)
+        plan = _announced(graph, wanted, run.resources, out, listener) if isinstance(graph, Graph) else None
         try:
             output = _output_directory(out, destination, names, run, plan)
             with open_job(output, graph, identity, run) as (work, runner):
                 if destination is not None and isinstance(target, Machines):
                     run_on_each("check-machines", check_machine, target, destination, runner)
-                assignment = _assign(graph, owners, num_parts, work, runner)
-                _check_fits(graph, layouts, options, target, assignment.num_parts)
-                if assignment.trainers:
-                    graph = with_trainers(graph, assignment.trainers, work.owners / "edge-trainers", runner)
-                sizes = choose_sizes(runner.resources)
-                return dispatch_graph(
-                    Job(graph, assignment, str(out), options, sizes, work, runner, layouts, destination)
-                )
+                if isinstance(graph, Graph):
+                    return _dispatch(graph, wanted, layouts, destination, out, work, runner)
+                return _dispatch_tables(graph, wanted, destination, out, work, runner)
         finally:
             if destination is not None:
                 remove_staging(out)
+
+
+def _dispatch_tables(
+    spec: TableSpec, wanted: Wanted, destination: Destination | None, out: Path, work: Workspace, runner: Runner
+) -> Outcome:
+    """Stage tables, and dispatch them."""
+    graph = stage_tables(spec, Path(work.root) / "tables", runner)
+    wanted, (first, *others) = _fitting(graph, wanted)
+    layouts = (FilesBeside(first, maps_beside(graph)), *others)
+    with runner.for_tasks_of(smallest_memory(graph.schema, wanted.owners, wanted.options)) as limited:
+        plan = _announced(graph, wanted, limited.resources, out, limited.progress)
+        if plan is not None:
+            plan.check_disks()
+        return _dispatch(graph, wanted, layouts, destination, out, work, limited)
+
+
+def _fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
+    """Return what is wanted, with options that the graph adds, and layouts; refuse what cannot be made of it."""
+    if isinstance(wanted.owners, AssignOptions):
+        assert wanted.num_parts is not None, "owners are made for a number of parts"
+        check_assignable(wanted.owners, graph, wanted.num_parts)
+    options = wanted.options
+    if "graphstorm" in options.layout:
+        from daskgraphpart.sources.graphstorm import hard_negatives  # needs pyarrow
+
+        with environment_faults():
+            named = dict.fromkeys((*options.map_feature, *hard_negatives(graph)))
+        options = replace(options, map_feature=tuple(named))
+    layouts = _layouts(options, graph)
+    _check_fits(graph, layouts, options, wanted.target, wanted.known_parts)
+    return replace(wanted, options=options), layouts
+
+
+def _announced(
+    graph: Graph, wanted: Wanted, resources: Resources, out: Path, listener: ProgressListener
+) -> Plan | None:
+    """Show the plan, if the number of parts is known, and what DGL cannot serve."""
+    if wanted.options.graphs and (held := graph.schema.bfloat16_features):
+        what = "DGL's distributed servers cannot start on bfloat16, its load_partition reads it (cast to float16): %s"
+        logger.warning(what, ", ".join(held))
+    parts = wanted.known_parts
+    if parts is None:
+        return None
+    return announce(estimate(graph, parts, wanted.owners, wanted.options, resources, out), listener)
+
+
+def _dispatch(
+    graph: Graph,
+    wanted: Wanted,
+    layouts: tuple[Layout, ...],
+    destination: Destination | None,
+    out: Path,
+    work: Workspace,
+    runner: Runner,
+) -> Outcome:
+    """Find the owners, and bring everything to them."""
+    assignment = _assign(graph, wanted.owners, wanted.num_parts, work, runner)
+    _check_fits(graph, layouts, wanted.options, wanted.target, assignment.num_parts)
+    if isinstance(layouts[0], FilesBeside):  # the maps of IDs go there, too
+        graph = replace(graph, directory=str(out))
+    if assignment.trainers:
+        graph = with_trainers(graph, assignment.trainers, work.owners / "edge-trainers", runner)
+    sizes = choose_sizes(runner.resources)
+    return dispatch_graph(Job(graph, assignment, str(out), wanted.options, sizes, work, runner, layouts, destination))
 
 
 def _check_fits(
@@ -118,29 +193,21 @@ def _check_fits(
         )
 
 
-def _layouts(graph: Graph, options: DispatchOptions) -> tuple[DispatchOptions, tuple[Layout, ...]]:
-    """Return options, with what the input adds to them, and the layouts that they ask for, that of DGL first."""
-    beside, found = None, []
-    if "graphstorm" in options.layout:
-        from daskgraphpart.sources.graphstorm import files_beside, hard_negatives  # needs pyarrow
-
-        with environment_faults():
-            beside = files_beside(graph)
-            named = dict.fromkeys((*options.map_feature, *hard_negatives(graph)))
-        options = replace(options, map_feature=tuple(named))
+def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...]:
+    """Return the layouts that options ask for, that of DGL first; of a graph that is not known yet without its IDs."""
+    found: list[Layout] = []
     if options.graphs:
         graphbolt = Attributes(options.store_eids, options.store_inner_node, options.store_inner_edge)
         dgl = DglLayout(options.graph_formats, options.config_name, options.reshuffle, options.graphs, graphbolt)
-        found.append(dgl if beside is None else GraphStormLayout(dgl, beside))
+        if "graphstorm" in options.layout:
+            from daskgraphpart.sources.graphstorm import files_beside  # needs pyarrow
+
+            with environment_faults():
+                found.append(GraphStormLayout(dgl, {} if graph is None else files_beside(graph)))
+        else:
+            found.append(dgl)
     others: dict[str, Layout] = {"ranks": RanksLayout(), "parquet": ParquetLayout(), "ondisk": OnDiskLayout()}
-    return options, (*found, *(layout for name, layout in others.items() if name in options.layout))
-
-
-def _known_parts(owners: Assignment | Path | AssignOptions, num_parts: int | None) -> int | None:
-    """Number of parts, as far as it is known before owners are read."""
-    if isinstance(owners, Assignment):
-        return owners.num_parts
-    return read_num_parts(owners) if isinstance(owners, Path) and num_parts is None else num_parts
+    return *found, *(layout for name, layout in others.items() if name in options.layout)
 
 
 def _assign(

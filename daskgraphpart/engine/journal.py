@@ -196,7 +196,7 @@ def to_json(value: Any) -> Any:
         content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode("ascii")
         return {"array": [value.dtype.str, list(value.shape), content]}
     if isinstance(value, np.dtype):
-        return {"dtype": [value.str]}
+        return {"dtype": [value.name if value.kind == "V" else value.str]}  # bfloat16 has no other name
     if isinstance(value, tuple):
         return {"tuple": [*map(to_json, value)]}
     if isinstance(value, dict):

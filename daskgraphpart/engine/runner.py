@@ -158,6 +158,16 @@ class Runner:
         journal.record(number, 0, result)
         return result
 
+    @contextmanager
+    def for_tasks_of(self, nbytes: int) -> Iterator[Runner]:
+        """Give a runner whose tasks may hold so many bytes at least: with fewer of them at a time, if need be."""
+        resources = self.resources.limited(nbytes)
+        if resources == self.resources:
+            yield self
+            return
+        with open_runner(resources, self.progress, self._journal) as runner:
+            yield runner
+
     def run(self, pass_: Pass[WorkT, ConfigT, ResultT]) -> list[ResultT]:
         """Run every unit of a pass that is not finished yet; the results come in the order of the units."""
         if not pass_.units:

@@ -31,12 +31,15 @@ ASSIGNMENT = "partition_assignment"
 ASSIGNMENT_META = f"{ASSIGNMENT}/partition_meta.json"
 
 _PART_FILES = "|".join(map(re.escape, (GRAPH, GRAPHBOLT, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)))
-OWN_DIRECTORY = re.compile("|".join([r"part\d+", *OWN_LAYOUTS, DIST_GRAPH, ASSIGNMENT]))
+ID_MAP, CATEGORIES = "id_map", "categories"
+"""Directories of the IDs that nodes had in tables, and of what codes in features stand for."""
+OWN_DIRECTORY = re.compile("|".join([r"part\d+", *OWN_LAYOUTS, DIST_GRAPH, ASSIGNMENT, ID_MAP, CATEGORIES]))
 """Name of a directory of a part, or of a layout, in the output."""
 OWN_FILE = re.compile(
     rf"({DIST_GRAPH}/)?part\d+/({_PART_FILES})|{NODE_MAP}|{EDGE_MAP}|{RANKS}/.+_part_\d+_of_\d+|"
     rf"{PARQUET}/(nodes|edges)/[^/]+/part=\d+/data\.parquet|"
     rf"{ONDISK}/(dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy))|"
+    rf"{ID_MAP}/[^/]+\.parquet|{CATEGORIES}/[^/]+/[^/]+\.parquet|"
     rf"{RAW_IDS}/[^/]+/[^/]+\.parquet|{TRANSFORMATIONS}|{ASSIGNMENT}/[^/]+\.txt|{ASSIGNMENT_META}",
     re.DOTALL,
 )

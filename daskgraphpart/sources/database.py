@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 ResultT = TypeVar("ResultT")
 
-MIN_MEMORY = 64_000_000
-"""Bytes below which DuckDB cannot read text and sort at one time."""
-
 MEMORY_PER_THREAD = 100_000_000
 
 ROWS_PER_BATCH = 1 << 16

@@ -17,10 +17,10 @@ from daskgraphpart.chunked.output import ID_MAP, parquet_writer
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import InputFileError, MetadataError
 from daskgraphpart.layouts.file_layout import FileLayout, raw_file_layout
+from daskgraphpart.layouts.files_beside import CopiedFile
 from daskgraphpart.layouts.written_files import RAW_IDS, TRANSFORMATIONS
 from daskgraphpart.sources.id_map import IDS_PER_GROUP, id_batches
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.checksums import read_pieces
 from daskgraphpart.storage.files import is_file, read_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.paths import FilePath, Location, leads_outside, to_path
@@ -73,18 +73,6 @@ def _check_raw_ids(paths: tuple[FilePath, ...], kind: NodeType) -> None:
         what, expected = f"IDs of other nodes than those of {kind.name!r}", f"{kind.num_nodes:,} in all files"
         hint = "list all files in raw_id_mappings of the metadata, or none"
         raise InputFileError(what, file=paths[0], expected=expected, found=f"{found:,}", hint=hint)
-
-
-@dataclass(frozen=True, slots=True)
-class CopiedFile:
-    """Encodes nothing: copies a file of the input."""
-
-    source: FilePath
-
-    def __call__(self, _: Mapping[str, Any], path: str) -> None:
-        """Copy the file."""
-        with whole_file(path) as temporary, open(temporary, "wb") as file:
-            file.writelines(read_pieces(self.source))
 
 
 @dataclass(frozen=True, slots=True)

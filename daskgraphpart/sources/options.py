@@ -21,6 +21,8 @@ ID_TYPES = ("auto", "integer", "string")
 UNKNOWN_NODES = ("add", "drop", "error")
 REVERSE_NAMES = {"dgl": "rev_{}", "graphstorm": "{}-rev"}
 """Relations of reverse edge types, as `dgl.AddReverse` and GraphStorm's GSProcessing name them."""
+MIN_TABLE_MEMORY = 64_000_000
+"""Bytes below which no table is read: DuckDB could not read text and sort at one time."""
 _ALLOWED = dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), "\x1f")
 
 

@@ -1,0 +1,178 @@
+"""Tables become a graph: opened and checked, read into a database, mapped, changed; its rows lie in temporary files.
+
+In a job that is a step of the journal: a run that continues looks the sources up, and reads the files it left.
+"""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunked.graph import Graph
+from daskgraphpart.chunked.rows import (
+    ArrayRows,
+    ConstantRows,
+    EdgeEnds,
+    JoinedRows,
+    KeptRows,
+    MadeRows,
+    ReversedEdges,
+    SlicedRows,
+)
+from daskgraphpart.chunked.sources import FileRows, is_rows
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.layouts.file_layout import raw_file_layout
+from daskgraphpart.layouts.files_beside import CopiedFile
+from daskgraphpart.layouts.written_files import CATEGORIES, ID_MAP
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES
+from daskgraphpart.storage.atomic import scratch_directory
+from daskgraphpart.storage.region import Region, create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from daskgraphpart.engine.progress import Progress, ProgressListener
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.layouts.file_layout import FileLayout
+    from daskgraphpart.sources.table_spec import TableSpec
+
+BYTES_PER_PIECE = 4 << 20
+
+
+def stage_tables(spec: TableSpec, directory: Path, runner: Runner) -> Graph:
+    """Return the graph of tables, whose rows, maps of IDs and categories lie in a directory of the job."""
+    from daskgraphpart.sources.change_graph import CastRows  # imports duckdb
+
+    def work() -> Graph:
+        shutil.rmtree(directory, ignore_errors=True)  # of a run that was killed in the middle
+        directory.mkdir(parents=True)
+        graph = graph_of_tables(spec, directory, directory, runner.resources, runner.progress)
+        for path in directory.glob("ids.duckdb*"):
+            path.unlink()
+        return settled(graph, directory)
+
+    types = (
+        Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Region, FileRows, ConstantRows, EdgeEnds,
+        JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows,
+    )  # fmt: skip
+    return runner.step("read-tables", work, types)
+
+
+def graph_of_tables(
+    spec: TableSpec,
+    directory: Path,
+    out: Path,
+    resources: Resources,
+    progress: ProgressListener,
+    on_open: Callable[[list[str]], Any] = lambda _: None,
+) -> Graph:
+    """Read tables; temporary files go to `directory`, maps of IDs and categories to `out`.
+
+    `on_open` is called with the paths of all files when all were opened and checked, before the first is read.
+    """
+    from daskgraphpart.sources.database import open_database
+    from daskgraphpart.sources.edge_list_inputs import open_inputs
+    from daskgraphpart.sources.edge_lists import read_graph
+    from daskgraphpart.sources.read_table import Job
+    from daskgraphpart.sources.tables import kinds_of_ids
+
+    resources = resources.limited(MIN_TABLE_MEMORY)
+    with open_database(directory, resources) as connection:
+        inputs = open_inputs(connection, directory, spec.reading, **spec.tables, changes=spec.changes)
+        for note in inputs.notes:
+            progress.note(note)
+        on_open(inputs.paths)
+        kinds = kinds_of_ids(inputs)
+        graph = read_graph(Job(inputs, kinds, connection, directory, out, resources.memory, progress), spec.name)
+    graph = replace(graph, directory=str(out))  # rows are in files by now
+    if spec.changes == NO_CHANGES:
+        return graph
+    from daskgraphpart.sources.change_graph import change_graph
+
+    return change_graph(graph, spec.changes, out, directory, resources, progress)
+
+
+def maps_beside(graph: Graph) -> dict[str, FileLayout]:
+    """Files of a staged graph that go beside its partitions: maps of IDs, and what codes of features stand for."""
+    directory = Path(graph.directory)
+    paths = [path for name in (ID_MAP, CATEGORIES) for path in sorted((directory / name).rglob("*.parquet"))]
+    return {path.relative_to(directory).as_posix(): raw_file_layout((), CopiedFile(str(path))) for path in paths}
+
+
+def keep_maps(graph: Graph, out: Path) -> Graph:
+    """Copy the maps of IDs of a staged graph, and categories, into a directory; return the graph with those."""
+    for name, layout in maps_beside(graph).items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        assert layout.encode is not None, "files beside are copied"
+        layout.encode({}, str(out / name))
+    return replace(graph, directory=str(out))
+
+
+@contextmanager
+def opened_graph(
+    graph: Graph | TableSpec, resources: Resources | None = None, progress: Progress | None = None
+) -> Iterator[Graph]:
+    """Yield a graph; one of tables is staged in a temporary directory meanwhile."""
+    if isinstance(graph, Graph):
+        yield graph
+        return
+    resources = replace(resources or detect_resources(), cluster="threads")
+    with (
+        scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch,
+        open_runner(resources, progress) as runner,
+    ):
+        yield stage_tables(graph, scratch / "tables", runner)
+
+
+def settled(graph: Graph, directory: Path) -> Graph:
+    """Return a graph all of whose rows are in files: those that are not are written into a directory."""
+    made: dict[int, Any] = {}
+
+    def settle(source: Any) -> Any:
+        if id(source) not in made:
+            made[id(source)] = source, _settled(source)
+        return made[id(source)][1]
+
+    def _settled(source: Any) -> Any:
+        if isinstance(source, (ArrayRows, MadeRows)):
+            mapped = source.array if isinstance(source, ArrayRows) else None
+            base: Any = getattr(mapped, "base", None)
+            if isinstance(mapped, np.memmap) and isinstance(base, mmap.mmap) and mapped.flags.c_contiguous:
+                return Region(str(mapped.filename), mapped.offset, mapped.dtype, mapped.shape)
+            return write_rows(source, directory / f"rows-{len(made)}.npy")
+        if isinstance(source, Region) or not is_dataclass(source):
+            return source
+        values = {field.name: getattr(source, field.name) for field in fields(source)}
+        changed = {name: settle(value) for name, value in values.items() if is_rows(value)}
+        changed |= {
+            name: tuple(map(settle, value))
+            for name, value in values.items()
+            if isinstance(value, tuple) and value and all(map(is_rows, value))
+        }
+        return replace(source, **changed)  # type: ignore[type-var]
+
+    return replace(
+        graph,
+        edge_sources={etype: settle(source) for etype, source in graph.edge_sources.items()},
+        data_sources={of: {n: settle(rows) for n, rows in data.items()} for of, data in graph.data_sources.items()},
+    )
+
+
+def write_rows(rows: Any, path: Path) -> Region:
+    """Write rows into an npy file."""
+    region = create_npy(path, rows.dtype, rows.shape)
+    step = max(1, BYTES_PER_PIECE // max(1, region.row_nbytes))
+    for start in range(0, region.num_rows, step):
+        region.write(rows.read(start, min(start + step, region.num_rows)), start)
+    return region

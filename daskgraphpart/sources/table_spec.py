@@ -1,0 +1,95 @@
+"""Tables that make a graph, described: which files, how they are read, and what is changed on the way."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.chunked.sources import is_rows, paths_of
+from daskgraphpart.errors import OptionError
+from daskgraphpart.options import stated_options
+from daskgraphpart.schema import check_name
+from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
+from daskgraphpart.sources.table_files import TableFile, find_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableSpec:
+    """Tables of edges and nodes, as `read_tables` takes them; opened, read and staged by the job that takes them."""
+
+    edges: Mapping[str, Any]
+    name: str = "graph"
+    nodes: Mapping[str, Any] = field(default_factory=dict)
+    num_nodes: Mapping[str, int] = field(default_factory=dict)
+    num_edges: Mapping[str, int] = field(default_factory=dict)
+    node_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    edge_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    masks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    changes: GraphChanges = NO_CHANGES
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "graph name", OptionError, place="--name")
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """What `open_inputs` takes."""
+        names = ("edges", "nodes", "num_nodes", "num_edges", "node_data", "edge_data", "masks")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def files(self) -> list[str]:
+        """All files, found but not opened."""
+        found: dict[str, None] = {}
+        for place, given in self._given():
+            paths = paths_of(given) if is_rows(given) else [f.path for f in find_files(given, place, self.reading)]
+            found |= dict.fromkeys(map(str, paths))
+        for earlier in (self.reading.ids_from, self.reading.codes_from):
+            if earlier is not None:
+                found |= dict.fromkeys(map(str, sorted(Path(earlier).rglob("*.parquet"))))
+        return [*found]
+
+    def _given(self) -> Iterator[tuple[str, Any]]:
+        """Yield all that is given as files or as rows, with its option."""
+        for paths in self.edges.values():
+            yield "--edges", paths
+        for nodes in self.nodes.values():
+            yield "--nodes", nodes[0] if isinstance(nodes, tuple) else nodes
+        for place, data in (("--node-data", self.node_data), ("--edge-data", self.edge_data), ("--mask", self.masks)):
+            for of_type in data.values():
+                yield from ((place, value) for value in of_type.values())
+
+    def identity(self) -> dict[str, Any]:
+        """Describe what is made of the files, as a flat dictionary of JSON values: options, and a sum of the rest."""
+        options = {**asdict(self.reading), **asdict(self.changes)}
+        found = {f"--{name.replace('_', '-')}": repr(value) for name, value in options.items()}
+        counts = [sorted(self.num_nodes.items()), sorted(self.num_edges.items())]
+        shown = [self.name, counts, *((place, _shown(given)) for place, given in self._named())]
+        return {**found, "tables": zlib.crc32(repr(shown).encode())}
+
+    def _named(self) -> Iterator[tuple[str, Any]]:
+        yield from (("--edges", item) for item in self.edges.items())
+        yield from (("--nodes", item) for item in self.nodes.items())
+        for place, data in (("--node-data", self.node_data), ("--edge-data", self.edge_data), ("--mask", self.masks)):
+            for of_type, features in data.items():
+                yield from ((place, (of_type, *item)) for item in features.items())
+
+
+def _shown(given: Any) -> Any:
+    """Text of what is given that is the same whenever the same is given."""
+    if isinstance(given, (tuple, list)):
+        return [_shown(item) for item in given]
+    if isinstance(given, TableFile):
+        return given.path, given.columns
+    return given.shape if is_rows(given) else str(given)
+
+
+def split_options(options: dict[str, Any]) -> tuple[ReadOptions, GraphChanges]:
+    """Make both options objects of keywords."""
+    reading = {name: options.pop(name) for name in stated_options(ReadOptions) if name in options}
+    return ReadOptions(**reading), GraphChanges(**options)
