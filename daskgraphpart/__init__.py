@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from daskgraphpart.sources.options import GraphChanges as GraphChanges
     from daskgraphpart.sources.options import ReadOptions as ReadOptions
     from daskgraphpart.sources.published import describe_dataset as describe_dataset
+    from daskgraphpart.sources.table_spec import TableSpec as TableSpec
     from daskgraphpart.verification.pipeline import verify as verify
     from daskgraphpart.verification.pipeline import verify_checksums as verify_checksums
 
@@ -76,6 +77,7 @@ _NAMES = {
     "sources.id_map": "read_id_map",
     "sources.options": "GraphChanges ReadOptions",
     "sources.published": "describe_dataset",
+    "sources.table_spec": "TableSpec",
     "verification.pipeline": "verify verify_checksums",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import zlib
 from dataclasses import asdict
@@ -17,44 +16,17 @@ from daskgraphpart.dispatching.machines import Machines, read_machines
 from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import OutputExistsError, ResumeError
-from daskgraphpart.schema import DEFAULT_ETYPE
 from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, signature_of
-from daskgraphpart.storage.paths import Location, is_url, require_local, resolve_path, to_path
+from daskgraphpart.storage.paths import Location, require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-def opened(graph: Any, storage_options: Mapping[str, Any] | None = None) -> Graph | TableSpec:
-    """Open a graph unless it is open; a file, pattern or directory that is none is a table of edges."""
-    if isinstance(graph, (Graph, TableSpec)):
-        return graph
-    if is_table(graph):
-        return TableSpec({DEFAULT_ETYPE: graph})
-    return read_chunked(graph, storage_options=storage_options)
-
-
 def opened_chunked(graph: Graph | str | os.PathLike[str]) -> Graph:
     """Open a chunked graph unless it is open."""
     return graph if isinstance(graph, Graph) else read_chunked(graph)
-
-
-TABLE_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".zst")
-
-
-def is_table(path: Any) -> bool:
-    """Whether a path is a table of edges, and no metadata or directory of a chunked graph."""
-    name = os.fspath(path)
-    if is_url(name):
-        return False
-    if os.path.isdir(name):
-        names = os.listdir(name)
-        return METADATA_FILE not in names and ("_delta_log" in names or any(n.endswith(TABLE_SUFFIXES) for n in names))
-    if not os.path.isfile(name):
-        return glob.has_magic(name)
-    with open(name, "rb") as file:
-        return not file.read(64).lstrip().startswith(b"{")
 
 
 def output_of(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import check_assignment_directory, fingerprint, identify_owners, opened, output_of
+from daskgraphpart.api.inputs import check_assignment_directory, fingerprint, identify_owners, output_of
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
@@ -24,7 +24,7 @@ from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY
 from daskgraphpart.sources.stage_tables import keep_maps, stage_tables
-from daskgraphpart.sources.table_spec import TableSpec
+from daskgraphpart.sources.table_spec import TableSpec, opened
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from daskgraphpart.api.inputs import made_in, opened, output_of
+from daskgraphpart.api.inputs import made_in, output_of
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
@@ -23,6 +23,7 @@ from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.errors import PlanError
 from daskgraphpart.sources.stage_tables import opened_graph
+from daskgraphpart.sources.table_spec import opened
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, format_size, html_table
 

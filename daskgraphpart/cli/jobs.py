@@ -28,6 +28,7 @@ from daskgraphpart.cli.options import (
     with_options,
 )
 from daskgraphpart.cli.summary import show_assignment, show_outcome, write_report
+from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.dispatching.options import DispatchOptions
 
 if TYPE_CHECKING:
@@ -81,14 +82,18 @@ DGL_OPTIONS = (
 
 
 @click.command(cls=Command)
-@click.argument("in_dir", type=click.Path())
-@click.argument("out_dir", type=click.Path())
-@with_options(NUM_PARTS, *METHOD_OPTIONS, *DISPATCH_OPTIONS)
+@click.argument("in_dir", type=click.Path(), metavar="[IN_DIR]")
+@click.argument("out_dir", required=False, type=click.Path(), metavar="OUT_DIR")
+@with_options(NUM_PARTS, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
 def partition(**values: Any) -> None:
-    """Partition the graph in IN_DIR (metadata.json and data files) and write what DGL loads to OUT_DIR.
+    """Partition the graph in IN_DIR, or in the tables given by --edges, and write what DGL loads to OUT_DIR.
+
+    IN_DIR is a chunked graph (metadata.json and data files), or a table of edges.
 
     \b
     daskgraphpart partition graph partitions --num-parts 4
+    daskgraphpart partition partitions --edges follows.csv --map-ids --num-parts 4
+    daskgraphpart partition follows.parquet partitions --num-parts 4
     daskgraphpart partition graph partitions --num-parts 8 --balance nodes,edges=0.05 --method kaminpar
     daskgraphpart partition graph partitions --num-parts 64 --method parts-of-nodes --memory 8GB --graph-formats coo,csc
     daskgraphpart partition s3://bucket/graph s3://bucket/partitions --num-parts 8 --workspace /scratch
@@ -97,25 +102,26 @@ def partition(**values: Any) -> None:
     """
     from daskgraphpart.api.pipeline import partition
 
-    how: dict[str, Any] = {name: values[name] for name in ("out_dir", "num_parts", "dispatch_to")}
+    graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("IN_DIR", "OUT_DIR"))
+    how: dict[str, Any] = {"num_parts": values["num_parts"], "dispatch_to": values["dispatch_to"]}
     how |= {"method": made_of(AssignOptions, values), "options": made_of(DispatchOptions, values)}
     with run_of(values) as run:
-        outcome = partition(graph_of(values["in_dir"], values), **how, **run)
-    show_outcome(outcome, values, values["in_dir"])
+        outcome = partition(graph, out_dir, **how, **run)
+    show_outcome(outcome, values, None if values["edges"] or values["from"] else values["in_dir"])
 
 
 @click.command(cls=Command)
 @click.argument("in_dir", required=False, type=click.Path())
 @click.argument("assign_dir", required=False, type=click.Path())
 @click.option("--num-parts", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts.")
-@with_options(*METHOD_OPTIONS, FORM_OPTION)
+@with_options(*METHOD_OPTIONS, *TABLE_OPTIONS, FORM_OPTION)
 @click.option("--report", "report_path", type=click.Path(dir_okay=False), help="Also write the report, as JSON.")
 @click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
 @with_options(*RESOURCE_OPTIONS, *JOB_OPTIONS, CONFINED_OPTION)
 @dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_1, meaning="IN_DIR")
 @dgl_option("--out-dir", "dgl_out_dir", type=click.Path(), script=STEP_1, meaning="ASSIGN_DIR")
 def assign(**values: Any) -> None:
-    """Give every node of the graph in IN_DIR a part, and write the parts to ASSIGN_DIR.
+    """Give every node of the graph in IN_DIR, or in the tables given by --edges, a part; write these to ASSIGN_DIR.
 
     Writes <ntype>.txt and partition_meta.json, which DGL's tools read, and a binary form beside them.
 
@@ -128,11 +134,16 @@ def assign(**values: Any) -> None:
     """
     from daskgraphpart.api.pipeline import assign
 
-    in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
-    assign_dir = one_of(values["assign_dir"], values["dgl_out_dir"], name="ASSIGN_DIR")
+    given = (values["in_dir"], values["assign_dir"])
+    if values["dgl_in_dir"] or values["dgl_out_dir"]:
+        given = (
+            one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR"),
+            one_of(values["assign_dir"], values["dgl_out_dir"], name="ASSIGN_DIR"),
+        )
+    graph, (assign_dir,) = input_of(values, given, ("IN_DIR", "ASSIGN_DIR"))
     how = {"method": made_of(AssignOptions, values), "form": values["form"], "out_dir": assign_dir}
     with run_of(values) as run:
-        assignment = assign(graph_of(in_dir, values), values["num_parts"], **how, **run)
+        assignment = assign(graph, values["num_parts"], **how, **run)
     if values["report_path"]:
         write_report(assignment, values["report_path"])
     show_assignment(assignment, values, assign_dir)
@@ -143,9 +154,11 @@ def assign(**values: Any) -> None:
 @click.argument("assign_dir", required=False, type=click.Path())
 @click.argument("out_dir", required=False, type=click.Path())
 @click.option("--num-parts", type=int, help="Number of parts, if ASSIGN_DIR has no partition_meta.json.")
-@with_options(*DISPATCH_OPTIONS, *DGL_OPTIONS)
+@with_options(*TABLE_OPTIONS, *DISPATCH_OPTIONS, *DGL_OPTIONS)
 def dispatch(**values: Any) -> None:
     """Bring every node, edge and feature of the graph in IN_DIR to the parts given in ASSIGN_DIR, and write OUT_DIR.
+
+    Options of tables, as in partition, are in the place of IN_DIR.
 
     \b
     daskgraphpart dispatch graph parts-of-nodes partitions --memory 4GB
@@ -153,11 +166,14 @@ def dispatch(**values: Any) -> None:
     """
     from daskgraphpart.api.pipeline import dispatch
 
-    in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
+    names = ("IN_DIR", "ASSIGN_DIR", "OUT_DIR")
+    given = (values["in_dir"], values["assign_dir"], values["out_dir"])
+    flags = (values["dgl_in_dir"], values["dgl_partitions_dir"], values["dgl_out_dir"])
+    if any(flags):
+        given = tuple(one_of(*pair, name=name) for *pair, name in zip(given, flags, names, strict=True))
     if values["metadata_filename"]:
-        in_dir = Path(in_dir) / values["metadata_filename"]
-    assign_dir = one_of(values["assign_dir"], values["dgl_partitions_dir"], name="ASSIGN_DIR")
-    out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
+        given = (str(Path(given[0]) / values["metadata_filename"]), *given[1:])
+    graph, (assign_dir, out_dir) = input_of(values, given, names)
     config_name = "metadata.json" if values["dgl_out_dir"] else None
     if values["use_graphbolt"]:
         values["layout"] = "graphbolt"
@@ -166,8 +182,8 @@ def dispatch(**values: Any) -> None:
     how = {"num_parts": values["num_parts"], "options": made_of(DispatchOptions, values, config_name=config_name)}
     with run_of(values) as run:
         dispatch_to = _machines_of(values, run["resources"], assign_dir, out_dir)
-        outcome = dispatch(graph_of(in_dir, values), assign_dir, out_dir, dispatch_to=dispatch_to, **how, **run)
-    show_outcome(outcome, values, in_dir)
+        outcome = dispatch(graph, assign_dir, out_dir, dispatch_to=dispatch_to, **how, **run)
+    show_outcome(outcome, values, None if values["edges"] or values["from"] else given[0])
 
 
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:
@@ -190,12 +206,12 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
 
 
 @click.command(cls=Command)
-@click.argument("in_dir", type=click.Path())
-@click.argument("out_dir", required=False, default=".", type=click.Path())
+@click.argument("in_dir", required=False, type=click.Path())
+@click.argument("out_dir", required=False, type=click.Path())
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
-@with_options(NUM_PARTS, *METHOD_OPTIONS, *DISPATCH_OPTIONS)
+@with_options(NUM_PARTS, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
 def plan(**values: Any) -> None:
-    """Estimate what `partition` does with the graph in IN_DIR, without reading the data.
+    """Estimate what `partition` does with the graph in IN_DIR, without reading the data; tables are read.
 
     Bytes of input, output and temporary files, memory per task, the smallest budget that works, and the method that is
     taken. It takes the whole command line of `partition`: replace that word.
@@ -207,10 +223,13 @@ def plan(**values: Any) -> None:
     """
     from daskgraphpart.api.plan import plan
 
+    paths = (values["in_dir"], values["out_dir"])
+    is_one = bool(values["edges"] or values["from"]) + sum(path is not None for path in paths) == 1
+    graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("IN_DIR", "OUT_DIR"))
     found = plan(
-        graph_of(values["in_dir"], values),
+        graph,
         values["num_parts"],
-        out_dir=values["out_dir"],
+        out_dir=out_dir,
         method=made_of(AssignOptions, values),
         options=made_of(DispatchOptions, values),
         resources=resources_of(values),

@@ -15,11 +15,11 @@ from daskgraphpart.cli.options import (
     RESOURCE_OPTIONS,
     Command,
     dgl_option,
-    graph_of,
     run_of,
     unused_option,
     with_options,
 )
+from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.units import format_seconds
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     why="owners are taken from OUT_DIR and not compared with those of an assignment",
     level=logging.WARNING,
 )
-@with_options(*RESOURCE_OPTIONS)
+@with_options(*TABLE_OPTIONS, *RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def verify(**values: Any) -> None:
     """Compare the partitions in OUT_DIR with the graph in IN_DIR they were made from.
@@ -57,6 +57,7 @@ def verify(**values: Any) -> None:
 
     \b
     daskgraphpart verify graph partitions
+    daskgraphpart verify partitions --edges follows.csv --map-ids
     daskgraphpart verify copy-of-partitions --checksums
     daskgraphpart verify --orig-dataset-dir graph --part-graph-dir partitions
     """
@@ -66,9 +67,10 @@ def verify(**values: Any) -> None:
         raise click.UsageError("Missing OUT_DIR.")
     if by_flag and values["directories"]:
         raise click.UsageError("Give IN_DIR and OUT_DIR once.")
+    has_tables = bool(values["edges"] or values["from"])
     if len(directories) > 2:
         raise click.UsageError("Give IN_DIR and OUT_DIR, or OUT_DIR and --checksums.")
-    if len(directories) == 1 and not values["checksums"]:
+    if len(directories) == 1 and not values["checksums"] and not has_tables:
         raise click.UsageError("Missing IN_DIR; without it, give --checksums.")
     with run_of(values) as run:
         found = _verify(directories, values, run)
@@ -83,19 +85,13 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
     from daskgraphpart.partitioned.graph import open_partitions
     from daskgraphpart.verification import pipeline
 
-    graph = graph_of(directories[0], values) if len(directories) == 2 else None
     if values["confined"]:
         open_partitions(directories[-1], confined=True)
-    if graph is None:
+    if len(directories) == 1 and not (values["edges"] or values["from"]):
         return pipeline.verify_checksums(directories[0], **run)
-    return pipeline.verify(
-        graph,
-        directories[1],
-        quick=values["quick"],
-        sample=values["sample"],
-        checksums=values["checksums"] is not False,
-        **run,
-    )
+    graph, (out_dir,) = input_of(values, directories, ("IN_DIR", "OUT_DIR"))
+    how = {"quick": values["quick"], "sample": values["sample"], "checksums": values["checksums"] is not False}
+    return pipeline.verify(graph, out_dir, **how, **run)
 
 
 ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}

@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config import find_config
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+from daskgraphpart.sources.stage_tables import opened_graph
+from daskgraphpart.sources.table_spec import opened
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import Location, resolve_path, to_key
@@ -45,7 +47,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.sources.table_spec import TableSpec
 
 PIECE_NBYTES = 192
 """Memory that an edge of a part takes while it is checked: ends, new and original IDs, masks, windows."""
@@ -61,7 +65,7 @@ NO_ORIGINALS = (
 
 
 def verify(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | TableSpec | str | os.PathLike[str],
     out_dir: str | os.PathLike[str],
     *,
     storage_options: Mapping[str, Any] | None = None,
@@ -75,8 +79,8 @@ def verify(
 
     Parameters
     ----------
-    graph : Graph, path or URL
-        The input.
+    graph : Graph, TableSpec, path or URL
+        The input, as `partition` takes it. Tables are read again, in a temporary directory.
     out_dir : path or URL
         The partitions, or their config. Ours, or those of DGL's own tools.
     storage_options : mapping of str to object, optional
@@ -110,44 +114,52 @@ def verify(
     """
     if not 0 < sample <= 1:
         raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)
-    config = _existing(out_dir, storage_options)
-    graph = graph if isinstance(graph, Graph) else read_chunked(graph, storage_options=storage_options)
-    # two bitmaps over the nodes, as where hops are followed
-    smallest = smallest_task_memory(graph.schema, DispatchOptions(num_hops=2))
-    with open_runner((resources or detect_resources()).limited(smallest), progress) as runner:
-        findings: list[Finding] = []
-        notes: tuple[str, ...] = (NO_CHECKSUMS,)
-        num_files = 0
-        try:
-            manifest = manifest_of(config)
-            findings += () if manifest is None else change_findings(manifest)
-            if manifest is not None and manifest.files is not None:
-                notes, (wrong, sound) = (), size_findings(manifest)
+    config, resources = _existing(out_dir, storage_options), resources or detect_resources()
+    with (
+        open_progress(progress) as listener,
+        opened_graph(opened(graph, storage_options), resources, listener) as found,
+    ):
+        # two bitmaps over the nodes, as where hops are followed
+        smallest = smallest_task_memory(found.schema, DispatchOptions(num_hops=2))
+        with open_runner(resources.limited(smallest), listener) as runner:
+            return _compare(found, config, runner, sample, checksums, quick)
+
+
+def _compare(graph: Graph, config: Location, runner: Runner, sample: float, checksums: bool, quick: bool) -> Report:
+    """Compare partitions with a graph that is open."""
+    findings: list[Finding] = []
+    notes: tuple[str, ...] = (NO_CHECKSUMS,)
+    num_files = 0
+    try:
+        manifest = manifest_of(config)
+        findings += () if manifest is None else change_findings(manifest)
+        if manifest is not None and manifest.files is not None:
+            notes, (wrong, sound) = (), size_findings(manifest)
+            findings += wrong
+            if checksums:
+                wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
                 findings += wrong
-                if checksums:
-                    wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
-                    findings += wrong
-            parts = open_partitions(config)
-        except LayoutError as error:
-            return Report((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
-        parts.part(0).check_has_graph()
-        findings += unlisted_findings(parts.path, parts.num_parts, manifest)
-        if manifest is None:
-            findings += missing_manifest(parts.path, parts.name)
-        run, wrong, facts = _check_headers(graph, parts, manifest is not None, runner)
-        counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
-        if run is not None and not quick:
-            wanted = manifest is not None and manifest.content.get("out_edges") is True
-            mapped = {} if manifest is None else manifest.content.get("mapped_features", {})
-            run = replace(run, has_extra=run.has_extra or wanted, mapped=mapped)
-            with _scratch(parts, runner) as scratch:
-                contents = Contents(graph, parts, manifest, replace(run, scratch=str(scratch)), runner, facts)
-                wrong, num_rows = contents.compare(sample)
-            notes += () if run.has_originals else (NO_ORIGINALS,)
-            counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
-        if manifest is not None:
-            findings += entry_findings(manifest, parts.config, graph.schema, facts)
-        return Report((*findings, *wrong), *counts, notes, num_files)
+        parts = open_partitions(config)
+    except LayoutError as error:
+        return Report((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
+    parts.part(0).check_has_graph()
+    findings += unlisted_findings(parts.path, parts.num_parts, manifest)
+    if manifest is None:
+        findings += missing_manifest(parts.path, parts.name)
+    run, wrong, facts = _check_headers(graph, parts, manifest is not None, runner)
+    counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
+    if run is not None and not quick:
+        wanted = manifest is not None and manifest.content.get("out_edges") is True
+        mapped = {} if manifest is None else manifest.content.get("mapped_features", {})
+        run = replace(run, has_extra=run.has_extra or wanted, mapped=mapped)
+        with _scratch(parts, runner) as scratch:
+            contents = Contents(graph, parts, manifest, replace(run, scratch=str(scratch)), runner, facts)
+            wrong, num_rows = contents.compare(sample)
+        notes += () if run.has_originals else (NO_ORIGINALS,)
+        counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
+    if manifest is not None:
+        findings += entry_findings(manifest, parts.config, graph.schema, facts)
+    return Report((*findings, *wrong), *counts, notes, num_files)
 
 
 def verify_checksums(

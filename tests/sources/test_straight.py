@@ -1,0 +1,281 @@
+"""Tables straight into a job: the parts of the road by a chunked graph, continued after a kill, verified, remapped."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from commands import call
+from graphs import REAL_GRAPHS, file_hashes, load_real_graph
+from pyarrow import csv, parquet
+
+import daskgraphpart as dgp
+from daskgraphpart.engine.progress import SilentProgress
+from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
+from daskgraphpart.sources.id_map import read_id_map
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphs import Graph
+
+RESOURCES = dgp.Resources(1 << 28, "sync")
+RANDOM = dgp.AssignOptions("random")
+BESIDE = ("id_map/", "categories/", "graph.manifest.json")
+
+
+def parts_of(directory: Path) -> dict[str, str]:
+    """Hashes of all files but the maps of IDs, and the manifest, which says where these are."""
+    return {name: found for name, found in file_hashes(directory).items() if not name.startswith(BESIDE)}
+
+
+def write_tables(graph: Graph, directory: Path, *, names: bool) -> dict[str, Any]:
+    """Write a graph as tables: edges by number, or by string IDs with lists of nodes; features by ID, and in order."""
+
+    def ids(ntype: str, numbers: np.ndarray) -> Any:
+        return [f"{ntype}-{number}" for number in numbers.tolist()] if names else numbers
+
+    edges: dict[str, str] = {}
+    for i, edge_type in enumerate(graph.schema.edge_types):
+        src, dst = graph.edges[edge_type.name]
+        table = pa.table({"src": ids(edge_type.src, src), "dst": ids(edge_type.dst, dst)})
+        edges[edge_type.name] = str(directory / f"edges-{i}.csv")
+        csv.write_csv(table, edges[edge_type.name])
+    tables: dict[str, Any] = {"edges": edges}
+    if not names:
+        data: dict[str, dict[str, str]] = {}
+        for of_type, features in graph.node_data.items():
+            for j, (name, rows) in enumerate(features.items()):
+                data.setdefault(of_type, {})[name] = str(directory / f"{of_type}-{j}.npy")
+                np.save(data[of_type][name], rows)
+        return {**tables, "num_nodes": {t.name: t.num_nodes for t in graph.schema.node_types}, "node_data": data}
+    nodes, rng = {}, np.random.default_rng(0)
+    for node_type in graph.schema.node_types:
+        order = rng.permutation(node_type.num_nodes)
+        nodes[node_type.name] = str(directory / f"{node_type.name}.parquet")
+        table = pa.table({"id": ids(node_type.name, order), "x": rng.random(order.size), "kind": order % 3})
+        parquet.write_table(table, nodes[node_type.name])
+    features = {ntype: {"x": f"{path}:x", "kind": f"{path}:kind"} for ntype, path in nodes.items()}
+    return {**tables, "nodes": nodes, "node_data": features, "map_ids": True}
+
+
+def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **how: Any) -> dgp.TableSpec:
+    """Partition tables straight, and by way of a chunked graph; the parts have to be the same."""
+    spec = dgp.read_tables(**tables)
+    dgp.chunk_edge_lists(directory / "graph", **tables, resources=RESOURCES)
+    for source, out in ((directory / "graph", "chunked"), (spec, "straight")):
+        dgp.partition(source, directory / out, num_parts, resources=RESOURCES, **how)
+    assert parts_of(directory / "straight") == parts_of(directory / "chunked")
+    return spec
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("names", [False, True], ids=["dense", "names"])
+@pytest.mark.parametrize("name", REAL_GRAPHS)
+def test_the_parts_of_real_graphs_are_the_same_by_both_roads(name: str, names: bool, tmp_path: Path) -> None:
+    tables = write_tables(load_real_graph(name), tmp_path, names=names)
+    spec = by_both_roads(tables, tmp_path, 3, method=RANDOM)
+    report = dgp.verify(spec, tmp_path / "straight", resources=RESOURCES)
+    assert report.ok, report
+
+
+def small_tables(directory: Path) -> dict[str, Any]:
+    """Edges of two types by string IDs, with columns, and a table of users with categories."""
+    rng = np.random.default_rng(1)
+    users, items = rng.integers(0, 40, 300), rng.integers(0, 25, 300)
+    follows = pa.table({"src": [f"u{i}" for i in users], "dst": [f"u{i}" for i in users[::-1]]})
+    csv.write_csv(follows, directory / "follows.csv")
+    buys = pa.table({"src": [f"u{i}" for i in users], "dst": items, "price": rng.random(300)})
+    parquet.write_table(buys, directory / "buys.parquet")
+    kinds = rng.choice(["DE", "NL", "US"], 40).tolist()
+    listed = pa.table({"id": [f"u{i}" for i in range(40)], "age": rng.integers(0, 99, 40), "country": kinds})
+    (directory / "users.csv.gz").write_bytes(gzip.compress(_text(listed)))
+    path = str(directory / "users.csv.gz")
+    return {
+        "edges": {"user:follows:user": str(directory / "follows.csv"), "user:buys:item": f"{directory}/buys.parquet"},
+        "nodes": {"user": path},
+        "node_data": {"user": {"age": f"{path}:age", "country": f"{path}:country"}},
+        "edge_data": {"user:buys:item": {"price": f"{directory}/buys.parquet:price"}},
+        "map_ids": True,
+    }
+
+
+def _text(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    csv.write_csv(table, sink)
+    return bytes(sink.getvalue())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"add_reverse": "dgl", "copy_edata": True},
+        {"deduplicate": True, "remove_self_loops": True},
+        {"cast": ("age=float32",)},
+    ],
+    ids=["reverse", "left out", "cast"],
+)
+def test_changed_tables_give_the_same_parts_by_both_roads(changes: dict[str, Any], tmp_path: Path) -> None:
+    tables = {**small_tables(tmp_path), **changes}
+    how = {"method": dgp.AssignOptions("metis"), "options": dgp.DispatchOptions(num_hops=2, layout=("dgl", "ranks"))}
+    spec = by_both_roads(tables, tmp_path, 2, **how)
+    assert dgp.verify(spec, tmp_path / "straight", resources=RESOURCES).ok
+
+
+class Stopped(Exception):  # noqa: N818
+    """What a job is stopped by, as if it had been killed."""
+
+
+class Listener(SilentProgress):
+    """Notes the passes that begin, and stops at one."""
+
+    def __init__(self, stop_at: str = "") -> None:
+        self.begun: list[str] = []
+        self.stop_at = stop_at
+
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
+        self.begun.append(name)
+        if name == self.stop_at:
+            raise Stopped
+
+
+@pytest.mark.parametrize("stop_at", ["map-ids", "write-owners", "bucket-edges", "place-rows", "hash-files"])
+def test_a_job_from_tables_continues_where_it_was_stopped(stop_at: str, tmp_path: Path) -> None:
+    spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "straight"
+    how: dict[str, Any] = {"method": dgp.AssignOptions("fennel"), "resources": RESOURCES}
+    dgp.partition(spec, tmp_path / "whole", 2, **how)
+    with pytest.raises(Stopped):
+        dgp.partition(spec, out, 2, progress=Listener(stop_at), **how)
+    assert not (out / "graph.json").exists()
+    listener = Listener()
+    dgp.partition(spec, out, 2, progress=listener, **how)
+    assert ("read-edges" in listener.begun) == (stop_at == "map-ids"), "staged tables are not read again"
+    assert file_hashes(out) == file_hashes(tmp_path / "whole")
+
+
+def test_a_table_that_changes_before_its_job_is_continued_is_refused(tmp_path: Path) -> None:
+    spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "straight"
+    with pytest.raises(Stopped):
+        dgp.partition(spec, out, 2, method=RANDOM, resources=RESOURCES, progress=Listener("bucket-edges"))
+    with (tmp_path / "follows.csv").open("a") as file:
+        file.write("u1,u2\n")
+    with pytest.raises(ResumeError) as caught:
+        dgp.partition(spec, out, 2, method=RANDOM, resources=RESOURCES)
+    assert "follows.csv" in str(caught.value.place)
+    assert caught.value.hint
+
+
+def test_other_options_of_tables_do_not_continue_a_job(tmp_path: Path) -> None:
+    tables, out = small_tables(tmp_path), tmp_path / "straight"
+    how: dict[str, Any] = {"method": RANDOM, "resources": RESOURCES}
+    with pytest.raises(Stopped):
+        dgp.partition(dgp.read_tables(**tables), out, 2, progress=Listener("bucket-edges"), **how)
+    with pytest.raises(ResumeError) as caught:
+        dgp.partition(dgp.read_tables(**tables, unknown_nodes="drop"), out, 2, **how)
+    assert "--unknown-nodes" in str(caught.value.place)
+
+
+def test_the_maps_of_ids_lie_beside_the_partitions_and_are_found(tmp_path: Path) -> None:
+    spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "parts"
+    dgp.partition(spec, out, 3, method=RANDOM, resources=RESOURCES)
+    users = read_id_map(out, "user")["id"].compute(scheduler="sync")
+    assert list(users) == sorted(f"u{i}" for i in range(40))
+    assert [path.name for path in (out / "categories" / "user").iterdir()] == ["country.parquet"]
+    parts = dgp.open_partitions(out)
+    ages = parts.node_data["user"]["age"].compute(scheduler="sync")
+    parts.to_original("user", ages, tmp_path / "ages.parquet")
+    found = parquet.read_table(tmp_path / "ages.parquet").to_pydict()
+    listed = csv.read_csv(tmp_path / "users.csv.gz").to_pydict()
+    by_name = dict(zip(listed["id"], listed["age"], strict=True))
+    assert dict(zip(found["id"], found["value"], strict=True)) == by_name
+    assert not (out / ".daskgraphpart-work").exists()
+
+
+def test_partitions_from_tables_are_replaced_whole(tmp_path: Path) -> None:
+    spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "parts"
+    how: dict[str, Any] = {"method": RANDOM, "resources": RESOURCES}
+    dgp.partition(spec, out, 3, **how)
+    with pytest.raises(OutputExistsError):
+        dgp.partition(spec, out, 2, **how)
+    dense = {"edges": {"a:r:a": str(tmp_path / "dense.csv")}}
+    (tmp_path / "dense.csv").write_text("0,1\n1,2\n")
+    dgp.partition(dgp.read_tables(**dense), out, 2, overwrite=True, **how)
+    assert not (out / "id_map").exists()
+    assert not (out / "categories").exists()
+    assert dgp.verify(dgp.read_tables(**dense), out, resources=RESOURCES).ok
+
+
+def test_owners_of_tables_are_dispatched_with_the_tables(tmp_path: Path) -> None:
+    spec = dgp.read_tables(**small_tables(tmp_path))
+    owners = dgp.assign(spec, 2, out_dir=tmp_path / "owners", method=RANDOM, resources=RESOURCES)
+    assert (tmp_path / "owners" / "id_map" / "user.parquet").is_file()
+    dgp.dispatch(spec, owners, tmp_path / "one", resources=RESOURCES)
+    dgp.dispatch(spec, tmp_path / "owners", tmp_path / "two", resources=RESOURCES)
+    dgp.dispatch(spec, dgp.assign(spec, 2, method=RANDOM, resources=RESOURCES), tmp_path / "three", resources=RESOURCES)
+    assert parts_of(tmp_path / "one") == parts_of(tmp_path / "two") == parts_of(tmp_path / "three")
+
+
+def test_a_plan_of_tables_is_that_of_their_graph(tmp_path: Path) -> None:
+    tables = small_tables(tmp_path)
+    dgp.chunk_edge_lists(tmp_path / "graph", **tables, resources=RESOURCES)
+    plans = [dgp.plan(of, 2, resources=RESOURCES) for of in (dgp.read_tables(**tables), tmp_path / "graph")]
+    assert plans[0].num_nodes == plans[1].num_nodes
+    assert plans[0].output_nbytes == plans[1].output_nbytes
+
+
+def test_all_tables_are_opened_before_the_first_is_read(tmp_path: Path) -> None:
+    tables, listener = small_tables(tmp_path), Listener()
+    tables["node_data"]["user"]["height"] = f"{tmp_path}/users.csv.gz:height"
+    with pytest.raises(InputFileError) as caught:
+        dgp.partition(dgp.read_tables(**tables), tmp_path / "out", 2, resources=RESOURCES, progress=listener)
+    assert "users.csv.gz" in str(caught.value.file)
+    assert not listener.begun
+    assert [*(tmp_path / "out").iterdir()] == []
+
+
+def test_parts_that_cannot_be_are_refused_once_the_tables_are_known(tmp_path: Path) -> None:
+    with pytest.raises(OptionError):
+        dgp.partition(dgp.read_tables(**small_tables(tmp_path)), tmp_path / "out", 99, resources=RESOURCES)
+    assert [*(tmp_path / "out").iterdir()] == []
+
+
+def test_one_command_partitions_assigns_plans_and_verifies_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small_tables(tmp_path)
+    path, users = str(tmp_path / "follows.csv"), str(tmp_path / "users.csv.gz")
+    tables = ("--edges", f"u:f:u={path}", "--map-ids", "--nodes", f"u={users}", "--node-data", f"u:age={users}:age")
+    how = ("--num-parts", "2", "--method", "random", "--quiet", "--memory", "200MB")
+    assert call("partition", tmp_path / "parts", *tables, *how) == 0
+    assert call("verify", tmp_path / "parts", *tables, "--quiet") == 0
+    assert call("verify", tmp_path / "parts", "--edges", f"u:f:u={users}:id,age", "--map-ids", "--quiet") != 0
+    assert call("assign", tmp_path / "owners", *tables, *how) == 0
+    assert call("dispatch", tmp_path / "owners", tmp_path / "again", *tables, "--quiet") == 0
+    assert call("plan", *tables, *how) == 0
+    assert "plan of 'graph' in 2 parts: 40 nodes" in capsys.readouterr().out
+    assert call("partition", path, tmp_path / "plain", "--map-ids", *how) == 0
+    assert call("verify", path, tmp_path / "plain", "--map-ids", "--quiet") == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("partition", "graph", "out", "--edges", "follows.csv"),
+        ("partition", "out"),
+        ("partition", "graph", "out", "--map-ids"),
+        ("assign", "graph", "owners", "--add-reverse", "dgl"),
+        ("partition", "out", "--edges", "none.csv"),
+    ],
+)
+def test_usage_that_makes_no_sense_ends_with_2(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small_tables(tmp_path)
+    dgp.chunk_edge_lists("graph", {"u:f:u": "follows.csv"}, map_ids=True, resources=RESOURCES)
+    assert call(*arguments, "--num-parts", "2") == 2
+    assert not Path("out").exists() or not [*Path("out").iterdir()]
