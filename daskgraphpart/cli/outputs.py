@@ -112,6 +112,14 @@ ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
     metavar="NTYPE:NAME",
     help="Node data that are classes; may be given several times. Default: whole numbers named label, labels or y.",
 )
+@click.option(
+    "--sampling",
+    metavar="N,...",
+    help="Neighbours that training samples at each hop, such as 10,10: estimate what trainers fetch from other parts.",
+)
+@click.option(
+    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes in a batch of --sampling."
+)
 @with_options(*RESOURCE_OPTIONS)
 def report(**values: Any) -> None:
     """Show the quality of the partitions in OUT_DIR, ours or DGL's. Everything is computed from their files.
@@ -123,6 +131,7 @@ def report(**values: Any) -> None:
     daskgraphpart report partitions
     daskgraphpart report partitions --output report.html
     daskgraphpart report partitions --format json --labels paper:field
+    daskgraphpart report partitions --sampling 10,10 --batch-size 1000
     """
     from daskgraphpart.partitioned.graph import open_partitions
     from daskgraphpart.reporting.report import check_directory_of, write_text
@@ -132,7 +141,12 @@ def report(**values: Any) -> None:
     if output is not None:
         check_directory_of(output)
     with run_of(values) as run:
-        found = open_partitions(values["out_dir"]).report(labels=values["labels"] or None, **run)
+        wanted = {
+            "labels": values["labels"] or None,
+            "sampling": values["sampling"],
+            "batch_size": values["batch_size"],
+        }
+        found = open_partitions(values["out_dir"]).report(**wanted, **run)
     if form == "json":
         content = json.dumps(found.to_dict(), indent=1)
     else:

@@ -268,6 +268,8 @@ class PartitionedGraph(Loaders):
         self,
         labels: Iterable[str] | None = None,
         *,
+        sampling: Any = None,
+        batch_size: int = 1000,
         resources: Resources | None = None,
         progress: Progress | None = None,
     ) -> Report:
@@ -277,6 +279,12 @@ class PartitionedGraph(Loaders):
         ----------
         labels : iterable of str, optional
             Node data that are classes, as ``ntype:name``; default: whole numbers named `label`, `labels` or `y`.
+        sampling : list of int, dict of such lists by edge type, or str, optional
+            Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``: estimate what trainers
+            fetch from other parts, by some sampled batches of each part. Training nodes are those of masks named
+            `train_mask` or alike, else all nodes. Needs the graph format csc, or sorts the edges for it, 16 bytes each.
+        batch_size : int
+            Training nodes in a batch of `sampling`.
         resources, progress : optional
             As in `assign`.
 
@@ -297,6 +305,10 @@ class PartitionedGraph(Loaders):
 
         graphs, regions = [part.graph for part in self.parts], [part.node_rows.features for part in self.parts]
         how: Any = {"labels": labels, "resources": resources, "progress": progress}
+        if sampling is not None:
+            from daskgraphpart.reporting.fetching import Sampling
+
+            how["sampling"] = Sampling(sampling, batch_size)
         return report_parts(self.path, self.config, graphs, regions, **how)
 
     def _reorder(self, kind: str | tuple[str, str, str], rows: Any, out: AnyPath | None, **how: Any) -> Any:

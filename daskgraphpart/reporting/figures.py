@@ -11,6 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from daskgraphpart.sampling.estimate import Fetching
+
 FORMAT, VERSION = "daskgraphpart report", 1
 MAX_MATRIX = 256
 """Parts of which the edges between each two are counted: what is held would grow with their square."""
@@ -78,6 +80,7 @@ class Figures:
     masks: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): marked nodes, by ``<ntype>/<name>``
     file_sizes: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): bytes on disk by name of the file
     notes: tuple[str, ...] = ()  # what could not be counted, and why
+    sampling: Fetching | None = None  # what training fetches, if that was asked for
     # path, method, options, constraints, date and version, where they are known
     about: Mapping[str, str] = field(default_factory=dict)
 
@@ -199,6 +202,7 @@ class Figures:
             "masks": {key: counts.tolist() for key, counts in self.masks.items()},
             "files": {name: sizes.tolist() for name, sizes in self.file_sizes.items()},
             "notes": list(self.notes),
+            **({} if self.sampling is None else {"sampling": self.sampling.to_dict()}),
         }
 
 

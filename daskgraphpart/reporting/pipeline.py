@@ -14,6 +14,7 @@ import numpy as np
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.reporting.fetching import Sampling, estimate_fetching
 from daskgraphpart.reporting.passes import CountUnit, find_columns, gather_columns, report_columns, report_edges
 from daskgraphpart.reporting.report import Report
 from daskgraphpart.storage.files import file_sizes_in
@@ -40,6 +41,7 @@ def report_parts(
     node_regions: NodeRegions,
     *,
     labels: Iterable[str] | None = None,
+    sampling: Sampling | None = None,
     resources: Resources | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -55,10 +57,14 @@ def report_parts(
         found = _count_edges(ranges, book, runner)
         units = [Unit(region, region.nbytes) for column in columns for region in column.regions.values()]
         counted = runner.run(Pass("report-columns", report_columns, units, None))
+        fetching = None
+        if sampling is not None:
+            is_ours = find_manifest(path.parent, config.graph_name) is not None
+            fetching = estimate_fetching(sampling, book, graphs, node_regions, runner, is_ours=is_ours)
     of_labels, masks, notes = gather_columns(columns, iter(counted), config.num_parts)
     return Report(
         config.graph_name, config.halo_hops, book.ntypes, book.etypes, inner_nodes=book.node_counts,
-        owned_edges=book.edge_counts, labels=of_labels, masks=masks, file_sizes=sizes, notes=notes,
+        owned_edges=book.edge_counts, labels=of_labels, masks=masks, file_sizes=sizes, notes=notes, sampling=fetching,
         about=_describe(path, config), **found,
     )  # fmt: skip
 

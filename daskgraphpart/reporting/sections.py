@@ -16,12 +16,15 @@ from daskgraphpart.units import format_count, format_size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from daskgraphpart.sampling.estimate import Fetching
+
 MAX_CLASSES = 12
 CUT, OF_ALL, ON_DISK, RATIO, VARIATION = "cut", "of all", "on disk", "largest / average", "total variation"
+REMOTE, FETCHED = "remote rows", "fetched in an epoch"
 FORMATS: dict[Any, Any] = {
-    **dict.fromkeys((CUT, OF_ALL), "{:.1%}".format),
+    **dict.fromkeys((CUT, OF_ALL, REMOTE), "{:.1%}".format),
     **dict.fromkeys((RATIO, VARIATION, "replication"), "{:.3f}".format),
-    **dict.fromkeys((ON_DISK, "all parts", "average", "largest"), format_size),
+    **dict.fromkeys((ON_DISK, FETCHED, "all parts", "average", "largest"), format_size),
 }
 """How the values of a column are written: by default as counts, below a number (of a part, a class) as shares."""
 
@@ -71,6 +74,8 @@ def all_sections(report: Figures, max_matrix: int) -> Iterator[Section]:
         table.insert(0, "", _names(report.num_parts))
         about = "Row: owner of the source, column: owner of the destination."
         yield Section("Edges between parts", table, about=about)
+    if report.sampling is not None:
+        yield _sampling(report.sampling)
     yield _degrees(report)
     yield from map(_labels, report.labels)
     yield _files(report)
@@ -97,6 +102,10 @@ def key_figures(report: Figures) -> Iterator[KeyFigure]:
     for name in ("nodes", "edges"):
         value = f"{balance(report.measures[name]):.3f}"
         yield KeyFigure(f"balance of {name}", value, "largest part over average", TERMS["balance"])
+    if report.sampling is not None:
+        of, worst = report.sampling, report.sampling.worst_part
+        more = f"{format_size(int(of.epoch_nbytes.sum()))} an epoch; most in part {worst}, {of.shares[worst]:.1%}"
+        yield KeyFigure(REMOTE, f"{of.share:.1%}", more, TERMS[REMOTE])
     sizes = f"largest part {format_size(int(report.nbytes.max(initial=0)))}"
     yield KeyFigure("on disk", format_size(int(report.nbytes.sum())), sizes, "files of all parts")
 
@@ -120,6 +129,19 @@ def _balance(report: Figures) -> Section:
         rows.append((name, *map(shown, (int(values.min()), round(mean), int(values.max()))), balance(values)))
     table = pd.DataFrame(rows, columns=["what", "smallest", "average", "largest", RATIO])
     return Section("Balance", table)
+
+
+def _sampling(fetching: Fetching) -> Section:
+    columns = {"part": _names(len(fetching.seeds)), "training nodes": fetching.seeds}
+    columns |= {"batches": fetching.batches_per_epoch, "input nodes of one": np.rint(fetching.inputs_per_batch)}
+    columns |= {REMOTE: fetching.shares, FETCHED: fetching.epoch_nbytes}
+    drawn = "training nodes" if fetching.has_masks else "all nodes, as no mask tells which are trained on"
+    about = f"Estimated from sampled batches of {fetching.batch_size:,} {drawn}, {_fanouts(fetching)} neighbours."
+    return Section("What training fetches", pd.DataFrame(columns), about=about)
+
+
+def _fanouts(fetching: Fetching) -> str:
+    return " x ".join("all" if number < 0 else str(number) for number in fetching.fanouts)
 
 
 def _degrees(report: Figures) -> Section:

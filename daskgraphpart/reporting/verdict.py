@@ -23,6 +23,7 @@ TERMS = {
     "HALO node": "a node that a part holds because one of its edges starts there, although another part owns it.",
     "replication factor": "nodes that all parts hold, inner and HALO, over the nodes of the graph.",
     "balance": "the largest part over the average. 1.00 is perfectly even.",
+    "remote rows": "of the rows of features that a batch needs, those that another part owns, and sends.",
     "total variation": "how far the mix of classes in a part is from that of the graph: 0 is the same, 1 is disjoint.",
 }
 
@@ -43,6 +44,8 @@ def _sentences(report: Figures) -> Iterator[str]:
     halo = share(report.communication_volume, report.num_nodes)
     copies = f"parts hold {halo:.2f} HALO nodes for each node that they own"
     yield f"{report.cut_share:.1%} of edges are cut, and {copies}."
+    if report.sampling is not None:
+        yield f"A trainer fetches {report.sampling.share:.0%} of its input rows from other parts."
     shares = report.cut_edges.sum(axis=0) / np.maximum(report.owned_edges.sum(axis=0), 1)
     worst = int(shares.argmax())
     if len(report.etypes) > 1 and shares[worst] > report.cut_share:

@@ -20,7 +20,7 @@ from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import Edges, GraphFile
@@ -86,27 +86,38 @@ class PartColumns:
 def open_columns(
     graphs: Sequence[GraphFile], book: PartitionBook, part_ids: Sequence[int], *, is_sorted: bool, workspace: str | None
 ) -> list[PartColumns]:
-    """Open the in-edges of parts; `is_sorted` tells whether edges of a column in a file are in the order of types."""
+    """Open the in-edges of parts; of those without CSC that can be used the edges are sorted first."""
     found, num_sorted = [], 0
     for part_id, graph in zip(part_ids, graphs, strict=True):
-        stored = graph.formats.get("csc") if is_sorted or len(book.etypes) == 1 else None
-        if stored is None:
+        matrix = stored_columns(graph, book, is_sorted=is_sorted)
+        if matrix is None:
             num_sorted += graph.num_edges
-            arrays = sort_edges(graph, workspace)
+            with tempfile.TemporaryDirectory(prefix="daskgraphpart-sampling-", dir=workspace) as directory:
+                found.append(map_columns(graph, book, part_id, sort_edges(graph, directory)))
+                # maps stay when the files are removed
         else:
-            arrays = _map(stored["indptr"]), _map(stored["indices"]), _map(stored["data"])
-        nids, eids = graph.node_arrays["_ID"], graph.edge_arrays["_ID"]
-        ranges = *book.nodes.part_range(part_id), *book.edges.part_range(part_id)
-        found.append(PartColumns(part_id, str(nids.path), *arrays, _map(nids), _map(eids), *ranges))
+            found.append(map_columns(graph, book, part_id, matrix))
     if num_sorted:
         logger.info("sorted %s by destination; parts with the graph format csc need not be", f"{num_sorted:,} edges")
     return found
 
 
-def sort_edges(
-    graph: GraphFile, workspace: str | None = None, max_nbytes: int = MAX_SORTED_NBYTES
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sort the edges of a part by destination into temporary files, and map these: indptr, sources, local edge IDs.
+def stored_columns(graph: GraphFile, book: PartitionBook, *, is_sorted: bool) -> Mapping[str, Region] | None:
+    """CSC in a graph file, if edges of a column are in the order of types, as `is_sorted` says of our files."""
+    return graph.formats.get("csc") if is_sorted or len(book.etypes) == 1 else None
+
+
+def map_columns(graph: GraphFile, book: PartitionBook, part_id: int, matrix: Mapping[str, Region]) -> PartColumns:
+    """Map the in-edges of a part, given its CSC."""
+    nids, eids = graph.node_arrays["_ID"], graph.edge_arrays["_ID"]
+    regions = matrix["indptr"], matrix["indices"], matrix["data"], nids, eids
+    ranges = *book.nodes.part_range(part_id), *book.edges.part_range(part_id)
+    indptr, indices, data, new_nids, new_eids = (np.asarray(region.memmap()) for region in regions)
+    return PartColumns(part_id, str(nids.path), indptr, indices, data, new_nids, new_eids, *ranges)
+
+
+def sort_edges(graph: GraphFile, directory: str, max_nbytes: int = MAX_SORTED_NBYTES) -> dict[str, Region]:
+    """Sort the edges of a part by destination into files of a directory: indptr, sources, local edge IDs.
 
     Memory: 8 bytes a node, and `max_nbytes`; with more edges a range of nodes at a time, each by a look at all edges.
     """
@@ -114,18 +125,18 @@ def sort_edges(
     for _, dst, _ in _edges(graph):
         count_keys(dst, 0, 0, indptr[1:])
     np.cumsum(indptr, out=indptr)
-    with tempfile.TemporaryDirectory(prefix="daskgraphpart-sampling-", dir=workspace) as directory:
-        sizes = {"indptr": indptr.size, "indices": graph.num_edges, "data": graph.num_edges}
-        files = [create_npy(Path(directory, f"{name}.npy"), np.int64, (size,)) for name, size in sizes.items()]
-        files[0].write(indptr, 0)
-        first = 0
-        while first < graph.num_nodes:
-            fits = int(np.searchsorted(indptr, indptr[first] + max_nbytes // 16, side="right")) - 1
-            stop = max(first + 1, min(fits, graph.num_nodes))
-            for region, column in zip(files[1:], _sorted_range(graph, indptr, first, stop), strict=True):
-                region.write(column, int(indptr[first]))
-            first = stop
-        return _map(files[0]), _map(files[1]), _map(files[2])  # maps stay when the files are removed
+    sizes = {"indptr": indptr.size, "indices": graph.num_edges, "data": graph.num_edges}
+    files = {name: create_npy(Path(directory, f"{name}.npy"), np.int64, (size,)) for name, size in sizes.items()}
+    files["indptr"].write(indptr, 0)
+    first = 0
+    while first < graph.num_nodes:
+        fits = int(np.searchsorted(indptr, indptr[first] + max_nbytes // 16, side="right")) - 1
+        stop = max(first + 1, min(fits, graph.num_nodes))
+        sources, eids = _sorted_range(graph, indptr, first, stop)
+        files["indices"].write(sources, int(indptr[first]))
+        files["data"].write(eids, int(indptr[first]))
+        first = stop
+    return files
 
 
 def _sorted_range(graph: GraphFile, indptr: np.ndarray, first: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
@@ -150,7 +161,3 @@ def _edges(graph: GraphFile) -> Iterator[Edges]:
         if src.size and not (min(src.min(), dst.min()) >= 0 and max(src.max(), dst.max()) < graph.num_nodes):
             graph.ends(0, graph.num_edges)  # tells which edge it is
         yield src, dst, eids
-
-
-def _map(region: Region) -> np.ndarray:
-    return np.asarray(region.memmap())

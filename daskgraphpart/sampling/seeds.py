@@ -63,9 +63,8 @@ def read_ids(given: Any, num_rows: int, what: str, place: str) -> Seeds:
     return Seeds(0, ids.size, ids, is_listed=True)
 
 
-def read_fanouts(given: Any, book: PartitionBook) -> np.ndarray:
-    """Read `num_neighbors`: one number a hop, or such a list for each edge type; int64 (hops, edge types)."""
-    place = "num_neighbors"
+def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") -> np.ndarray:
+    """Read neighbours to sample: one number a hop, or such a list for each edge type; int64 (hops, edge types)."""
     by_type = dict.fromkeys(book.etypes, given)
     if hasattr(given, "items"):
         by_type = {_resolved(etype, book.canonical_etype, place): of for etype, of in given.items()}
