@@ -1,0 +1,133 @@
+"""What training fetches, estimated: exact where all neighbours are taken, and the same from COO and CSC."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from commands import call
+from graphs import Graph
+
+import daskgraphpart as dgp
+from daskgraphpart.errors import GraphPartError, OptionError
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def two_types(has_masks: bool) -> Graph:
+    """Nodes of two types, of which the first has training nodes, features and labels."""
+    rng = np.random.default_rng(0)
+    types = (EdgeType("u", "r", "v", 500), EdgeType("v", "s", "u", 400))
+    sizes = {"u": 200, "v": 150}
+    edges = {t.name: tuple(rng.integers(0, sizes[end], t.num_edges) for end in (t.src, t.dst)) for t in types}
+    data: dict[str, Any] = {
+        "u": {"x": rng.random((200, 3)).astype("f4"), "label": np.arange(200)},
+        "v": {"h": rng.random((150, 5)).astype("f2")},
+    }
+    if has_masks:
+        data["u"]["train_mask"] = rng.random(200) < 0.4
+    return Graph(GraphSchema("g", (NodeType("u", 200), NodeType("v", 150)), types), edges, data)  # type: ignore[arg-type]
+
+
+def partitioned(graph: Graph, root: Path, formats: tuple[str, ...] = ("coo",)) -> dgp.PartitionedGraph:
+    options = dgp.DispatchOptions(graph_formats=formats)
+    return dgp.open_partitions(
+        dgp.partition(graph.write(root / "in"), root / "out", 3, method="random", options=options).config_path
+    )
+
+
+def neighbourhood(graph: Graph, seeds: dict[str, np.ndarray], hops: int) -> dict[str, np.ndarray]:
+    """Original IDs of all nodes from which the seeds are reached."""
+    nodes = {ntype: np.unique(seeds.get(ntype, np.zeros(0, int))) for ntype in graph.schema.ntypes}
+    for _ in range(hops):
+        found = {ntype: [ids] for ntype, ids in nodes.items()}
+        for etype, (src, dst) in graph.edges.items():
+            begin, _, end = etype.split(":")
+            found[begin].append(src[np.isin(dst, nodes[end])])
+        nodes = {ntype: np.unique(np.concatenate(ids)) for ntype, ids in found.items()}
+    return nodes
+
+
+@pytest.mark.parametrize("has_masks", [True, False])
+@pytest.mark.parametrize("formats", [("coo",), ("csc",)])
+def test_of_all_neighbours_it_is_exact(has_masks: bool, formats: tuple[str, ...], tmp_path: Path) -> None:
+    graph = two_types(has_masks)
+    parts = partitioned(graph, tmp_path, formats)
+    found = parts.report(sampling=[-1, -1], batch_size=1000, resources=dgp.Resources(1 << 28, "threads", 2)).sampling
+    assert found is not None
+    assert found.has_masks == has_masks
+    for part in range(3):
+        orig = {n: parts.nodes[n].original_ids[slice(*parts.book.part_range(part, n))] for n in parts.ntypes}
+        seeds = {"u": orig["u"][graph.node_data["u"]["train_mask"][orig["u"]]]} if has_masks else orig
+        nodes = neighbourhood(graph, seeds, 2)
+        remote = {ntype: int((~np.isin(ids, orig[ntype])).sum()) for ntype, ids in nodes.items()}
+        assert found.seeds[part] == sum(map(len, seeds.values()))
+        assert found.num_batches[part] == found.batches_per_epoch[part] == 1
+        assert found.input_nodes[part] == sum(map(len, nodes.values()))
+        assert found.remote_nodes[part] == sum(remote.values())
+        assert found.epoch_nbytes[part] == remote["u"] * 12 + remote["v"] * 10
+    assert found.share == found.remote_nodes.sum() / found.input_nodes.sum()
+    assert found.worst_part == int((found.remote_nodes / found.input_nodes).argmax())
+
+
+def test_it_is_the_same_from_coo_and_csc_and_for_any_workers(tmp_path: Path) -> None:
+    graph, found = two_types(True), []
+    for number, formats in enumerate([("coo",), ("csc",), ("csr",)]):
+        parts = partitioned(graph, tmp_path / str(number), formats)
+        for cluster in ("sync", "threads", "processes") if number == 0 else ("threads",):
+            resources = dgp.Resources(1 << 28, cluster, 2)
+            found.append(parts.report(sampling="3,2", batch_size=10, resources=resources).to_dict()["sampling"])
+    assert all(each == found[0] for each in found)
+    assert found[0]["fanouts"] == [3, 2]
+    assert 0 < found[0]["remote_share"] < 1
+
+
+def test_of_many_batches_some_are_sampled(tmp_path: Path) -> None:
+    parts = partitioned(two_types(False), tmp_path)
+    some = parts.report(sampling={"r": [2], "s": [1]}, batch_size=3).sampling
+    assert some is not None
+    assert some.num_batches.tolist() == [20, 20, 20] < some.batches_per_epoch.tolist()
+    whole = parts.report(sampling={"r": [2], "s": [1]}, batch_size=10).sampling
+    assert whole is not None
+    assert whole.num_batches.tolist() == whole.batches_per_epoch.tolist()
+    assert some.share == pytest.approx(whole.share, rel=0.15)
+
+
+def test_one_part_fetches_nothing(tmp_path: Path) -> None:
+    parts = dgp.partition_graph((np.array([0, 1]), np.array([1, 0])), "g", 1, tmp_path / "out")
+    found = parts.report(sampling=[5]).sampling
+    assert found is not None
+    assert (found.share, found.epoch_nbytes.tolist(), found.input_nodes.tolist()) == (0.0, [0], [2])
+
+
+def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = partitioned(two_types(True), tmp_path)
+    out = parts.path.parent
+    assert parts.report().sampling is None
+    assert call("report", out, "--sampling", "4,3", "--batch-size", "20", "--quiet") == 0
+    text = capsys.readouterr().out
+    assert "What training fetches" in text
+    assert "remote rows" in text
+    page = parts.report(sampling=[4, 3], batch_size=20).to_html()
+    assert "A trainer fetches" in page
+    assert "What training fetches" in page
+    command = ("report", out, "--sampling", "4,3", "--batch-size", "20", "--format", "json", "--quiet")
+    assert call(*command) == 0
+    content = json.loads(capsys.readouterr().out)["sampling"]
+    assert content == parts.report(sampling=[4, 3], batch_size=20).to_dict()["sampling"]
+
+
+@pytest.mark.parametrize(
+    ("sampling", "batch_size", "place"),
+    [("ten", 10, "--sampling"), ("", 10, "--sampling"), ([], 10, "--sampling"), ([2], 0, "--batch-size")],
+)
+def test_bad_values_are_one_error(sampling: Any, batch_size: int, place: str, tmp_path: Path) -> None:
+    parts = dgp.partition_graph((np.array([0, 1]), np.array([1, 0])), "g", 1, tmp_path / "out")
+    with pytest.raises(OptionError) as caught:
+        parts.report(sampling=sampling, batch_size=batch_size)
+    assert isinstance(caught.value, GraphPartError)
+    assert caught.value.place == place
