@@ -14,8 +14,9 @@ import pandas as pd
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.chunked.graph import read_chunked
-from daskgraphpart.engine.measure import measure
+from daskgraphpart.engine.measure import Measurement, measure
 from daskgraphpart.errors import OptionError
+from daskgraphpart.reporting.fetching import Sampling
 from daskgraphpart.units import format_seconds, format_size, text_table
 
 if TYPE_CHECKING:
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.resources import Resources
 
-NAMES = ("method", "used", "cut_share", "replication_factor", "seconds", "peak_bytes")
+NAMES = ("method", "used", "cut_share", "remote_share", "replication_factor", "seconds", "peak_bytes")
 PANELS = {
     "cut_share": "edge cut",
+    "remote_share": "rows that training fetches from other parts",
     "balance of edges": "edges of the largest part / average",
     "seconds": "seconds",
     "peak_bytes": "peak memory, MB",
@@ -49,6 +51,8 @@ class Compared:
     seconds: float = 0.0  # wall time of the whole process
     peak_bytes: int = 0  # peak memory of its process tree
     fault: str = ""  # what went wrong, if anything did
+    # share of the input rows of training that other parts own, if sampling was asked for
+    remote_share: float | None = None
 
 
 def compare(
@@ -57,10 +61,12 @@ def compare(
     methods: Sequence[str] = METHODS,
     *,
     options: AssignOptions | None = None,
+    sampling: str | None = None,
+    batch_size: int = 1000,
     resources: Resources | None = None,
     on_done: Callable[[Compared], None] | None = None,
 ) -> list[Compared]:
-    """Compare methods: cut, balance, replication factor, seconds and peak memory.
+    """Compare methods: cut, balance, replication factor, seconds and peak memory, and what training fetches.
 
     Parameters
     ----------
@@ -72,6 +78,11 @@ def compare(
         Methods, or directories of owners.
     options : AssignOptions, optional
         What is balanced and so on; its method is not looked at.
+    sampling : str, optional
+        Neighbours that training samples at each hop, such as ``"10,10"``: also write partitions, into a temporary
+        directory, and estimate the share of input rows that trainers fetch from other parts.
+    batch_size : int
+        Training nodes in a batch of `sampling`.
     resources : Resources, optional
         What each run may use. Default: all processors, half of the memory.
     on_done : callable, optional
@@ -80,7 +91,8 @@ def compare(
     Returns
     -------
     list of Compared
-        By number of parts, then method. A method that fails is listed with its fault.
+        By number of parts, then method; with `sampling` the method that fetches least comes first. A method that fails
+        is listed with its fault.
 
     Raises
     ------
@@ -94,13 +106,35 @@ def compare(
     read_chunked(graph)  # a bad path, or method, is one error and not one per run
     for method in methods:
         check_method(AssignOptions(method))
+    if sampling is not None:
+        Sampling(sampling, batch_size)  # refuses what are no numbers
+    fetching = None if sampling is None else _Fetching(sampling, batch_size, _flags(None, resources))
     flags, results = _flags(options, resources), []
     for num_parts in parts:
+        of_parts = []
         for method in methods:
-            results.append(_run(graph, num_parts, method, flags))
+            of_parts.append(_run(graph, num_parts, method, flags, fetching))
             if on_done is not None:
-                on_done(results[-1])
+                on_done(of_parts[-1])
+        results += sorted(of_parts, key=lambda found: (bool(found.fault), found.remote_share or 0.0))
     return results
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetching:
+    """How the share of remote rows is estimated, and flags of the resources."""
+
+    sampling: str
+    batch_size: int
+    flags: list[str]
+
+    def commands(self, graph: str, scratch: str) -> list[list[str]]:
+        """Commands that write partitions, and what is fetched from them to ``<scratch>/fetched.json``."""
+        sampled = ["--sampling", self.sampling, "--batch-size", str(self.batch_size), "--output"]
+        return [
+            ["dispatch", graph, f"{scratch}/owners", f"{scratch}/parts", "--graph-formats", "csc", *self.flags],
+            ["report", f"{scratch}/parts", *sampled, f"{scratch}/fetched.json", *self.flags],
+        ]
 
 
 def _flags(options: AssignOptions | None, resources: Resources | None) -> list[str]:
@@ -123,39 +157,53 @@ def _flags(options: AssignOptions | None, resources: Resources | None) -> list[s
     return flags
 
 
-def _run(graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequence[str]) -> Compared:
+def _run(
+    graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequence[str], fetching: _Fetching | None
+) -> Compared:
+    remote = None
     with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
         report = Path(scratch) / "report.json"
-        command = [
-            *(sys.executable, "-m", "daskgraphpart"),
-            *("assign", str(graph), f"{scratch}/owners", "--quiet"),
-            *("--num-parts", str(num_parts), "--method", method, "--report", str(report), *flags),
-        ]
-        taken, code, output = measure(command)
-        if code != 0 or not report.is_file():
-            lines = [line for line in output.splitlines() if line.startswith("error: ")] or output.splitlines()[-1:]
-            fault = (lines[0] if lines else f"exit code {code}").removeprefix("error: ")
+        how = ["--num-parts", str(num_parts), "--method", method, "--report", str(report), *flags]
+        taken, fault = _measured(["assign", str(graph), f"{scratch}/owners", *how])
+        for command in [] if fault or fetching is None else fetching.commands(str(graph), scratch):
+            _, fault = _measured(command) if not fault else (None, fault)
+        if fault:
             return Compared(method, num_parts, seconds=taken.seconds, peak_bytes=taken.peak_bytes, fault=fault)
         found = json.loads(report.read_text(encoding="utf-8"))
+        if fetching is not None:
+            fetched = json.loads(Path(scratch, "fetched.json").read_text(encoding="utf-8"))
+            remote = fetched["sampling"]["remote_share"]
     balances = {balance["name"]: balance["ratio"] for balance in found["balances"]}
     shares = found["method"], found["cut_share"], found["replication_factor"]
-    return Compared(method, num_parts, *shares, balances, taken.seconds, taken.peak_bytes)
+    return Compared(method, num_parts, *shares, balances, taken.seconds, taken.peak_bytes, remote_share=remote)
+
+
+def _measured(arguments: Sequence[str]) -> tuple[Measurement, str]:
+    """Run a command of this package; what it took, and what went wrong, if anything did."""
+    taken, code, output = measure([sys.executable, "-m", "daskgraphpart", *arguments, "--quiet"])
+    if code == 0:
+        return taken, ""
+    lines = [line for line in output.splitlines() if line.startswith("error: ")] or output.splitlines()[-1:]
+    return taken, (lines[0] if lines else f"exit code {code}").removeprefix("error: ")
 
 
 def comparison_table(results: Sequence[Compared]) -> str:
     """Lay out results as text."""
-    rows = []
+    rows, heads = [], list(HEADERS)
+    if any(result.remote_share is not None for result in results):
+        heads.insert(2, "remote rows")
     for result in results:
         cells = [str(result.num_parts), result.method]
         if result.fault:
-            cells += [""] * (len(HEADERS) - 3) + [result.fault]
+            cells += [""] * (len(heads) - 3) + [result.fault]
         else:
             balances = result.balances or {}
+            cells += [] if result.remote_share is None else [f"{result.remote_share:.1%}"]
             cells += [f"{result.cut_share:.2%}", f"{balances['nodes']:.3f}", f"{balances['edges']:.3f}"]
             cells += [f"{result.replication_factor:.2f}", format_seconds(result.seconds)]
             cells += [format_size(result.peak_bytes), result.used if result.used != result.method else ""]
         rows.append(cells)
-    return text_table(HEADERS, rows, align="><>>>>>><")
+    return text_table(heads, rows, align=f"><{'>' * (len(heads) - 3)}<")
 
 
 def write_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
@@ -182,8 +230,9 @@ def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -
 
     frame = _frame([result for result in results if not result.fault])
     frame["peak_bytes"] /= 1e6
-    figure = Figure(figsize=(4.2 * len(PANELS), 3.6), layout="constrained")
-    for axis, (column, title) in zip(figure.subplots(1, len(PANELS)), PANELS.items(), strict=True):
+    panels = {name: title for name, title in PANELS.items() if name not in frame or frame[name].notna().any()}
+    figure = Figure(figsize=(4.2 * len(panels), 3.6), layout="constrained")
+    for axis, (column, title) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
         lines = frame.pivot_table(column, "parts", "method", sort=False) if len(frame) else frame
         if not lines.empty:
             lines.plot(
@@ -194,7 +243,7 @@ def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -
             axis.margins(y=0.1)
             axis.ticklabel_format(axis="y", style="plain", useOffset=False)
             axis.set_ylim(bottom=1 if column == "balance of edges" else 0)
-            if column == "cut_share":
+            if column in ("cut_share", "remote_share"):
                 axis.yaxis.set_major_formatter(PercentFormatter(1))
     figure.savefig(path)
 

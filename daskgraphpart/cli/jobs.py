@@ -248,6 +248,15 @@ def plan(**values: Any) -> None:
     metavar="METHOD,...",
     help="Methods, or directories of owners.",
 )
+@click.option(
+    "--sampling",
+    metavar="N,...",
+    help="Neighbours that training samples at each hop, such as 10,10: write partitions, too, and sort the methods by "
+    "the share of rows that trainers would fetch from other parts.",
+)
+@click.option(
+    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes in a batch of --sampling."
+)
 @click.option("--csv", "csv_path", type=click.Path(dir_okay=False), help="Also write the table to this file.")
 @click.option("--plot", "plot_path", type=click.Path(dir_okay=False), help="Also draw it: PNG, SVG or PDF.")
 @with_options(*METHOD_OPTIONS[1:], *RESOURCE_OPTIONS, CONFINED_OPTION)
@@ -259,6 +268,7 @@ def compare(**values: Any) -> None:
     \b
     daskgraphpart compare graph --parts 4,8 --methods metis,kaminpar,fennel --balance nodes
     daskgraphpart compare graph --csv methods.csv --plot methods.png
+    daskgraphpart compare graph --parts 8 --sampling 10,10
     """
     from daskgraphpart.api.compare import (
         Compared,
@@ -288,8 +298,10 @@ def compare(**values: Any) -> None:
         check_plot(values["plot_path"])
     graph_of(values["in_dir"], values)  # refuses files outside, once for all runs
     options = made_of(AssignOptions, {**values, "method": "auto"})
+    sampled = {"sampling": values["sampling"], "batch_size": values["batch_size"]}
+    resources = resources_of(values)
     results = compare_methods(
-        values["in_dir"], parts, methods, options=options, resources=resources_of(values), on_done=show
+        values["in_dir"], parts, methods, options=options, resources=resources, on_done=show, **sampled
     )
     click.echo(comparison_table(results))
     if values["csv_path"]:

@@ -41,18 +41,19 @@ class Sampling:
     fanouts: Any  # a list with a number for each hop, or such a list for each edge type; or ``"10,10"``
     batch_size: int
 
-    def read(self, book: PartitionBook) -> np.ndarray:
-        """Read the fan-outs, int64 (hops, edge types)."""
-        given = self.fanouts
-        if isinstance(given, str):
-            try:
-                given = [int(number) for number in given.split(",")]
-            except ValueError as fault:
-                expected = "numbers such as 10,10"
-                raise OptionError("not fan-outs", place="--sampling", expected=expected, found=given) from fault
+    def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise OptionError("too small", place="--batch-size", expected="1 or more", found=self.batch_size)
-        return read_fanouts(given, book, "--sampling")
+        if isinstance(self.fanouts, str):
+            try:
+                object.__setattr__(self, "fanouts", [int(number) for number in self.fanouts.split(",")])
+            except ValueError as fault:
+                expected, found = "numbers such as 10,10", self.fanouts
+                raise OptionError("not fan-outs", place="--sampling", expected=expected, found=found) from fault
+
+    def read(self, book: PartitionBook) -> np.ndarray:
+        """Read the fan-outs, int64 (hops, edge types)."""
+        return read_fanouts(self.fanouts, book, "--sampling")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,9 +40,23 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_methods_are_sorted_by_what_training_fetches(
+    graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--parts", "4", "--methods", "random,metis", "--sampling", "5,5", "--batch-size", "100")
+    assert call("compare", graph, *options, "--csv", tmp_path / "methods.csv", "--memory", "1GB", "--quiet") == 0
+    assert "remote rows" in capsys.readouterr().out
+    with (tmp_path / "methods.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["method"] for row in rows] == ["metis", "random"]
+    assert 0 < float(rows[0]["remote_share"]) < float(rows[1]["remote_share"]) < 0.75
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
+        (("--sampling", "5", "--batch-size", "0"), "--batch-size"),
+        (("--sampling", "ten"), "--sampling"),
         (("--methods", "nope"), "no such method"),
         (("--parts", "a,b"), "not a list of numbers"),
         (("--parts", "0"), "nothing to compare"),

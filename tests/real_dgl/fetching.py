@@ -2,7 +2,8 @@
 
 Usage: python fetching.py TASK. TASK is a JSON file: `runs`, configs by name; `work`, a directory for logs; `target`,
 the node type that is trained on, by `train_mask`; `fanouts`; `batch_size`. Every client has the training nodes of its
-part. Prints one JSON line: by the names of the runs, by part: batches, input nodes of all of them, and those of other parts.
+part. Prints one JSON line: by the names of the runs, by part: batches, input nodes of all of them, and those of other
+parts.
 """
 
 from __future__ import annotations
