@@ -22,7 +22,7 @@ from daskgraphpart.chunked.output import (
 from daskgraphpart.chunked.rows import EdgeEnds, array_rows
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, check_choice
-from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, RowType
+from daskgraphpart.schema import LONGEST_NAME, DataSpec, EdgeType, GraphSchema, RowType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -102,10 +102,12 @@ class ChunkFormat:
 
     def prefix(self, number: int, of_type: RowType, feature: tuple[int, str] | None) -> str:
         """Name the files of an edge type, or of a feature and its number, below the graph; without chunk and suffix."""
+        # a type of another name keeps its number
+        is_named = self.names == "dgl" and of_type.name not in (".", "..") and len(of_type.name.encode()) < LONGEST_NAME
         if feature is None:
-            return f"edge_index/{of_type.name}" if self.names == "dgl" else f"edges/{number}-"
+            return f"edge_index/{of_type.name}" if is_named else f"edges/{number}-"
         directory, (place, name) = data_key(of_type.name), feature
-        if self.names == "dgl":
+        if is_named:
             return f"{directory}/{of_type.name}/{name}-"
         return f"{directory}/{number}-{name if self.names == 'named' else place}-"
 

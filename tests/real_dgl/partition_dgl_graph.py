@@ -50,6 +50,12 @@ def chunk_as_dgl(graph, out):
     assert np.array_equal(chunked.node_data["v"]["x"].compute(), np.load(out / "x.npy"))
     assert np.array_equal(chunked.edge_data["v:likes:u"]["w"].compute(), np.load(out / "w.npy"))
     assert np.array_equal(chunked.node_data["u"]["only"].compute(), graph.nodes["u"].data["only"].numpy())
+    ends = torch.arange(3), torch.arange(3)
+    odd = dgl.heterograph({("..", "r" * 199, ".."): ends, (".", "r", "u" * 200): ends})
+    odd.nodes[".."].data["x"] = ends[0]
+    dgp.chunk_graph(odd, "odd", {}, {}, 1, out / "odd" / "chunked", edges_fmt="numpy")
+    assert os.listdir(out / "odd") == ["chunked"]
+    assert dgp.read_chunked(out / "odd" / "chunked").node_data[".."]["x"].compute().tolist() == [0, 1, 2]
 
 
 def main():
