@@ -112,6 +112,15 @@ def test_a_changed_manifest_is_a_finding(name: str, made: Path, tmp_path: Path) 
     assert all(finding.isprintable() for finding in found)
 
 
+@pytest.mark.parametrize(("name", "shown"), [("\ud800x", "\\ud800x"), ("\x1b[2J\r\n", "\\x1b[2J\\r\\n")])
+def test_the_name_in_a_config_is_shown_without_control_characters(
+    name: str, shown: str, made: Path, tmp_path: Path
+) -> None:
+    found = found_after(made, tmp_path / "out", lambda out: Damaged(out).config(lambda c: c.update(graph_name=name)))
+    assert any(shown in finding for finding in found), found
+    assert all(finding.isprintable() for finding in found)
+
+
 OTHER_VALUES: dict[str, list[Any]] = {
     "g.manifest.json": [
         ["method"],
