@@ -22,7 +22,7 @@ demo: $(VENV)/.installed
 
 test: lint site dgl-envs slurm unit
 
-# all kills, all formats of all graphs, and so many new random examples of each property: hours; EXAMPLES=1000 takes a night
+# all kills, all formats of all graphs: hours; of them EXAMPLES, new random examples of each property, take 6 CPU minutes a hundred
 EXAMPLES ?= 100
 test-long: dgl-envs graphstorm-env slurm pyg-samplers
 	HYPOTHESIS_PROFILE=search EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"

@@ -15,7 +15,7 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file, tensor_file_layout
 from daskgraphpart.layouts.file_layout import ArraySpec, create_file, raw_file_layout
-from daskgraphpart.schema import STORED_DTYPES
+from daskgraphpart.schema import BFLOAT16, STORED_DTYPES
 from daskgraphpart.storage.atomic import publish
 
 DTYPES = [np.dtype(name) for name in STORED_DTYPES if name != "bool"]
@@ -47,7 +47,9 @@ def test_tensor_files_are_read_back(drawn: list[tuple[np.dtype, tuple[int, ...],
         regions = read_tensor_file(path)
         assert list(regions) == list(arrays)
         for key, expected in arrays.items():
-            assert regions[key].dtype == expected.dtype
+            # DGL loads no bfloat16 without elements
+            is_loaded = expected.dtype != BFLOAT16 or expected.size
+            assert regions[key].dtype == (expected.dtype if is_loaded else np.float32)
             np.testing.assert_array_equal(regions[key].read(), expected)
             np.testing.assert_array_equal(regions[key].memmap(), expected)
 

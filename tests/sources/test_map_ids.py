@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from edge_lists import DEFAULT, chunk, edges_of, originals, path_of_form, write_edge_list
 from graphs import file_hashes, load_real_graph
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -69,6 +69,7 @@ def test_any_strings_of_quoted_text_are_mapped(edges: list[tuple[str, str]], del
 @settings(max_examples=12)
 @given(edges=lists_of_edges(integers), form=st.sampled_from((",", " ", "parquet", "npz", "npy-fortran")))
 def test_any_sparse_integers_are_mapped(edges: list[tuple[int, int]], form: str) -> None:
+    assume(form != "npy-fortran" or len(edges) != 2)  # an array of (2, 2) is refused: it can be read in two ways
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
         src, dst = np.array(edges, np.int64).T
