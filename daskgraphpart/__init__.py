@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from daskgraphpart.verification.pipeline import verify as verify
     from daskgraphpart.verification.pipeline import verify_checksums as verify_checksums
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {
     "api.chunk_graph": "chunk_edge_lists chunk_graph",
