@@ -14,6 +14,7 @@ from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFo
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
+from daskgraphpart.storage.zarr_chunks import check_chunk_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,6 +90,7 @@ def _read_zarr(path: str, num_nodes: int | None) -> Iterator[np.ndarray]:
     if chunk_nbytes > MAX_CHUNK_NBYTES:
         what, expected = "chunks of a zarr array are too large to be unpacked", f"at most {MAX_CHUNK_NBYTES:,} bytes"
         raise AssignmentError(what, file=path, expected=expected, found=f"{chunk_nbytes:,}")
+    check_chunk_files(array, path)
     for start in range(0, array.shape[0], ROWS_PER_BATCH):
         try:
             yield np.asarray(array[start : start + ROWS_PER_BATCH])

@@ -44,7 +44,7 @@ _HINT_EMPTY_PARTS = (
 class _Meta(msgspec.Struct):
     """`partition_meta.json`, as DGL has it."""
 
-    num_parts: Annotated[int, msgspec.Meta(ge=1)]
+    num_parts: Annotated[int, msgspec.Meta(ge=1, le=MAX_PARTS)]
     algo_name: str = "file"
 
 

@@ -5,7 +5,6 @@ DGL's own reader loads truncated files silently or crashes on them.
 
 from __future__ import annotations
 
-import os
 import struct
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_encoding import ARRAY_HEADER, CPU, DTYPES, MAGIC_ARRAY
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import is_file, open_for_reading
+from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
 from daskgraphpart.storage.paths import AnyPath, FilePath, to_key
 from daskgraphpart.storage.region import MAX_AXES, Region, checked_nbytes
 
@@ -42,8 +41,7 @@ class FileReader:
 
     def __init__(self, path: FilePath, file: BinaryIO) -> None:
         self.path = path
-        self.size = file.seek(0, os.SEEK_END)
-        file.seek(0)
+        self.size = size_of_open(file)
         self._file = file
 
     def fault(self, what: str, **details: Any) -> LayoutError:

@@ -223,6 +223,17 @@ def open_for_reading(path: AnyPath) -> BinaryIO:
     return os.fdopen(open_regular(path), "rb")
 
 
+def size_of_open(file: BinaryIO) -> int:
+    """Return the bytes of what `open_for_reading` has opened; those of /proc have an end that cannot be sought."""
+    try:
+        return os.fstat(file.fileno()).st_size
+    except io.UnsupportedOperation:  # a file in a store
+        position = file.tell()
+        size = file.seek(0, os.SEEK_END)
+        file.seek(position)
+        return size
+
+
 def open_regular(path: str | os.PathLike[str]) -> int:
     """Open a file for reading; a pipe, which would keep us waiting, or a directory is refused."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

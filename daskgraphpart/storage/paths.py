@@ -72,7 +72,9 @@ def _open_url(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # UPath tells which protocols it was not tested with
-            return UPath(url, protocol=protocol, **{"use_listings_cache": False, **options})
+            path = UPath(url, protocol=protocol, **{"use_listings_cache": False, **options})
+            _ = str(path), path.path, path.parent  # some protocols take a URL apart only when it is asked for
+            return path
     except Exception as fault:  # whatever the constructor of the protocol raises
         raise OptionError(
             "this store cannot be opened", file=url, found=str(fault), hint="check the protocol and the storage options"

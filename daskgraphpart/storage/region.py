@@ -24,7 +24,7 @@ from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import is_file, open_for_reading, open_regular, read_range, read_ranges
+from daskgraphpart.storage.files import is_file, open_for_reading, open_regular, read_range, read_ranges, size_of_open
 from daskgraphpart.storage.paths import AnyPath, FilePath, is_remote, to_key
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def read_npy_header(path: AnyPath) -> NpyHeader:
         raise InputFileNotFoundError("no such file", file=path)
     with attach_path_to_error(path), open_for_reading(path) as file:
         head = BytesIO(file.read(MAX_NPY_HEADER))
-        size = file.seek(0, os.SEEK_END)
+        size = size_of_open(file)
     shape, fortran, dtype = parse_npy_header(head, path)
     if (dtype.kind not in "biufc" and dtype != BFLOAT16) or not shape:
         what = "is 0-dimensional" if not shape else "does not hold plain numbers"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import corruptions
 import numpy as np
 import pytest
-from bad_input.judge import RANDOM, cases, change, expect_one_error, read_all, run, write_graph
+from bad_input.judge import RANDOM, cases, change, expect_one_error, instead, read_all, run, write_graph
 
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_graph_file import read_graph_file
@@ -82,6 +82,7 @@ def renamed(length: int, rest: bytes) -> Damage:
 FILES = [
     *((name, damage, ("part1/graph.dgl", *words)) for name, damage, words in (
         ("empty", change(GRAPH, lambda _: b""), ("truncated",)),
+        ("a file of /proc", instead(GRAPH, lambda path: path.symlink_to("/proc/version")), ("truncated",)),
         ("metadata alone", change(GRAPH, lambda c: c[:4096]), ("truncated",)),
         ("half", change(GRAPH, lambda c: c[: len(c) // 2]), ("outside the file",)),
         ("one byte short", change(GRAPH, lambda c: c[:-1]), ("truncated",)),

@@ -7,6 +7,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
+import numcodecs
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -33,6 +34,12 @@ def array(rows: Any) -> Damage:
 
 def table(**columns: Any) -> Damage:
     return lambda owners: parquet.write_table(pa.table(columns), owners / "n.parquet")
+
+
+BOMBS = {
+    "zstd": numcodecs.Zstd(), "blosc": numcodecs.Blosc(), "lz4": numcodecs.LZ4(), "gzip": numcodecs.GZip(),
+    "zlib": numcodecs.Zlib(), "bz2": numcodecs.BZ2(), "lzma": numcodecs.LZMA(),
+}  # fmt: skip
 
 
 def stored(change: Damage, **how: Any) -> Damage:
@@ -110,6 +117,24 @@ FILES = [
     ),
     ("zarr without metadata", lambda o: (o / "n.zarr").mkdir(), ("n.zarr", "not a readable zarr array")),
     ("damaged chunk", stored(lambda z: (z / "c" / "1").write_bytes(b"xx"), fill_value=-1), ("n.zarr", "damaged")),
+    ("too many parts", meta('{"num_parts": 1000000000000}'), ("partition_meta.json", "num_parts", "65535")),
+    *(
+        (
+            f"chunk that unpacks to more, {name}",
+            stored(
+                lambda z, c=codec: (z / "0").write_bytes(c.encode(bytes(1 << 22))),
+                zarr_format=2,
+                compressors=codec,
+            ),
+            ("n.zarr, chunk 0", "larger than"),
+        )
+        for name, codec in BOMBS.items()
+    ),
+    (
+        "chunk that is longer",
+        stored(lambda z: (z / "c" / "0").write_bytes(bytes(1 << 20)), compressors=None),
+        ("n.zarr, chunk c/0", "larger than"),
+    ),
     ("lost chunk", stored(lambda z: (z / "c" / "1").unlink()), ("n.zarr", "missing", "5 chunks", "found 4")),
     ("lost chunks", stored(lambda z: shutil.rmtree(z / "c")), ("n.zarr", "missing", "found 0")),
     ("lost shard", stored(lambda z: (z / "c" / "1").unlink(), shards=(8,)), ("n.zarr", "missing")),
