@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 MIN_BLOCK_ARCS, MAX_BLOCK_ARCS = 1 << 16, 1 << 21
-BLOCKS = 64  # of a graph that is neither small nor large
+BLOCKS = 16  # of a graph that is neither small nor large
 
 
 @dataclass(frozen=True, slots=True)

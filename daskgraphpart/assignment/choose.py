@@ -26,8 +26,8 @@ EFFORT_MEANS = {
     "high": "several seeds, refined while it gains",
 }
 HIGH_SEEDS = 4
-LARGE_ARCS = 1 << 25
-"""Beyond, unless effort is high, `auto` is `multilevel`, and what libraries give is refined without a V-cycle."""
+MULTILEVEL_ARCS, LARGE_ARCS = 1 << 21, 1 << 25
+"""Beyond the first, unless effort is high, `auto` is `multilevel`; beyond the second there is no V-cycle."""
 COARSE_ARCS, COARSE_BYTES_PER_ARC = 1 << 20, 100
 """Most arcs of the graph to which `multilevel` coarsens, and the bytes that METIS needs for each."""
 METIS_PER_ARC, METIS_PER_NODE = 88, 200
@@ -96,7 +96,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
         calls = tuple(
             call
             for call in (metis, kaminpar)
-            if (num_arcs <= LARGE_ARCS or options.effort == "high")
+            if (num_arcs <= MULTILEVEL_ARCS or options.effort == "high")
             and has_library(call.library)
             and max(needed[call], need["graph"]) <= resources.memory
         )
@@ -107,13 +107,11 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
             why = f"{names}, {EFFORT_MEANS[options.effort]}{_varies(calls[-1])}"
             return Choice("auto", calls, most, why)
         why = f"kaminpar would need {format_size(need['kaminpar, compressed'])} of {format_size(resources.memory)}"
-        if num_arcs > LARGE_ARCS and options.effort != "high":
-            why = f"the graph has more than {LARGE_ARCS // 2:,} edges"
+        if num_arcs > MULTILEVEL_ARCS and options.effort != "high":
+            why = f"the graph has more than {MULTILEVEL_ARCS // 2:,} edges"
     elif method == "fennel":
         return Choice(method, (), need["fennel"], why)
-    calls = tuple(
-        call for call in (Call("metis", options.seed), Call("kaminpar", options.seed)) if has_library(call.library)
-    )
+    calls = tuple(call for call in (metis, Call("kaminpar", options.seed)) if has_library(call.library))
     if not calls:
         need_library("kaminpar")
     return Choice("multilevel", _by_effort(calls, num_constraints, options.effort), need["multilevel"], why)

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.choose import BLOCK_NBYTES, LARGE_ARCS, coarse_arcs, needs
-from daskgraphpart.assignment.libraries.call import run_library
+from daskgraphpart.assignment.choose import BLOCK_NBYTES, COARSE_BYTES_PER_ARC, LARGE_ARCS, coarse_arcs, needs
+from daskgraphpart.assignment.libraries.call import Call, has_library, run_library
 from daskgraphpart.assignment.libraries.export import export_graph
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
 from daskgraphpart.assignment.multilevel.extend import extend
-from daskgraphpart.assignment.multilevel.graph import Graph, hold
+from daskgraphpart.assignment.multilevel.graph import Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
 from daskgraphpart.engine.local import give_memory_back
@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 
 MAX_CYCLES = 4  # further V-cycles, where an assignment is refined
 LEAST_GAIN = 0.001  # of the cut, for a further V-cycle
-CLUSTER_GROWTH = 16  # nodes of a cluster, times how often the arcs that fit go into those of the graph
+LEAST_CLUSTER_NODES = 4
+CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
+COARSE_NODES_PER_PART = 128  # a graph with fewer is coarsened no further, if it fits into memory
+FAST_PASSES = 2
+MOST_RESTREAMED = 256  # parts; streaming looks at all of them for each node
+NO_STRUCTURE = 0.75  # of the edges; where more are cut, streaming may cut less
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits: what attempts at balance aim at where the limits are not reached
 
 
@@ -123,18 +128,41 @@ class Solver:
         if given is not None and not options.refine:
             rebalance(graph, given, self.limits, self.each)
             return given, taken
+        if method == "multilevel" and options.method == "auto" and (short := self._shortcut(graph)) is not None:
+            return short
         need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), options)
         fits = need["graph"] <= config.memory and method != "multilevel"
         parts, found = self._multilevel(graph, given, graph.num_arcs if fits else coarse_arcs(config.memory))
         if given is not None:
             return min(given, parts, key=lambda these: self._value(graph, these)), taken
-        return parts, f"multilevel, coarsest graph by {found}" if method == "multilevel" else found
+        if method != "multilevel":
+            return parts, found
+        return self._stream_unless_cut_less(graph, parts, f"multilevel, coarsest graph by {found}")
+
+    def _shortcut(self, graph: Graph) -> tuple[np.ndarray, str] | None:
+        """Partition a large graph in a simpler way: METIS where that takes little time, a stream if it has to."""
+        config = self.config
+        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), config.options)["metis"]
+        if has_library("metis") and need <= config.memory and is_mesh(graph):
+            call = Call("metis", config.options.seed)
+            held, kept = hold(graph, self.each)
+            exported = export_graph(held, self.limits, self.directory, for_metis=True)
+            parts = np.full(graph.num_nodes, -1, np.int32)
+            parts[kept] = run_library(call, exported, self.directory)
+            assign_rest(graph, parts, self.limits)
+            rebalance(graph, parts, self.limits, self.each)
+            return parts, f"{call} of a mesh"
+        if config.options.effort != "fast":
+            return None
+        parts = stream(graph, self.limits, FAST_PASSES, config.problem.adjacency.num_isolated)
+        refine(graph, parts, self.limits, self.each)
+        return parts, f"fennel ({FAST_PASSES} passes), refined"
 
     def _multilevel(
         self, graph: Graph, given: np.ndarray | None, most_arcs: int, depth: int = 0
     ) -> tuple[np.ndarray, str]:
-        """Partition a graph in memory if it has no more arcs than that, and coarsen it on disk if it has."""
-        if graph.num_arcs <= most_arcs:
+        """Partition a graph in memory if it is small enough, and coarsen it on disk if it is not."""
+        if graph.num_arcs <= most_arcs or self._is_coarse(graph):
             held, kept = hold(graph, self.each)
             parts = np.full(graph.num_nodes, -1, np.int32)
             parts[kept], taken = self._partition_held(held, None if given is None else given[kept])
@@ -143,9 +171,10 @@ class Solver:
             return parts, taken
         seed = self.config.options.seed
         # the further a graph is from what fits, the larger its clusters: dense ones would take many levels, each as
-        # many passes over nearly all arcs
-        growth = CLUSTER_GROWTH * graph.num_arcs / max(1, most_arcs)
-        most = largest_clusters(graph, self.limits, max(CLUSTER_NODES, growth))
+        # many passes over nearly all arcs; of sparse ones large clusters have ragged borders
+        growth, degree = CLUSTER_GROWTH * graph.num_arcs / max(1, most_arcs), graph.num_arcs / graph.num_nodes
+        largest = min(max(CLUSTER_NODES, growth), max(LEAST_CLUSTER_NODES, degree**2 / 3))
+        most = largest_clusters(graph, self.limits, largest)
         clusters, count = cluster(graph, most, given, seed + depth, self.each)
         if count > LEAST_SHRINKAGE * graph.num_nodes:
             parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES)
@@ -161,8 +190,25 @@ class Solver:
             coarse_parts, taken = self._multilevel(coarse, coarse_given, most_arcs, depth + 1)
             parts = coarse_parts[clusters]
             shutil.rmtree(directory)
+            if graph.num_arcs <= LARGE_ARCS and self.limits.num_parts <= MOST_RESTREAMED:
+                streamed = stream(graph, self.limits, 1, given=parts)
+                parts = min(parts, streamed, key=lambda each: self._value(graph, each))
         refine(graph, parts, self.limits, self.each)
         return parts, taken
+
+    def _is_coarse(self, graph: Graph) -> bool:
+        """Whether a graph has few nodes per part, and fits into memory."""
+        few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
+        return few and graph.num_arcs * COARSE_BYTES_PER_ARC <= self.config.memory
+
+    def _stream_unless_cut_less(self, graph: Graph, parts: np.ndarray, taken: str) -> tuple[np.ndarray, str]:
+        """Stream a graph in which no structure was found, most of its edges being cut; return the better parts."""
+        value = self._value(graph, parts)
+        if value[1] <= NO_STRUCTURE * graph.total_weight / 2:
+            return parts, taken
+        streamed = stream(graph, self.limits, FENNEL_PASSES)
+        refine(graph, streamed, self.limits, self.each)
+        return (streamed, "fennel, refined") if self._value(graph, streamed) < value else (parts, taken)
 
     def _partition_held(self, graph: Graph, given: np.ndarray | None) -> tuple[np.ndarray, str]:
         """Partition a graph in memory."""

@@ -76,7 +76,9 @@ def assign_nodes(
     for warning in measured.warnings:
         logger.warning("%s", warning)
     name = options.method if given is None else given.method
-    return Assignment(num_parts, method.split(" ")[0] if name == "auto" else name, owners, measured, trainers)
+    return Assignment(
+        num_parts, method.split(" ")[0].rstrip(",") if name == "auto" else name, owners, measured, trainers
+    )
 
 
 def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> None:

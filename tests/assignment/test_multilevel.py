@@ -21,7 +21,7 @@ from daskgraphpart.assignment.libraries.export import export_graph
 from daskgraphpart.assignment.multilevel import cycle
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import v_cycle
-from daskgraphpart.assignment.multilevel.graph import Graph, hold
+from daskgraphpart.assignment.multilevel.graph import MESH_DEGREE, Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.stream import stream
 from daskgraphpart.engine.runner import open_runner
@@ -207,7 +207,7 @@ def rmat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_limits_are_kept_with_a_v_cycle_and_without(
     method: str, large_arcs: int, rmat: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choose, "LARGE_ARCS", large_arcs)
+    monkeypatch.setattr(choose, "MULTILEVEL_ARCS", large_arcs)
     monkeypatch.setattr(partition, "LARGE_ARCS", large_arcs)
     monkeypatch.setattr(choose, "COARSE_ARCS", 20_000)
     report = dgp.assign(rmat, 6, method=dgp.AssignOptions(method, balance="nodes,edges", threads=1)).report
@@ -217,19 +217,70 @@ def test_limits_are_kept_with_a_v_cycle_and_without(
 
 
 def test_only_with_much_effort_are_large_graphs_kept_in_memory(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "LARGE_ARCS", 0)
-    monkeypatch.setattr(partition, "LARGE_ARCS", 0)
+    monkeypatch.setattr(choose, "MULTILEVEL_ARCS", 0)
+    monkeypatch.setattr(choose, "COARSE_ARCS", 20_000)
     methods = {}
-    for effort in ("default", "high"):
+    for effort in ("default", "high", "fast"):
         report = dgp.assign(rmat, 4, method=dgp.AssignOptions(balance="nodes", effort=effort, threads=1)).report
         assert report is not None
+        assert report.balance_of("nodes").is_kept
         methods[effort] = report.method
     assert "multilevel" in methods["default"]
     assert "multilevel" not in methods["high"]
+    assert methods["fast"] == "fennel (2 passes), refined"
+
+
+def chunked(matrix: np.ndarray, directory: Path) -> Path:
+    src, dst = np.nonzero(np.triu(matrix))
+    edges = {("_N", "_E", "_N"): (src, dst)}
+    dgp.chunk_graph(edges, "mesh", num_nodes={"_N": len(matrix)}, output_path=directory)
+    return directory
+
+
+def test_a_large_mesh_goes_to_metis_if_it_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "MULTILEVEL_ARCS", 0)
+    monkeypatch.setattr(choose, "COARSE_ARCS", 500)
+    monkeypatch.setattr(choose, "METIS_PER_ARC", 1 << 14)
+    mesh, methods = chunked(grid(20), tmp_path / "mesh"), []
+    for memory in ("1GB", "16MB"):
+        report = dgp.assign(mesh, 2, resources=dgp.detect_resources(memory)).report
+        assert report is not None
+        methods.append(report.method)
+    assert methods[0] == "metis (k-way, cut, seed 0) of a mesh"
+    assert methods[1].startswith("multilevel")
+
+
+@given(problems())
+def test_a_mesh_has_no_node_of_many_neighbours(problem: Any) -> None:
+    graph, _, _ = problem
+    degrees = (as_dense(graph) > 0).sum(axis=1)
+    assert is_mesh(graph) == (max(1, degrees.max()) <= MESH_DEGREE * degrees.mean())
+
+
+def test_coarsening_ends_at_a_graph_of_few_nodes_per_part(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had gone on until nothing shrank, and the graph was streamed."""
+    monkeypatch.setattr(choose, "COARSE_ARCS", 0)
+    report = dgp.assign(rmat, 40, method=dgp.AssignOptions("multilevel", balance="nodes,edges=0.5")).report
+    assert report is not None
+    assert not report.method.startswith("multilevel, coarsest graph by fennel")
+
+
+def test_the_better_of_coarsening_and_streaming_is_taken_where_most_edges_are_cut(
+    rmat: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "COARSE_ARCS", 2000)
+    cuts = []
+    for share in (1.0, 0.0):  # streamed never, and always
+        monkeypatch.setattr(partition, "NO_STRUCTURE", share)
+        report = dgp.assign(rmat, 40, method=dgp.AssignOptions("multilevel", balance="nodes")).report
+        assert report is not None
+        cuts.append((report.cut_share, report.method))
+    assert min(cuts) == cuts[1]
 
 
 def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "COARSE_ARCS", 0)
+    monkeypatch.setattr(partition, "COARSE_NODES_PER_PART", 0)
     report = dgp.assign(rmat, 4, method=dgp.AssignOptions("multilevel", balance="nodes")).report
     assert report is not None
     assert "fennel" in report.method

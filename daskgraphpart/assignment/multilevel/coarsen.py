@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block
     from daskgraphpart.assignment.multilevel.graph import Map
 
-SWEEPS = 4
+SWEEPS = 3
 SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
 
 

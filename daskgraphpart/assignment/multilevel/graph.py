@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.adjacency.csr_blocks import Rows
-from daskgraphpart.kernels.clusters import add_up
+from daskgraphpart.kernels.clusters import add_up, widest_row
 from daskgraphpart.kernels.refine import cut_of_rows
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     """As the function `map`: it may make its calls side by side, and gives the results in their order."""
 
 MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # of a graph in memory; one of more is worked on by blocks, side by side
-BLOCKS_PER_ROUND = 8
+BLOCKS_PER_ROUND = 4
+MESH_DEGREE = 8  # times the average number of neighbours, which no node of a mesh exceeds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,12 @@ class Graph:
         return (
             sum(each(lambda block: int(cut_of_rows(*block.read(), block.start, parts, num_parts)[0]), self.blocks)) // 2
         )
+
+
+def is_mesh(graph: Graph) -> bool:
+    """Whether no node has many more neighbours than the average; ends at the first block with one that has."""
+    most = MESH_DEGREE * graph.num_arcs / max(1, graph.num_nodes)
+    return all(widest_row(block.read()[0]) <= most for block in graph.blocks)
 
 
 def spans(num_nodes: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.graph import Graph, Map
 
 MAX_REBALANCES = 6
-MAX_SWEEPS = 8
-SETTLED = 0.1  # of what the best sweep gained; when one gains less, a further one is not worth its time
+MAX_SWEEPS = 16
+SETTLED = 0.02  # of what the best sweep gained; when one gains less, a further one is not worth its time
 NOTHING = 1e-12  # of overload
 PATIENCE = 50  # a pass ends after one move in so many nodes without a better cut
 
