@@ -1,8 +1,8 @@
 """Pass `bucket-edges`: every edge goes to the owner of its destination node.
 
-Takes one block of one edge type, looks up owner and new IDs of both ends, groups the edges stably by owner and
-writes one run. Original order is kept inside each owner, so new edge IDs follow from the counts alone
-(see edge_runs.py). `with_owners` shows the same join as frames.
+Takes one block, or several small ones that follow each other, looks up owner and new IDs of both ends, groups the edges
+stably by owner and writes one run. Original order is kept inside each owner, so new edge IDs follow from the counts
+alone (see edge_runs.py). `with_owners` shows the same join as frames.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.dispatching.edge_runs import starts_in_run
 from daskgraphpart.engine.runner import ConfigT, Pass, ResultT, Unit
-from daskgraphpart.kernels.owner_sort import group_starts, look_up_owners, scatter_edges
+from daskgraphpart.kernels.owner_sort import look_up_owners, scatter_edges
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.storage.runs import write_run
 
@@ -32,11 +33,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EdgeUnit:
-    """One block of one edge type, and the number of its run."""
+    """Consecutive blocks, with the edge type of each, and the number of their run."""
 
     index: int
-    edge_type: EdgeType
-    block: RowBlock[Edges]
+    edge_types: tuple[EdgeType, ...]
+    blocks: tuple[RowBlock[Edges], ...]
+
+    @property
+    def num_edges(self) -> int:
+        """Edges of all blocks."""
+        return sum(block.num_rows for block in self.blocks)
+
+    @property
+    def key(self) -> str:
+        """Edge type, for keys; of several the first and how many there are."""
+        names = dict.fromkeys(edge_type.name for edge_type in self.edge_types)
+        return next(iter(names)) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +71,26 @@ def edge_pass(
 ) -> Pass[EdgeUnit, ConfigT, ResultT]:
     """Plan a pass over the blocks of edges; it reads them (as decoded) and writes ends of so many bytes."""
     per_edge = 16 + 3 * id_nbytes
-    units = [Unit(work, work.block.num_rows * per_edge, work.block.num_rows, work.edge_type.name) for work in works]
+    units = [Unit(work, work.num_edges * per_edge, work.num_edges, work.key) for work in works]
     return Pass(name, task, units, config)
 
 
 def bucket_edges(unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
-    """Group the edges of one block by owner; return how many each part owns, int64 (parts,)."""
-    (src, dst), edge_type = unit.block.read(), unit.edge_type
-    new_src, new_dst = config.maps[edge_type.src].memmap(), config.maps[edge_type.dst].memmap()
-    owners, counts = owners_of_edges(src, dst, new_src.size, config.owners[edge_type.dst].memmap(), config.num_parts)
-    run = np.empty((3, src.size), new_src.dtype)
-    scatter_edges((src, dst), (new_src, new_dst), owners, group_starts(counts)[:-1], run)
+    """Group the edges of a unit by owner; return how many of each block each part owns, int64 (blocks, parts)."""
+    ntypes = {ntype for edge_type in unit.edge_types for ntype in (edge_type.src, edge_type.dst)}
+    new_nids = {ntype: config.maps[ntype].memmap() for ntype in ntypes}
+    owner_of = {edge_type.dst: config.owners[edge_type.dst].memmap() for edge_type in unit.edge_types}
+    counts, found = np.empty((len(unit.blocks), config.num_parts), np.int64), []
+    for i, (edge_type, block) in enumerate(zip(unit.edge_types, unit.blocks, strict=True)):
+        src, dst = block.read()
+        num_src = new_nids[edge_type.src].size
+        owners, counts[i] = owners_of_edges(src, dst, num_src, owner_of[edge_type.dst], config.num_parts)
+        write_edge_owners(config, edge_type, block.first_row, owners)
+        found.append((src, dst, owners))
+    run = np.empty((3, unit.num_edges), next(iter(new_nids.values())).dtype)
+    for (src, dst, owners), edge_type, starts in zip(found, unit.edge_types, starts_in_run(counts), strict=True):
+        scatter_edges((src, dst), (new_nids[edge_type.src], new_nids[edge_type.dst]), owners, starts, run)
     write_run(config.work.file("runs", unit.index), run)
-    write_edge_owners(config, edge_type, unit.block.first_row, owners)
     return counts
 
 

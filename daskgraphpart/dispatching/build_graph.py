@@ -8,12 +8,13 @@ CSC the edges are grouped by bucket of their row and left to `compress-graph`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from daskgraphpart.dispatching.collect_extra import read_window
 from daskgraphpart.dispatching.compress_graph import bucket_bits
-from daskgraphpart.dispatching.edge_runs import Slices, places_of
+from daskgraphpart.dispatching.edge_runs import Slices, reads_of
 from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.dispatching.part_graph import BuildConfig, PartGraph, local_ids_of
 from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket
@@ -68,15 +69,16 @@ def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
     graph, slices, done = segment.graph, segment.slices, 0
     first_new_eid = graph.first_new_eid + segment.first_local_eid
     columns = [np.empty(segment.num_edges, config.graph.run_dtype) for _ in range(3)]
-    for run, run_rows, start, count in places_of(slices):
+    for run, run_rows, start, count in reads_of(slices):
         for column, values in zip((SOURCE, DESTINATION, ROW), columns, strict=True):
             region = run_column(config.graph.work.file("runs", run), config.graph.run_dtype, run_rows, column)
             region.read_into(values[done : done + count], start)
         done += count
     src, dst, rows = columns
     orig_eids, types = rows + np.repeat(slices["first_row"], slices["count"]), slices["etype_id"]
-    for type_id in np.unique(types).tolist():
-        start, stop = (int(slices["count"][mask].sum()) for mask in (types < type_id, types <= type_id))
+    type_ids, first = np.unique(types, return_index=True)  # they ascend
+    bounds = np.append(group_starts(slices["count"])[first], segment.num_edges).tolist()
+    for type_id, (start, stop) in zip(type_ids.tolist(), pairwise(bounds), strict=True):
         row, etype = first_new_eid + start - config.new_eids.start(graph.part, type_id), config.book.etypes[type_id]
         write_rows(graph.arrays.get(f"orig_eids/{etype}", ()), orig_eids[start:stop], row)
         for name, nids in (("edge_src", src), ("edge_dst", dst)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.edge_runs import Slices, places_of
+from daskgraphpart.dispatching.edge_runs import Slices, places_of, starts_in_run
 from daskgraphpart.kernels.bitmap import select_extra
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import create_npy, open_npy
@@ -29,7 +29,7 @@ EXTRA_DTYPE = np.dtype(np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtraUnit:
-    """One run by its number: edges of each owner, and the new ID of its first, int64 (parts,)."""
+    """One run by its number: edges of each block and owner, and the new ID of their first, int64 (blocks, parts)."""
 
     run: int
     counts: np.ndarray
@@ -52,8 +52,8 @@ def collect_extra(unit: ExtraUnit, config: ExtraConfig) -> np.ndarray:
     An edge may go to many parts, so the rows of one part at a time are held, at the price of choosing them twice.
     """
     src, dst, _ = open_npy(config.work.file("runs", unit.run)).read()
-    starts = np.cumsum(unit.counts) - unit.counts
-    eids = np.arange(src.size) + np.repeat(unit.first_new_eids - starts, unit.counts)
+    shifts = unit.first_new_eids - starts_in_run(unit.counts)
+    eids = np.arange(src.size) + np.repeat(shifts.T.ravel(), unit.counts.T.ravel())
     counts = np.array([rows.size for rows in _chosen_rows(src, dst, unit, config)], np.int64)
     total = int(counts.sum())
     with whole_file(config.work.file("extra", unit.run)) as temporary:
@@ -70,7 +70,7 @@ def collect_extra(unit: ExtraUnit, config: ExtraConfig) -> np.ndarray:
 def _chosen_rows(src: np.ndarray, dst: np.ndarray, unit: ExtraUnit, config: ExtraConfig) -> Iterable[np.ndarray]:
     if config.member_hops:
         return (_wanted_by(part, src, dst, config) for part in range(len(config.ranges)))
-    return _leaving(src, unit.counts, config)
+    return _leaving(src, unit.counts.sum(axis=0), config)
 
 
 def _wanted_by(part: int, src: np.ndarray, dst: np.ndarray, config: ExtraConfig) -> np.ndarray:

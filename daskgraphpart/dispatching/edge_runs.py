@@ -1,7 +1,7 @@
 """The table of runs: what every part holds of every block of edges, and which IDs that gives. Pure.
 
 New edge IDs follow (part, edge type, original ID), so inside a part the slices of its runs, taken in the order of
-edge types and blocks, hold consecutive local edge IDs.
+edge types and blocks, hold consecutive local edge IDs. Small blocks that follow each other share a run.
 """
 
 from __future__ import annotations
@@ -20,25 +20,30 @@ if TYPE_CHECKING:
 
 SLICE = np.dtype([(name, np.int64) for name in ("run", "run_rows", "start", "count", "first_row", "etype_id")])
 """Consecutive rows of a run: number and rows of the whole run; first row and number of rows of the slice; original
-type-wise ID of the first edge of the run's block; edge type."""
+type-wise ID of the first edge of the block that they are of; edge type."""
 Slices: TypeAlias = np.ndarray
 """Array (slices,) of dtype `SLICE`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunTable:
-    """All runs of a graph, by edge type and block."""
+    """All blocks of a graph's edges, by edge type and ID, and the runs that hold them; a run holds some that follow."""
 
-    etype_ids: np.ndarray  # int64 (runs,): edge type of each run; ascending
-    first_rows: np.ndarray  # int64 (runs,): original type-wise ID of the first edge of the run's block
-    num_rows: np.ndarray  # int64 (runs,): edges of each run
-    counts: np.ndarray  # int64 (runs, parts): edges of each run that each part holds
+    runs: np.ndarray  # int64 (blocks,): number of each block's run; ascending
+    etype_ids: np.ndarray  # int64 (blocks,): edge type; ascending
+    first_rows: np.ndarray  # int64 (blocks,): original type-wise ID of the first edge
+    counts: np.ndarray  # int64 (blocks, parts): edges that each part holds
 
     @property
     def edges_of_parts(self) -> np.ndarray:
         """Edges that each part holds, int64 (parts,)."""
         held: np.ndarray = self.counts.sum(axis=0, dtype=np.int64)
         return held
+
+    @property
+    def run_rows(self) -> np.ndarray:
+        """Edges of each run, int64 (runs,)."""
+        return np.bincount(self.runs, self.counts.sum(axis=1)).astype(np.int64)
 
     def counts_by_type(self, num_etypes: int) -> np.ndarray:
         """Edges by part and edge type, int64 (parts, edge types)."""
@@ -47,24 +52,49 @@ class RunTable:
         return table
 
     def first_new_eids(self, book: PartitionBook) -> np.ndarray:
-        """New ID of each part's first edge of each run, int64 (runs, parts)."""
-        first = np.empty_like(self.counts)
-        for type_id in range(len(book.etypes)):
-            mine = self.etype_ids == type_id
-            first[mine] = book.edge_ranges[:, type_id, 0] + exclusive_sums(self.counts[mine])
+        """New ID of each part's first edge of each block, int64 (blocks, parts)."""
+        before = exclusive_sums(self.counts)
+        of_type = np.searchsorted(self.etype_ids, self.etype_ids)  # first block of the same type
+        first: np.ndarray = book.edge_ranges[:, self.etype_ids, 0].T + before - before[of_type]
         return first
 
+    def by_run(self, of_blocks: np.ndarray) -> list[np.ndarray]:
+        """Split rows of blocks into those of each run."""
+        return np.split(of_blocks, np.flatnonzero(np.diff(self.runs)) + 1) if len(self.runs) else []
+
     def slices_of_parts(self) -> list[Slices]:
-        """Slices of the runs that hold edges of each part, in the order of runs."""
-        found, starts = [], np.cumsum(self.counts, axis=1) - self.counts
+        """Slices of the runs that hold edges of each part, in the order of blocks."""
+        if not self.runs.size:
+            return [np.empty(0, SLICE)] * self.counts.shape[1]
+        found, starts = [], np.concatenate([starts_in_run(counts) for counts in self.by_run(self.counts)])
+        run_rows = self.run_rows
         for counts, first in zip(self.counts.T, starts.T, strict=True):
-            runs = np.flatnonzero(counts)
-            slices = np.empty(runs.size, SLICE)
-            slices["run"], slices["run_rows"] = runs, self.num_rows[runs]
-            slices["start"], slices["count"] = first[runs], counts[runs]
-            slices["first_row"], slices["etype_id"] = self.first_rows[runs], self.etype_ids[runs]
+            blocks = np.flatnonzero(counts)
+            slices = np.empty(blocks.size, SLICE)
+            slices["run"], slices["run_rows"] = self.runs[blocks], run_rows[self.runs[blocks]]
+            slices["start"], slices["count"] = first[blocks], counts[blocks]
+            slices["first_row"], slices["etype_id"] = self.first_rows[blocks], self.etype_ids[blocks]
             found.append(slices)
         return found
+
+
+def starts_in_run(counts: np.ndarray) -> np.ndarray:
+    """Where the edges of each block that each part holds begin in a run of these blocks, int64 (blocks, parts)."""
+    ends = np.cumsum(counts.T).reshape(counts.shape[::-1]).T  # edges of a part are together, in the order of blocks
+    starts: np.ndarray = np.ascontiguousarray(ends - counts)
+    return starts
+
+
+def reads_of(slices: Slices) -> Iterable[tuple[int, int, int, int]]:
+    """Places of slices as `places_of` lists them, but those that follow each other in a run in one."""
+    if not slices.size:
+        return []
+    ends = slices["start"] + slices["count"]
+    follows = (slices["run"][1:] == slices["run"][:-1]) & (slices["start"][1:] == ends[:-1])
+    first = np.flatnonzero(np.append(True, ~follows))
+    joined = slices[first]
+    joined["count"] = np.add.reduceat(slices["count"], first)
+    return places_of(joined)
 
 
 def places_of(slices: Slices) -> Iterable[tuple[int, int, int, int]]:

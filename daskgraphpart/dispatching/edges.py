@@ -18,7 +18,7 @@ from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass, write_edge_owners
 from daskgraphpart.dispatching.edge_runs import RunTable
 from daskgraphpart.dispatching.lay_out import wanted_arrays
-from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.engine.runner import Pass, Runner, Unit, share_tasks
 from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy, save_npy
 from daskgraphpart.storage.runs import write_run
@@ -31,14 +31,18 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import EdgeType
 
 
+SMALL_ROWS = 1 << 16
+"""Edges of several blocks that share a run."""
+
+
 def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[str, Region]]:
-    """Write a run for every block of edges, in one pass or, if the node maps exceed the memory, in three.
+    """Write the blocks of all edges as runs, in one pass or, if the node maps exceed the memory, in three.
 
     Also returns the owners of edges, of the types that carry data, or of all if IDs are kept.
     """
     schema, sizes = job.graph.schema, job.sizes
     found = list_edge_blocks(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
-    units = [EdgeUnit(i, edge_type, block) for i, (edge_type, block) in enumerate(found)]
+    types, blocks = [edge_type for edge_type, _ in found], [block for _, block in found]
     wanted = wanted_arrays(job.layouts, schema)
     edge_owners = {
         edge_type.name: npy_region(job.work.file("edge-owners", i), owner_dtype(job.num_parts), (edge_type.num_edges,))
@@ -50,17 +54,24 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
     dtype = next(iter(nodes.maps.values())).dtype
     # what one pass over all edges looks up at random
     looked_up = sum(region.nbytes for files in (nodes.maps, job.assignment.owners) for region in files.values())
-    if looked_up <= sizes.map_bytes:
+    fits = looked_up <= sizes.map_bytes
+    limit = min(sizes.edge_block_rows, SMALL_ROWS) if fits else 0
+    units = [
+        EdgeUnit(i, tuple(types[of.start : of.stop]), tuple(blocks[of.start : of.stop]))
+        for i, of in enumerate(share_tasks([block.num_rows for block in blocks], limit))
+    ]
+    if fits:
         counts = job.runner.run(edge_pass("bucket-edges", bucket_edges, units, config, dtype.itemsize))
     else:
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
         ranges = RangeConfig(config, sizes.range_nodes, part_ends)
         counts = _bucket_by_range(units, ranges, job.runner)
+    type_ids = {name: i for i, name in enumerate(schema.etypes)}
     runs = RunTable(
-        etype_ids=np.array([schema.etypes.index(unit.edge_type.name) for unit in units], np.int64),
-        first_rows=np.array([unit.block.first_row for unit in units], np.int64),
-        num_rows=np.array([unit.block.num_rows for unit in units], np.int64),
-        counts=np.array(counts, np.int64).reshape(len(units), job.num_parts),
+        runs=np.repeat(np.arange(len(units)), [len(unit.blocks) for unit in units]),
+        etype_ids=np.array([type_ids[edge_type.name] for edge_type in types], np.int64),
+        first_rows=np.array([block.first_row for block in blocks], np.int64),
+        counts=np.concatenate([np.zeros((0, job.num_parts), np.int64), *counts]),
     )
     return runs, edge_owners
 
@@ -90,7 +101,7 @@ def _bucket_by_range(edges: Sequence[EdgeUnit], config: RangeConfig, runner: Run
     split_pass = edge_pass("split-ends", split_ends, edges, config, dtype.itemsize)
     split = runner.run(split_pass)
     files = [
-        (config.bucket.work.file("ends", unit.index, end, "new"), unit.block.num_rows)
+        (config.bucket.work.file("ends", unit.index, end, "new"), unit.num_edges)
         for unit in edges
         for end in ("src", "dst")
     ]
@@ -99,7 +110,7 @@ def _bucket_by_range(edges: Sequence[EdgeUnit], config: RangeConfig, runner: Run
     ranges = [Unit(of, sum(rows for *_, rows in of.slices) * 16) for of in resolve_units(edges, split, config)]
     runner.run(Pass("resolve-ends", resolve_ends, ranges, config))
     merges = [
-        Unit(MergeUnit(of.index, of.edge_type, of.block.first_row), unit.nbytes, unit.num_rows, unit.key)
+        Unit(MergeUnit(of.index, of.edge_types[0], of.blocks[0].first_row), unit.nbytes, unit.num_rows, unit.key)
         for unit, of in zip(split_pass.units, edges, strict=True)
     ]
     return runner.run(Pass("merge-ends", merge_ends, merges, config))
@@ -107,9 +118,8 @@ def _bucket_by_range(edges: Sequence[EdgeUnit], config: RangeConfig, runner: Run
 
 def split_ends(unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
     """Group both ends of a block by range of IDs; return how many of each fall into each range."""
-    src, dst = unit.block.read()
-    counts = []
-    for end, ids, ntype in (("src", src, unit.edge_type.src), ("dst", dst, unit.edge_type.dst)):
+    ((src, dst), (edge_type,)), counts = (unit.blocks[0].read(), unit.edge_types), []
+    for end, ids, ntype in (("src", src, edge_type.src), ("dst", dst, edge_type.dst)):
         num_ranges = -(-config.bucket.maps[ntype].num_rows // config.range_nodes)
         rows, in_range = group_by_owner((ids // config.range_nodes).astype(np.uint16), num_ranges)
         save_npy(config.bucket.work.file("ends", unit.index, end, "ids"), ids[rows])
@@ -124,7 +134,7 @@ def resolve_units(
     """List the ranges of all node types with the slices of ends in them."""
     slices: dict[tuple[str, int], list[tuple[int, str, int, int]]] = {}
     for unit, both in zip(units, split, strict=True):
-        ends = (("src", unit.edge_type.src), ("dst", unit.edge_type.dst))
+        ends = (("src", unit.edge_types[0].src), ("dst", unit.edge_types[0].dst))
         for (end, ntype), counts in zip(ends, both, strict=True):
             starts = group_starts(counts)
             for number in np.flatnonzero(counts).tolist():
@@ -155,7 +165,7 @@ class MergeUnit:
 
 
 def merge_ends(unit: MergeUnit, config: RangeConfig) -> np.ndarray:
-    """Bring the ends of a block back into its order and write its run; return the edges of each part."""
+    """Bring the ends of a block back into its order, write its run, and count each part's edges, int64 (1, parts)."""
     ends = []
     for end in ("src", "dst"):
         rows = open_npy(config.bucket.work.file("ends", unit.index, end, "rows")).read()
@@ -170,4 +180,4 @@ def merge_ends(unit: MergeUnit, config: RangeConfig) -> np.ndarray:
         config.bucket.work.file("runs", unit.index), np.array([ends[0][order], ends[1][order], order], ends[0].dtype)
     )
     write_edge_owners(config.bucket, unit.edge_type, unit.first_row, owners)
-    return counts
+    return counts[np.newaxis]

@@ -55,7 +55,7 @@ class HeldGraphs:
         """Say how good the partition is."""
         return Quality(
             num_cut_edges=int(self.halo[:, 1].sum()),
-            num_edges=int(self.runs.num_rows.sum()),
+            num_edges=int(self.runs.counts.sum()),
             num_inner_nodes=tuple(unit.high - unit.low for unit in self.parts),
             num_halo_nodes=tuple(self.halo[:, 0].tolist()),
             num_owned_edges=tuple(self.runs.edges_of_parts.tolist()),
@@ -82,18 +82,18 @@ def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
 def _collect_extra(job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray) -> RunTable:
     """Write the edges that parts hold without owning them as extra runs."""
     hops = job.options.num_hops
-    run_nbytes = [int(rows) * 2 * config.run_dtype.itemsize for rows in runs.num_rows]
+    run_nbytes = (runs.run_rows * 2 * config.run_dtype.itemsize).tolist()
     groups = group_parts(ranges, config.num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers)
     for hop in range(1, hops):
         followed = [Unit(group, sum(run_nbytes)) for group in groups]
-        job.runner.run(Pass("follow-hop", follow_hop, followed, HopConfig(config, runs.num_rows, hop)))
+        job.runner.run(Pass("follow-hop", follow_hop, followed, HopConfig(config, runs.run_rows, hop)))
         job.work.remove_members(job.num_parts, hop - 1)
-    first = runs.first_new_eids(book)
-    units = [Unit(ExtraUnit(run, counts, first[run]), run_nbytes[run]) for run, counts in enumerate(runs.counts)]
+    tables = zip(runs.by_run(runs.counts), runs.by_run(runs.first_new_eids(book)), run_nbytes, strict=True)
+    units = [Unit(ExtraUnit(run, *table), nbytes) for run, (*table, nbytes) in enumerate(tables)]
     extra = ExtraConfig(job.work, ranges, job.options.out_edges, hops - 1)
     found = job.runner.run(Pass("collect-extra", collect_extra, units, extra))
-    counts = np.array(found, np.int64).reshape(len(found), job.num_parts)
-    return RunTable(runs.etype_ids, runs.first_rows, counts.sum(axis=1), counts)
+    counts, nothing = np.array(found, np.int64).reshape(len(found), job.num_parts), np.zeros(len(found), np.int64)
+    return RunTable(np.arange(len(found)), nothing, nothing, counts)
 
 
 def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.collect_extra import EXTRA_DTYPE
-from daskgraphpart.dispatching.edge_runs import Slices, places_of
+from daskgraphpart.dispatching.edge_runs import Slices, reads_of
 from daskgraphpart.kernels.bitmap import add_foreign, add_sources_of_members, empty_bitmap, rank_words
 from daskgraphpart.storage.region import open_npy, save_npy
 from daskgraphpart.storage.runs import DESTINATION, SOURCE, id_dtype, run_column
@@ -40,10 +40,10 @@ def mark_halo(unit: HaloUnit, config: GraphConfig) -> tuple[int, int]:
     """Write bitmap and ranks of one part's HALO nodes; return how many there are, and the cut edges the part owns."""
     words = empty_bitmap(config.num_nodes)
     num_cut_edges = 0
-    for run, run_rows, start, count in places_of(unit.owned):
+    for run, run_rows, start, count in reads_of(unit.owned):
         for (src,) in _read(config.work.file("runs", run), config.run_dtype, run_rows, (SOURCE,), start, count):
             num_cut_edges += add_foreign(src, unit.low, unit.high, words)
-    for run, run_rows, start, count in places_of(unit.extra):
+    for run, run_rows, start, count in reads_of(unit.extra):
         for ends in _read(config.work.file("extra", run), EXTRA_DTYPE, run_rows, (SOURCE, DESTINATION), start, count):
             for ids in ends:
                 add_foreign(ids, unit.low, unit.high, words)

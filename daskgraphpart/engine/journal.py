@@ -116,10 +116,10 @@ class Journal:
             )
         return number, finished
 
-    def record(self, number: int, unit: int, result: Any) -> None:
-        """Note that a unit of a pass is finished, and what it gave."""
-        self._append(["unit", number, unit, to_json(result)])
-        self.num_finished += 1
+    def record(self, number: int, results: Mapping[int, Any]) -> None:
+        """Note that units of a pass are finished, and what they gave."""
+        self._append(*(["unit", number, unit, to_json(result)] for unit, result in results.items()))
+        self.num_finished += len(results)
 
     def finish(self) -> None:
         """Note that the job is done, so that nobody continues it."""
@@ -132,8 +132,8 @@ class Journal:
             os.close(self._fd)
             self._fd = -1
 
-    def _append(self, value: Any) -> None:
-        line = _line(value)
+    def _append(self, *values: Any) -> None:
+        line = b"".join(map(_line, values))
         try:
             with attach_path_to_error(self.path):
                 while line:  # the system may write less than it is given, and says why when it is given the rest

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import dask
@@ -33,6 +33,11 @@ WorkT = TypeVar("WorkT")
 ConfigT = TypeVar("ConfigT")
 ResultT = TypeVar("ResultT")
 ValuesT = TypeVar("ValuesT")
+
+SMALL_NBYTES = 1 << 20
+"""Bytes that the units of one task move together, if they are several."""
+MIN_TASKS = 64
+"""Tasks that a pass of so many units keeps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +61,7 @@ class Input(Generic[ValuesT]):
 class Unit(Generic[WorkT]):
     """What one call of a task works on, and what is told of it."""
 
-    work: WorkT  # the task's first argument; a dataclass with a field `block` if the task reads an `Input`
+    work: WorkT  # the task's first argument; a dataclass with `block` or `blocks` if it reads an `Input`, or some
     nbytes: int  # bytes it moves, for progress
     num_rows: int = 0  # nodes, edges or rows of features, for progress
     key: str = ""  # node type or canonical edge type, for the keys of tasks
@@ -76,48 +81,95 @@ class Pass(Generic[WorkT, ConfigT, ResultT]):
 
 
 class TaskCall:
-    """Calls the task of a pass on a unit; opaque to dask, which would search the arguments for collections."""
+    """Calls the task of a pass on units, one after another; opaque to dask, which would search them for collections."""
 
-    __slots__ = ("config", "task", "work")
+    __slots__ = ("config", "task", "works")
 
-    def __init__(self, task: Callable[..., Any], work: Any, config: Any) -> None:
-        self.task, self.work, self.config = task, work, config
+    def __init__(self, task: Callable[..., Any], works: Sequence[Any], config: Any) -> None:
+        self.task, self.works, self.config = task, works, config
 
-    def __call__(self, *partitions: Any) -> Any:
-        """Return what the task returns, or the error of ours that it has raised."""
-        work = self.work
-        if partitions:
-            work = replace(work, block=replace(work.block, partition=partitions[0]))
+    def __call__(self, *partitions: Any) -> list[Any] | GraphPartError:
+        """Return what the task returns of each unit, or the first error of ours that it raises."""
         try:
-            return self.task(work, self.config)
+            return [self.call(with_inputs(work, iter(partitions)) if partitions else work) for work in self.works]
         except GraphPartError as fault:
             return fault
 
+    def call(self, work: Any) -> Any:
+        """Call the task on one unit."""
+        return self.task(work, self.config)
 
-def build_graph(pass_: Pass[Any, Any, Any], results: Container[int], token: str) -> tuple[Graph, list[Key]]:
-    """Make the dask graph of the units of a pass that have no results, and of the partitions they read; and their keys.
 
-    Keys are like ``("bucket-edges-1a2b3c4d", "author:writes:paper", 17)``. The graph is one dict: to merge the
-    graphs of thousands of `Delayed`s takes dask far longer than to run them.
+def inputs_of(work: Any) -> tuple[Input[Any], ...]:
+    """What a unit reads: its `block`, or its `blocks`."""
+    if hasattr(work, "block"):
+        return () if work.block is None else (work.block,)
+    found: tuple[Input[Any], ...] = getattr(work, "blocks", ())
+    return found
+
+
+def with_inputs(work: Any, partitions: Iterator[Any]) -> Any:
+    """Put these in the place of the partitions that a unit reads, in their order."""
+    filled = tuple(
+        block if block.partition is None else replace(block, partition=next(partitions)) for block in inputs_of(work)
+    )
+    return replace(work, block=filled[0]) if hasattr(work, "block") else replace(work, blocks=filled)
+
+
+def share_tasks(sizes: Sequence[int], limit: int) -> list[range]:
+    """Put consecutive pieces of work together that are small: the pieces of each task.
+
+    A task takes a tenth of a millisecond whatever it does, so that thousands of small types would be slow. Those of a
+    task have at most that size together; but `MIN_TASKS` tasks stay, for workers to share, and for a journal to note.
+    """
+    most = -(-len(sizes) // MIN_TASKS)
+    starts, total = [0] if sizes else [], 0
+    for number, size in enumerate(sizes):
+        if number > starts[-1] and (total + size > limit or number - starts[-1] >= most):
+            starts.append(number)
+            total = 0
+        total += size
+    return [*map(range, starts, [*starts[1:], len(sizes)])]
+
+
+def build_graph(
+    pass_: Pass[Any, Any, Any], results: Container[int], token: str
+) -> tuple[Graph, dict[Key, Sequence[int]]]:
+    """Make the dask graph of the units of a pass that have no results, and of the partitions they read.
+
+    Also returns the units of each key. Keys are like ``("bucket-edges-1a2b3c4d", "author:writes:paper", 17)``; that of
+    a task of several units is that of the first, and their number. The graph is one dict: to merge the graphs of
+    thousands of `Delayed`s takes dask far longer than to run them.
     """
     numbers: dict[tuple[str, ...], Iterator[int]] = defaultdict(count)  # within each type
-    keys: list[Key] = []
-    graph: Graph = {}
-    for i, unit in enumerate(pass_.units):
+    keys = []
+    for unit in pass_.units:
         of_type = (unit.key,) if unit.key else ()
-        key = (f"{pass_.name}-{token}", *of_type, next(numbers[of_type]))
-        if i in results:
+        keys.append((f"{pass_.name}-{token}", *of_type, next(numbers[of_type])))
+    missing = [i for i in range(len(pass_.units)) if i not in results]
+    # what is computed for a unit is held until it is done, and machines do not share tasks
+    sizes = [SMALL_NBYTES + 1 if _is_alone(pass_.units[i]) else pass_.units[i].nbytes for i in missing]
+    graph: Graph = {}
+    units: dict[Key, Sequence[int]] = {}
+    for shared in share_tasks(sizes, SMALL_NBYTES):
+        mine = missing[shared.start : shared.stop]
+        key: Key = keys[mine[0]] if len(mine) == 1 else (*keys[mine[0]], len(mine))
+        units[key] = mine
+        works = [pass_.units[i].work for i in mine]
+        partitions = [block.partition for block in inputs_of(works[0]) if block.partition is not None]
+        if not partitions:
+            graph[key] = (TaskCall(pass_.task, works, pass_.config),)
             continue
-        keys.append(key)
-        work, partition = unit.work, getattr(getattr(unit.work, "block", None), "partition", None)
-        if partition is None:
-            graph[key] = (TaskCall(pass_.task, work, pass_.config),)
-            continue
-        without = replace(work, block=replace(work.block, partition=None))
-        call = dask.delayed(TaskCall(pass_.task, without, pass_.config), traverse=False)
-        for layer in call(partition, dask_key_name=key).dask.layers.values():
+        call = TaskCall(pass_.task, [with_inputs(works[0], repeat("computed before"))], pass_.config)
+        delayed = dask.delayed(call, traverse=False)(*partitions, dask_key_name=key)
+        for layer in delayed.dask.layers.values():
             graph.update(layer)
-    return graph, keys
+    return graph, units
+
+
+def _is_alone(unit: Unit[Any]) -> bool:
+    """Whether a unit has a task of its own, however small it is."""
+    return bool(unit.host) or any(block.partition is not None for block in inputs_of(unit.work))
 
 
 logger = logging.getLogger(__name__)
@@ -155,7 +207,7 @@ class Runner:
             result = work()
         finally:
             self._journal = journal
-        journal.record(number, 0, result)
+        journal.record(number, {0: result})
         return result
 
     @contextmanager
@@ -185,28 +237,29 @@ class Runner:
 
     def _run(self, pass_: Pass[Any, Any, Any], results: dict[int, Any], number: int) -> None:
         """Compute the results that are missing of the pass of that number in the journal, and show how far it is."""
-        which = [i for i in range(len(pass_.units)) if i not in results]
         if results:
             logger.info("%s: %d of %d units are done", pass_.name, len(results), len(pass_.units))
-        started, missing = time.monotonic(), [pass_.units[i] for i in which]
-
-        def done(place: int, result: Any) -> None:
-            if isinstance(result, GraphPartError):
-                raise result
-            i = which[place]
-            results[i] = result
-            if self._journal is not None:
-                self._journal.record(number, i, result)
-            self.progress.advance(missing[place].nbytes, missing[place].num_rows)
-
         # two jobs on one scheduler have different keys, and so have two runs of a pass, even if one was killed
-        graph, keys = build_graph(pass_, results, secrets.token_hex(4))
+        graph, tasks = build_graph(pass_, results, secrets.token_hex(4))
+        started, which = time.monotonic(), [*tasks.values()]
+
+        def done(place: int, found: Any) -> None:
+            if isinstance(found, GraphPartError):
+                raise found
+            finished = dict(zip(which[place], found, strict=True))
+            results.update(finished)
+            if self._journal is not None:
+                self._journal.record(number, finished)
+            for i in finished:
+                self.progress.advance(pass_.units[i].nbytes, pass_.units[i].num_rows)
+
+        missing = [pass_.units[i] for of_task in which for i in of_task]
         nbytes, num_rows = sum(unit.nbytes for unit in missing), sum(unit.num_rows for unit in missing)
         self.progress.begin(pass_.name, len(missing), nbytes, num_rows)
         hosts = [unit.host for unit in missing] if missing[0].host else []
-        self.scheduler.compute(pass_.name, graph, keys, done, hosts)
+        self.scheduler.compute(pass_.name, graph, [*tasks], done, hosts)
         self.progress.end()
-        logger.debug("%s: %d units in %.3f s", pass_.name, len(which), time.monotonic() - started)
+        logger.debug("%s: %d units in %.3f s", pass_.name, len(missing), time.monotonic() - started)
 
 
 @contextmanager

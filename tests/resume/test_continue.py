@@ -54,16 +54,16 @@ class Calls:
         self.counts: Counter[str] = Counter()
         self.fail_at: tuple[str, int] | None = None
         self.fault: BaseException = EnvironmentFaultError("the disk is full", hint="free some")
-        original = TaskCall.__call__
+        original = TaskCall.call
 
-        def counted(this: TaskCall, *partition: Any) -> Any:
+        def counted(this: TaskCall, work: Any) -> Any:
             name = this.task.__name__
             self.counts[name] += 1
             if self.fail_at == (name, self.counts[name]):
                 raise self.fault
-            return original(this, *partition)
+            return original(this, work)
 
-        monkeypatch.setattr(TaskCall, "__call__", counted)
+        monkeypatch.setattr(TaskCall, "call", counted)
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def write_journal(directory: Path) -> Path:
     journal = Journal.create(directory, {"what": "a job"})
     number, _ = journal.begin("first", [5, 6, 7])
     for unit in (0, 2):
-        journal.record(number, unit, unit * 10)
+        journal.record(number, {unit: unit * 10})
     journal.close()
     return directory / JOURNAL_NAME
 
