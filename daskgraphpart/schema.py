@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,7 +17,7 @@ import numpy as np
 from daskgraphpart.errors import GraphPartError, MetadataError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 DEFAULT_NTYPE, DEFAULT_ETYPE = "_N", "_N:_E:_N"
 """Types of a homogeneous graph, as DGL names them."""
@@ -135,14 +135,22 @@ class GraphSchema:
     name: str
     node_types: tuple[NodeType, ...]
     edge_types: tuple[EdgeType, ...]
+    # numbers of types by name: there are graphs of thousands of types
+    ntype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    etype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_name(self.name, "graph name")
-        _check_unique(self.ntypes, "node type")
-        _check_unique(self.etypes, "edge type")
+        for what, attribute, types in (
+            ("node type", "ntype_ids", self.node_types),
+            ("edge type", "etype_ids", self.edge_types),
+        ):
+            names = [of_type.name for of_type in types]
+            _check_unique(names, what)
+            object.__setattr__(self, attribute, {name: number for number, name in enumerate(names)})
         for edge_type in self.edge_types:
             for end in (edge_type.src, edge_type.dst):
-                if end not in self.ntypes:
+                if end not in self.ntype_ids:
                     raise MetadataError(
                         f"edge type {edge_type.name!r} names an unknown node type",
                         expected=f"one of {', '.join(self.ntypes)}",
@@ -152,12 +160,12 @@ class GraphSchema:
     @property
     def ntypes(self) -> tuple[str, ...]:
         """Names of the node types, in ID order."""
-        return tuple(t.name for t in self.node_types)
+        return tuple(self.ntype_ids)
 
     @property
     def etypes(self) -> tuple[str, ...]:
         """Canonical names of the edge types, in ID order."""
-        return tuple(t.name for t in self.edge_types)
+        return tuple(self.etype_ids)
 
     @property
     def row_types(self) -> tuple[RowType, ...]:
@@ -191,11 +199,11 @@ class GraphSchema:
 
     def node_type(self, name: str) -> NodeType:
         """Node type of that name."""
-        return self.node_types[self.ntypes.index(name)]
+        return self.node_types[self.ntype_ids[name]]
 
     def edge_type(self, name: str) -> EdgeType:
         """Edge type of that canonical name."""
-        return self.edge_types[self.etypes.index(name)]
+        return self.edge_types[self.etype_ids[name]]
 
 
 def find_feature(types: Sequence[RowType], where: str, place: str, purpose: str, kinds: str) -> tuple[str, DataSpec]:

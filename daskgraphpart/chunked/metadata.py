@@ -243,7 +243,8 @@ class _Reader:
     def _by_type(self, key: str, entries: Any, names: Sequence[str]) -> dict[str, Any]:
         """Return the entries of the types there are; others are noted."""
         entries = self.convert(key, entries, dict[str, Any]) or {}
-        for name in (name for name in entries if name not in names):
+        known_names = set(names)
+        for name in (name for name in entries if name not in known_names):
             known = ", ".join(names[:MAX_FAULTS_SHOWN]) or "none"
             self.add_fault("unknown type", f"{key}.{name}", expected=f"one of: {known}", hint="check the spelling")
         return {name: entries[name] for name in names if name in entries}

@@ -91,8 +91,8 @@ def read_lines(path: str, start: int, stop: int) -> np.ndarray:
 
 def _line_begin(region: Region, offset: int) -> int:
     """Find the first byte at or after `offset` where a line begins; the size of the file if there is none."""
-    if offset <= 0:
-        return 0
+    if offset <= 0 or offset >= region.num_rows:
+        return min(max(offset, 0), region.num_rows)
     for position in range(offset - 1, region.num_rows, BYTES_PER_LOOK):
         piece = region.read(position, min(position + BYTES_PER_LOOK, region.num_rows))
         found = np.flatnonzero(piece == NEWLINE)

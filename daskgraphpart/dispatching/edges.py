@@ -66,10 +66,9 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
         ranges = RangeConfig(config, sizes.range_nodes, part_ends)
         counts = _bucket_by_range(units, ranges, job.runner)
-    type_ids = {name: i for i, name in enumerate(schema.etypes)}
     runs = RunTable(
         runs=np.repeat(np.arange(len(units)), [len(unit.blocks) for unit in units]),
-        etype_ids=np.array([type_ids[edge_type.name] for edge_type in types], np.int64),
+        etype_ids=np.array([schema.etype_ids[edge_type.name] for edge_type in types], np.int64),
         first_rows=np.array([block.first_row for block in blocks], np.int64),
         counts=np.concatenate([np.zeros((0, job.num_parts), np.int64), *counts]),
     )

@@ -180,9 +180,9 @@ def _input_rows(block: RowBlock[Any], compared: Compared) -> tuple[np.ndarray, i
     if compared.spec is not None:
         return value.astype(compared.spec.stored_dtype, copy=False), block.first_row
     schema, first_nodes = compared.run.schema, compared.run.firsts("node")
-    type_id = schema.etypes.index(block.name)
+    type_id = schema.etype_ids[block.name]
     edge_type: EdgeType = schema.edge_types[type_id]
-    shifts = first_nodes[[schema.ntypes.index(ntype) for ntype in (edge_type.src, edge_type.dst)]]
+    shifts = first_nodes[[schema.ntype_ids[ntype] for ntype in (edge_type.src, edge_type.dst)]]
     return np.stack(value, axis=1) + shifts, int(compared.run.firsts("edge")[type_id]) + block.first_row
 
 
