@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.adjacency.weigh_edges import EdgeWeights, count_units
 from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
-from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.engine.runner import Pass, Runner, Unit, share_tasks
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import Region, npy_region, save_npy
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader and for weights
 MAX_ROWS, MIN_ROWS = 1 << 20, 1 << 15
+SMALL_ROWS = 1 << 16  # edges of several blocks that share a run
 ARCS_PER_READ = 1 << 20
 LOG2_RANGES = 10
 
@@ -70,12 +71,20 @@ class ArcRuns:
 
 @dataclass(frozen=True, slots=True)
 class SplitUnit:
-    """One block of edges, the first homogeneous IDs of its node types, the file of its run, and that of weights."""
+    """Consecutive blocks of edges, with the first homogeneous IDs of the node types of each, and the file of their run.
 
-    block: RowBlock[Edges]
-    first_ids: tuple[int, int]
+    `weights` are the files of the weights of each block's type, None where all are 1.
+    """
+
+    blocks: tuple[RowBlock[Edges], ...]
+    first_ids: tuple[tuple[int, int], ...]
     path: str
-    weights: Region | None
+    weights: tuple[Region | None, ...]
+
+    @property
+    def num_edges(self) -> int:
+        """Edges of all blocks."""
+        return sum(block.num_rows for block in self.blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,40 +102,42 @@ def split_edges_of(graph: Graph, weights: EdgeWeights | None, directory: Path, r
     blocks = list_edge_blocks(graph, rows, rows * 8, runner)
     first_ids = dict(zip(schema.ntypes, schema.homo_starts, strict=False))
     files = {} if weights is None else weights.files
-    paths = [f"{directory}/arcs-{i:06d}.npy" for i in range(len(blocks))]
-    units = [
-        Unit(
-            SplitUnit(block, (first_ids[etype.src], first_ids[etype.dst]), path, files.get(etype.name)),
-            block.num_rows * BYTES_PER_EDGE,
-            key=etype.name,
-        )
-        for (etype, block), path in zip(blocks, paths, strict=True)
-    ]
+    works = []
+    for i, of in enumerate(share_tasks([block.num_rows for _, block in blocks], min(rows, SMALL_ROWS))):
+        types, mine = zip(*blocks[of.start : of.stop], strict=True)
+        ends = tuple((first_ids[etype.src], first_ids[etype.dst]) for etype in types)
+        path = f"{directory}/arcs-{i:06d}.npy"
+        works.append(SplitUnit(mine, ends, path, tuple(files.get(etype.name) for etype in types)))
+    units = [Unit(work, work.num_edges * BYTES_PER_EDGE, key=work.blocks[0].name) for work in works]
     config = SplitConfig(schema.num_nodes, None if weights is None else weights.exponent)
     found = runner.run(Pass("split-edges", split_edges, units, config))
     counts = np.array([of_run for of_run, _ in found], np.int64).reshape(len(units), num_node_ranges(schema.num_nodes))
     totals, width = counts.sum(axis=1).tolist(), 2 if weights is None else 3
-    runs = (npy_region(path, dtype, (total, width)) for path, total in zip(paths, totals, strict=True))
+    runs = (npy_region(work.path, dtype, (total, width)) for work, total in zip(works, totals, strict=True))
     return ArcRuns(schema.num_nodes, tuple(runs), counts, sum(weight for _, weight in found))
 
 
 def split_edges(unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:
-    """Write the run of one block; return its arcs by node range, int64 (node ranges,), and its weight."""
-    src, dst = unit.block.read()
+    """Write the run of a unit; return its arcs by node range, int64 (node ranges,), and its weight."""
     shift, counts = range_shift(config.num_nodes), np.zeros(num_node_ranges(config.num_nodes), np.int64)
-    count_edge_arcs(src, dst, unit.first_ids, shift, counts)
-    starts, weights = group_starts(counts), _read_weights(unit, config.exponent)
-    arcs = np.empty((starts[-1], 3 if weights.size else 2), id_dtype(config.num_nodes))
-    scatter_edge_arcs(src, dst, weights, unit.first_ids, shift, starts[:-1].copy(), arcs)
+    edges = [block.read() for block in unit.blocks]
+    for (src, dst), first_ids in zip(edges, unit.first_ids, strict=True):
+        count_edge_arcs(src, dst, first_ids, shift, counts)
+    starts, total = group_starts(counts), 0
+    arcs = np.empty((starts[-1], 2 if config.exponent is None else 3), id_dtype(config.num_nodes))
+    cursors = starts[:-1].copy()
+    for (src, dst), first_ids, block, region in zip(edges, unit.first_ids, unit.blocks, unit.weights, strict=True):
+        weights = _read_weights(block, region, config.exponent)
+        scatter_edge_arcs(src, dst, weights, first_ids, shift, cursors, arcs)
+        total += src.size if config.exponent is None else int(weights.sum(dtype=np.int64))
     save_npy(unit.path, arcs)
-    return counts, int(weights.sum(dtype=np.int64)) if weights.size else src.size
+    return counts, total
 
 
-def _read_weights(unit: SplitUnit, exponent: int | None) -> np.ndarray:
+def _read_weights(block: RowBlock[Edges], weights: Region | None, exponent: int | None) -> np.ndarray:
     """Read the weights of a block in units, int32 (edges,), (0,) if there are none."""
     if exponent is None:
         return np.empty(0, np.int32)
-    if unit.weights is None:
-        return count_units(np.broadcast_to(1.0, unit.block.num_rows), exponent)
-    first = unit.block.first_row
-    return count_units(unit.weights.read(first, first + unit.block.num_rows), exponent)
+    if weights is None:
+        return count_units(np.broadcast_to(1.0, block.num_rows), exponent)
+    return count_units(weights.read(block.first_row, block.first_row + block.num_rows), exponent)
