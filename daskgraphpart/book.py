@@ -69,7 +69,7 @@ class IdRanges:
         if num_types == 1:  # the usual homogeneous graph: IDs are what they were
             return like(np.zeros(ids.shape, np.int64), given), like(ids.astype(np.int64), given)
         number = np.searchsorted(ends, ids, side="right")  # of the range, part by part; empty ranges hold none
-        shifts = np.stack([self._before(name)[:-1] for name in self.names], axis=1) - self.ranges[:, :, 0]
+        shifts = np.cumsum(self.counts, axis=0) - self.counts - self.ranges[:, :, 0]
         types = np.tile(np.arange(num_types), len(self.ranges))
         return like(types[number], given), like(ids + shifts.reshape(-1)[number], given)
 

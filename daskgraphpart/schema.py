@@ -135,9 +135,11 @@ class GraphSchema:
     name: str
     node_types: tuple[NodeType, ...]
     edge_types: tuple[EdgeType, ...]
-    # numbers of types by name: there are graphs of thousands of types
+    # numbers of types by name, and the first homogeneous ID of each edge type, int64 (types + 1,): there are graphs of
+    # thousands of types
     ntype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)
     etype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    edge_starts: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_name(self.name, "graph name")
@@ -148,6 +150,8 @@ class GraphSchema:
             names = [of_type.name for of_type in types]
             _check_unique(names, what)
             object.__setattr__(self, attribute, {name: number for number, name in enumerate(names)})
+        starts = np.cumsum([0, *(of_type.num_edges for of_type in self.edge_types)], dtype=np.int64)
+        object.__setattr__(self, "edge_starts", starts)
         for edge_type in self.edge_types:
             for end in (edge_type.src, edge_type.dst):
                 if end not in self.ntype_ids:

@@ -148,12 +148,12 @@ def original_ends(
     """Original homogeneous IDs of the ends of owned local edges, int64 (edges, 2), and of the edges themselves."""
     new_nids, originals, rows = part.graph.node_arrays["_ID"], open_npy(run.temporary(ORIGINAL_NIDS)), part.edge_rows
     ends = np.stack([originals.take(new_nids.take(end)) for end in (src, dst)], axis=1).astype(np.int64, copy=False)
-    stops = np.cumsum([*rows.counts.values()])
+    stops, firsts = np.cumsum([*rows.counts.values()]), run.firsts("edge")
     types, ids = np.searchsorted(stops, eids, side="right"), np.empty(eids.size, np.int64)
     for type_id in np.unique(types).tolist():
         mine, etype = np.flatnonzero(types == type_id), rows.ids.names[type_id]
         inside = eids[mine] - (stops[type_id] - rows.counts[etype])
-        ids[mine] = rows.originals[etype].take(inside) + run.firsts("edge")[type_id]
+        ids[mine] = rows.originals[etype].take(inside) + firsts[type_id]
     return ends, ids
 
 

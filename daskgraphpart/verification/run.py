@@ -60,7 +60,7 @@ class Run:
 
     def firsts(self, kind: str) -> np.ndarray:
         """First original homogeneous ID of each node (edge) type, then their number."""
-        return np.cumsum([0, *(of_type.num_rows for of_type in self.types(kind))], dtype=np.int64)
+        return np.array(self.schema.homo_starts) if kind == "node" else self.schema.edge_starts
 
     def typed(self, kind: str, homo_id: int) -> tuple[str, int]:
         """Type and type-wise ID of an original homogeneous ID."""
