@@ -25,6 +25,7 @@ LONG_RUNS = [
     ("memory_vs_scale", "--edges 1e4,2e4 --runs 1 --directory TMP", ("| 10000 |", "| 20000 |")),
     ("verify", f"{TOY} --directory TMP", ("| dispatch |", "| verify |", "| checksums |", "| quick |")),
     ("many_parts", f"{TOY} --parts 2,30 --directory TMP", ("| 2 |", "| 30 |")),
+    ("many_types", "--cases 50:400:1,50:400:70 --runs 1 --directory TMP", ("| 50 | 400 | 1 |", "| 50 | 400 | 70 |")),
     ("layouts", f"{TOY} --directory TMP", ("| parquet |", "| ondisk (1 part) |")),
     ("open_partitions", f"{TOY} --directory TMP", ("|",)),
     ("id_mapping", "--ids 1e3 --runs 1 --dgl-python DGL-1.1.3", ("map_to_homo_eid",)),
