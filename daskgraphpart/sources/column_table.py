@@ -64,7 +64,7 @@ class ColumnTable:
 
     def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return where a value is and its text, None if it is missing."""
-        first, value, name = 0, None, self.columns[column].name
+        first, value, name = 0, self.columns[column].constant, self.columns[column].name
         for batch in self.batches() if self.columns[column].position >= 0 else ():
             if row < first + batch.num_rows:
                 value = batch.column(f"r{column}")[row - first].as_py()

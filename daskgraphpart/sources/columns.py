@@ -36,8 +36,8 @@ _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity|nan)
 class Column:
     """A chosen column: its name or else number, where it is, what its type or its first value says it holds.
 
-    `example` says where that is, for messages; `dtype` is that of a feature, None in text. A constant is its value in
-    all rows.
+    `example` says where that is, for messages; `dtype` is that of a feature, None in text. A constant, whose position
+    is -1, is its value in all rows; None if that is missing.
     """
 
     name: str
@@ -56,11 +56,15 @@ class Column:
 
     def raw(self, number: int) -> str:
         """Return an expression for its values in a relation with columns r0, r1, ..."""
-        return f"r{number}" if self.constant is None else quote(self.constant)
+        if self.position >= 0:
+            return f"r{number}"
+        return "NULL::VARCHAR" if self.constant is None else quote(self.constant)
 
 
-def constant_column(name: str, text: str) -> Column:
+def constant_column(name: str, text: str | None) -> Column:
     """Describe a column that the name of a directory holds."""
+    if text is None:
+        return Column(name, -1, is_text=True)
     return Column(name, -1, kind_of_text(text), f"{name}={text}", is_text=True, constant=text)
 
 
@@ -80,14 +84,15 @@ def find_columns(
     names: Sequence[str],
     num_columns: int,
     num_ids: int,
-    constants: Mapping[str, str] | None = None,
+    constants: Mapping[str, str | None] | None = None,
 ) -> list[tuple[str, int]]:
     """Find columns by name, or else by number: name and position of each, -1 for a constant.
 
     Empty names are sources and destinations if columns are named so, an `id`, or the next of the first columns; ``*``
     is all columns that are not IDs.
     """
-    if num_columns < num_ids:
+    num_needed = sum(name in names or name not in (constants or {}) for name in wanted[:num_ids])
+    if num_columns < num_needed:
         what, hint = f"{num_columns} column where there should be {num_ids}", "check --delimiter"
         raise InputFileError(what, file=path, found=", ".join(names) or None, hint=hint)
     if num_ids and not any(wanted[:num_ids]):

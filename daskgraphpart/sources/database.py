@@ -109,11 +109,17 @@ def insert_batches(connection: duckdb.DuckDBPyConnection, statement: str, schema
 
     connection.register("batches", pa.RecordBatchReader.from_batches(schema, kept_faults()))
     try:
-        run(connection, statement.format("batches"))
+        run(connection, selecting(statement, "batches"))
     except Exception as fault:
         raise (faults or [fault])[0] from None
     finally:
         connection.unregister("batches")
+
+
+def selecting(statement: str, relation: str) -> str:
+    """Put a relation into the place of the last ``{}`` of a statement; quoted values before it may hold any."""
+    before, _, after = statement.rpartition("{}")
+    return before + relation + after
 
 
 def run(connection: duckdb.DuckDBPyConnection, statement: str) -> list[Any]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
+HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
 HEADERS = {"header": True, "no-header": False}
 RAW_DTYPES = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -72,10 +73,13 @@ class TableFile:
     row_shape: tuple[int, ...] = ()
 
     @property
-    def constants(self) -> dict[str, str]:
-        """Columns that names of directories hold, as Hive and Spark write them: ``year=2024/part-0.parquet``."""
+    def constants(self) -> dict[str, str | None]:
+        """Columns that names of directories hold, as Hive and Spark write them: ``year=2024/part-0.parquet``.
+
+        A value that is missing is None.
+        """
         found = dict(name.split("=", 1) for name in Path(self.path).parts[:-1] if "=" in name)
-        return {name: unquote(text) for name, text in found.items() if text != "__HIVE_DEFAULT_PARTITION__"}
+        return {name: None if text == HIVE_MISSING else unquote(text) for name, text in found.items()}
 
 
 def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:

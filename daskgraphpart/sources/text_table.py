@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import BLANKS, MISSING, Column, constant_column, find_columns, kind_of_text, shown
-from daskgraphpart.sources.database import quote, run
+from daskgraphpart.sources.database import quote, run, selecting
 from daskgraphpart.sources.table_files import METIS, TableFile, refuse_foreign
 
 if TYPE_CHECKING:
@@ -74,13 +74,15 @@ class TextTable:
             if column.position >= 0
         )
         relation = f"(SELECT {texts or 'NULL'} FROM (SELECT {cut or 'NULL'} FROM ({lines})))"
-        run(connection, statement.replace("{}", relation))
+        run(connection, selecting(statement, relation))
 
     def locate(self, connection: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return where a value is and its text, None if blank; refuse a line that has no such fields."""
         ((number, line, fields),) = self.read_lines(connection, 1, row)
         place, hint = f"line {number:,}", None
         if fields is not None and len(fields) == self.num_fields:
+            if self.columns[column].position < 0:
+                return f"{place}, column {self.columns[column].name!r}", self.columns[column].constant
             text = fields[self.columns[column].position]
             return f"{place}, column {self.columns[column].name!r}", text.strip('"') if text.strip() else None
         if fields is None:
@@ -112,10 +114,11 @@ class TextTable:
 
     def _is_row(self) -> str:
         """Return a condition for lines that are neither blank nor comments."""
-        text = f"trim(line, {BLANKS})"
-        starts = f"starts_with({{}}, {quote(self.comment)})" if self.comment else "false"
-        indented = f"{text} <> '' AND NOT {starts.format(text)}"
-        return f"CASE WHEN line >= '!' THEN NOT {starts.format('line')} ELSE {indented} END"
+        text, mark = f"trim(line, {BLANKS})", quote(self.comment)
+        indented, starts = f"{text} <> ''", "false"
+        if self.comment:
+            indented, starts = f"{indented} AND NOT starts_with({text}, {mark})", f"starts_with(line, {mark})"
+        return f"CASE WHEN line >= '!' THEN NOT {starts} ELSE {indented} END"
 
     def _fields(self) -> str:
         """Return an expression for the fields of a line, with their quotes; NULL where quotes do not match."""
@@ -164,7 +167,7 @@ def open_text_table(
     names = [name.strip() for name in rows[0]] if has_header else []
     found = find_columns(path, wanted, names, len(rows[0]), num_ids, file.constants)
     if options.header is None and not has_header and options.map_ids and options.id_type != "integer":
-        _check_no_header(path, rows, [position for _, position in found[:num_ids]])
+        _check_no_header(path, rows, [position for _, position in found[:num_ids] if position >= 0])
     numbers = [line for line, _, fields in lines if fields is not None]
     sample = list(zip(numbers, rows, strict=True))[has_header:]
     columns = tuple(
@@ -267,7 +270,7 @@ def _check_no_header(path: str, rows: Sequence[Sequence[str]], positions: Sequen
     """Refuse a first row of plain words, none of which is an ID further down, where all IDs are strings."""
     first = [rows[0][i].strip() for i in positions if i < len(rows[0])]
     later = {row[i].strip() for row in rows[1:] for i in positions if i < len(row)}
-    if all(_NAME.fullmatch(text) and text not in later for text in first):
+    if first and all(_NAME.fullmatch(text) and text not in later for text in first):
         raise InputFileError(
             "the first line may be a header, or a row like all others",
             file=path,

@@ -79,6 +79,7 @@ def test_several_types_share_their_nodes(tmp_path: Path) -> None:
         ("src;dst\r\n1;2\r\n3;4", {}),
         ("\ufeffsrc,dst\n1,2\n3,4\n", {}),
         ("\ufeff1,2\n3,4\n", {}),
+        ("} x\n1 2\n}3 9\n\n  3   4  \n", {"comment": "}"}),
         ("% x\n1 2\n%3 9\n\n  3   4  \n", {"comment": "%"}),
         ("9,9\n1,2\n3,4\n", {"header": True}),
         ("w|dst|src\n0|2|1\n0|4|3\n", {"delimiter": "|", "columns": ("src", "dst")}),
