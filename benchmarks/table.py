@@ -8,6 +8,7 @@ import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accuracy import table as accuracy
 from layouts import table
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 
 def main() -> None:
     write(README, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale)))
-    write(BENCHMARKS, (("vs_copy", vs_copy), ("layouts", table)))
+    write(BENCHMARKS, (("vs_copy", vs_copy), ("layouts", table), ("accuracy", accuracy)))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
 
 
