@@ -25,6 +25,8 @@ from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column
 EDGE_NBYTES = 33
 LOCAL_GRAPH = ("nodes/", "edges/", "coo/", "csr/", "csc/")
 """How names of arrays begin that are by local ID."""
+BY_EDGE_ID = ("csc/id", "csc/type", "csc/type_id")
+"""Arrays that are made of the new IDs of edges."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +55,7 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     write("coo/row", local_src)
     write("coo/col", local_dst)
     write("edges/id", config.new_eids.stored(new_eids))
-    if "csc/id" in graph.arrays and not is_owned:
+    if not is_owned and not graph.arrays.keys().isdisjoint(BY_EDGE_ID):
         save_npy(config.graph.work.file("local", graph.part, segment.number, "ids"), new_eids)
     if "edges/inner" in graph.arrays:
         write("edges/inner", np.full(new_eids.size, is_owned, np.uint8))

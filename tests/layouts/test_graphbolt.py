@@ -24,7 +24,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "cora-13": ("--num-hops", "2", "--out-edges"),
     "oewn-3": ("--graph-formats", "csc", "--staging", "zarr"),
 }
-STORED = ((), ("--no-store-eids", "--store-inner-node"), ("--store-inner-node", "--store-inner-edge"))
+STORED = ((), ("--no-store-eids", "--store-inner-node", "--out-edges"), ("--store-inner-node", "--store-inner-edge"))
 
 
 def test_files_are_those_that_dgl_makes(tmp_path: Path) -> None:
