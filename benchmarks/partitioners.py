@@ -13,6 +13,7 @@ with the same weights).
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -70,7 +71,7 @@ def main() -> None:
         default="communities,rmat,vcs_curl",
         help="of `large` that are measured anew, and of `speed`; names or directories",
     )
-    parser.add_argument("--large-methods", default="metis,dgl,auto")
+    parser.add_argument("--large-methods", default="metis,dgl,auto", help="of `large`; auto:fast for an effort")
     parser.add_argument("--balances", default="nodes;nodes,edges", help="of `large`")
     parser.add_argument("--external-edges", default="8e6", help="edges of the smaller graph of `external`")
     parser.add_argument("--external-runs", type=int, default=3, help="runs in turn of `external` and `speed`")
@@ -186,9 +187,9 @@ def large(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     kept = json.loads(KEPT.read_text(encoding="utf-8")).get("large", []) if KEPT.is_file() else []
     rows = {tuple(row.get(key) for key in LARGE_KEY): row for row in kept if "parts" in row}
     for kind in options.large_graphs.split(","):
-        graph, parts = large_graph(kind, root, options), 8
+        graph = large_graph(kind, root, options)
         edges = sum(json.loads((graph / "metadata.json").read_text(encoding="utf-8"))["num_edges_per_type"])
-        for balance in options.balances.split(";"):
+        for parts, balance in itertools.product(options.parts, options.balances.split(";")):
             for method in options.large_methods.split(","):
                 if method == "dgl" and not Path(options.dgl_python).is_file():
                     continue
@@ -196,7 +197,9 @@ def large(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
                 if method == "dgl":
                     found = run_dgl(graph, root, parts, balance, options)
                 else:
-                    found = run(graph, root, parts, method, balance)
+                    name, _, effort = method.partition(":")
+                    more = ("--memory", "8GB", "--effort", effort or "default")
+                    found = run(graph, root, parts, name, balance, more)
                 key = (kind, edges, parts, balance, method)
                 rows[key] = {**dict(zip(LARGE_KEY, key, strict=True)), **found}
                 print(rows[key], flush=True)
@@ -474,31 +477,32 @@ def weights_table(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def large_table(rows: list[dict[str, Any]]) -> list[str]:
-    """Time and memory of each method, and of `auto` over those of METIS for the same graph and balance."""
-    lines = ["## More than ten million edges, 8 parts", ""]
-    lines += [
-        "Whole processes from the files to the parts, run in turn. `metis` is METIS on the adjacency that we build",
-        "out of core, for all constraints; `METIS in DGL` is `dgl.metis_partition_assignment` in a process that reads",
-        "the same files, as its users run it (it balances nodes or edges). The last columns are `auto` over that row.",
-        "Seconds depend on who else uses the machine, CPU seconds (of all cores) less.",
-        "METIS uses one core, KaMinPar all.",
+    """Cut, CPU time and peak memory of every method over those of METIS for the same graph, parts and balance."""
+    cases: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        cases.setdefault(tuple(row[key] for key in LARGE_KEY[:-1]), {})[row["method"]] = row
+    others = list(dict.fromkeys(row["method"] for row in rows if row["method"] != "metis"))
+    figures = [(method, key) for method in others for key in ("cut", "cpu", "peak")]
+    head = ["graph", "edges", "parts", "balance", "METIS: cut", "CPU s", "memory"]
+    head += [f"{method}: cut" if key == "cut" else {"cpu": "CPU", "peak": "memory"}[key] for method, key in figures]
+    body, ratios = [], []
+    for case, found in cases.items():
+        metis = found["metis"]
+        ratios.append([found[m][key] / metis[key] if m in found else float("nan") for m, key in figures])
+        first = [case[0], f"{case[1]:,}", case[2], case[3]]
+        cells = [percent(metis["cut"]), f"{metis['cpu']:.1f}", f"{metis['peak'] / 1e9:.2f} GB"]
+        body.append([*first, *cells, *("" if ratio != ratio else f"{ratio:.2f}" for ratio in ratios[-1])])  # is it NaN
+    columns = [[ratio for ratio in column if ratio == ratio] for column in zip(*ratios, strict=True)]
+    for name, figure in (("mean", statistics.mean), ("worst", max)):
+        body.append([f"**{name}**", *[""] * 6, *(f"{figure(column):.2f}" for column in columns)])
+    return [
+        "## More than a million edges: whole commands against METIS",
         "",
+        "Whole `assign` commands in turn, from the files to the parts; `auto:fast` is `--effort fast`.",
+        "Figures are over those of `--method metis`, which is given the same constraints.",
+        "",
+        *table(head, body),
     ]
-    ours = {(r["graph"], r["edges"], r["balance"]): r for r in rows if r["method"] == "auto"}
-    body = []
-    for r in rows:
-        mine = ours.get((r["graph"], r["edges"], r["balance"]))
-        compared = mine is not None and mine is not r
-        body.append(
-            [
-                r["graph"], f"{r['edges']:,}", r["balance"], r["used"], percent(r["cut"]),
-                f"{r['balances']['nodes']:.2f}", f"{r['balances']['edges']:.2f}",
-                f"{r['seconds']:.1f}", f"{r['cpu']:.1f}", f"{r['peak'] / 1e9:.2f} GB",
-                *([f"{mine[key] / r[key]:.2f}" for key in ("cut", "seconds", "cpu", "peak")] if compared else [""] * 4),
-            ]
-        )  # fmt: skip
-    head = ["graph", "edges", "balance", "method", "cut", "nodes", "edges", "seconds", "CPU seconds", "peak memory"]
-    return lines + table([*head, "ours: cut", "seconds", "CPU", "memory"], body)
 
 
 def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from daskgraphpart.api.chunk_graph import write_source
 from daskgraphpart.api.inputs import opened_chunked
 from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
+from daskgraphpart.assignment.choose import advise_auto
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import Graph
@@ -31,6 +33,8 @@ from daskgraphpart.storage.paths import require_local
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+
+logger = logging.getLogger(__name__)
 
 
 def partition_graph(
@@ -181,6 +185,8 @@ def partition_graph(
                 num_trainers_per_machine=num_trainers_per_machine,
                 **options,
             )
+            if method.method == "metis" and (advice := advise_auto(graph.schema, method, resources)):
+                logger.warning("part_method: %s", advice)
             partition(graph, out, num_parts, method=method, **how)
         else:
             ready = part_method

@@ -42,7 +42,7 @@ LEAST_GAIN = 0.001  # of the cut, for a further V-cycle
 LEAST_CLUSTER_NODES = 4
 CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
 COARSE_NODES_PER_PART = 128  # a graph with fewer is coarsened no further, if it fits into memory
-FAST_PASSES = 2
+FAST_PASSES, FAST_SWEEPS = 2, 3  # streams, then refines
 MOST_RESTREAMED = 256  # parts; streaming looks at all of them for each node
 NO_STRUCTURE = 0.75  # of the edges; where more are cut, streaming may cut less
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits: what attempts at balance aim at where the limits are not reached
@@ -155,7 +155,7 @@ class Solver:
         if config.options.effort != "fast":
             return None
         parts = stream(graph, self.limits, FAST_PASSES, config.problem.adjacency.num_isolated)
-        refine(graph, parts, self.limits, self.each)
+        refine(graph, parts, self.limits, self.each, FAST_SWEEPS)
         return parts, f"fennel ({FAST_PASSES} passes), refined"
 
     def _multilevel(

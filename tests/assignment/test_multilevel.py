@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graphs import load_real_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -285,3 +287,27 @@ def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, monkeypatch: 
     assert report is not None
     assert "fennel" in report.method
     assert report.balance_of("nodes").is_kept
+
+
+@pytest.mark.parametrize("columns", [(1, 1), (0, 1)])
+def test_what_kaminpar_is_given_does_not_depend_on_the_limits_of_others(
+    columns: tuple[int, int], tmp_path: Path
+) -> None:
+    weights = tuple((np.arange(144) + least) % 7 + least for least in columns)
+    graph, given = in_blocks(grid(12), weights, 50), set()
+    for most in (180, 200, 300):
+        exported = export_graph(
+            graph, Limits(3, np.array([most if not columns[0] else 230, most])), tmp_path, for_metis=False
+        )
+        given.add((Path(exported.graph).read_bytes(), exported.limit if columns[0] else 0))
+    assert len(given) == 1
+
+
+@pytest.mark.parametrize("num_parts", [4, 8])
+def test_looser_limits_do_not_cut_more(num_parts: int, tmp_path: Path) -> None:
+    graph, cuts = load_real_graph("coauthor_physics").write(tmp_path / "graph"), []
+    for balance in (*(f"nodes,edges={share}" for share in (0.05, 0.1, 0.2, 0.3, 0.5)), "nodes"):
+        report = dgp.assign(graph, num_parts, method=dgp.AssignOptions(balance=balance)).report
+        assert report is not None
+        cuts.append(report.cut_share)
+    assert all(cut <= 1.01 * before for before, cut in itertools.pairwise(cuts)), cuts

@@ -21,6 +21,7 @@ from judges import ROOT, run_in_dgl
 from strategies import graphs
 
 import daskgraphpart as dgp
+from daskgraphpart.assignment import choose
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
 from daskgraphpart.partitioned.books import BasicPartitionBook
@@ -299,3 +300,13 @@ def test_graphbolt_is_a_layout_beside_dgls(tmp_path: Path) -> None:
     before, after = file_hashes(tmp_path / "0"), file_hashes(tmp_path / "stored")
     assert {name for name in after if after[name] != before[name]} == {"g.manifest.json", *files}
     assert all(b"inner_node" in (tmp_path / "stored" / file).read_bytes() for file in files)
+
+
+def test_metis_tells_what_auto_would_take_on_a_large_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for most_arcs in (1 << 21, 0):
+        monkeypatch.setattr(choose, "MULTILEVEL_ARCS", most_arcs)
+        dgp.partition_graph((SRC, DST), "g", 2, tmp_path / str(most_arcs), part_method="metis")
+    (told,) = [record.getMessage() for record in caplog.records if "'auto' would" in record.getMessage()]
+    assert told.startswith("part_method: METIS partitions the whole graph in about")

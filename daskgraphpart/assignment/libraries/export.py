@@ -69,16 +69,18 @@ def export_graph(graph: Graph, limits: Limits, directory: Path, *, for_metis: bo
 
 
 def _one_weight(weights: np.ndarray, limits: Limits) -> tuple[np.ndarray, int]:
-    """One weight per node, int64 (nodes,), and its limit: of several the mean of what each takes of its limit.
+    """One weight per node, int64 (nodes,), and its limit: the first, or the mean if some nodes weigh nothing in that.
 
-    Weights are positive, because KaMinPar takes no zeros.
+    Neither depends on the limits of the others: where these are looser KaMinPar starts from the same parts, of which
+    less has to be moved. Weights are positive, because KaMinPar takes no zeros.
     """
-    if weights.shape[1] == 1:
+    totals = np.maximum(weights.sum(axis=0), 1)
+    slacks = limits.most * limits.num_parts / totals
+    if weights.shape[1] == 1 or weights[:, 0].min(initial=1) > 0:
         one, limit = weights[:, 0], max(int(limits.most[0]), 1)
         weightless = int(np.count_nonzero(one < 1))
         return np.maximum(one, 1), limit + -(-weightless // limits.num_parts)
-    scale = SCALE * max(1.0, weights.shape[0] / limits.num_parts)
-    one = np.maximum(np.rint((weights * limits.shares).mean(axis=1) * scale).astype(np.int64), 1)
+    mean = (weights / totals).mean(axis=1)
+    one = np.maximum(np.rint(mean * SCALE * weights.shape[0]).astype(np.int64), 1)
     # within the tightest tolerance, because each of the constraints comes out worse than their mean
-    slack = (limits.most * limits.num_parts / np.maximum(weights.sum(axis=0), 1)).min()
-    return one, int(np.ceil(one.sum() * slack / limits.num_parts))
+    return one, int(np.ceil(one.sum() * slacks.min() / limits.num_parts))

@@ -48,11 +48,11 @@ class Limits:
         return self.overload(graph, parts), graph.cut(parts, self.num_parts, each)
 
 
-def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
+def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = MAX_SWEEPS) -> None:
     """Assign nodes of no part (-1), restore balance and improve the cut; in place."""
     assign_rest(graph, parts, limits)
     rebalance(graph, parts, limits, each)
-    improve(graph, parts, limits, each)
+    improve(graph, parts, limits, each, sweeps)
 
 
 def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> float:
@@ -93,7 +93,7 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
     return left
 
 
-def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
+def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = MAX_SWEEPS) -> None:
     """Move nodes to neighbouring parts that have room, best first, sweep by sweep while the cut falls; in place.
 
     After the first sweep only nodes that moved and their neighbours may begin.
@@ -117,7 +117,7 @@ def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
         )
         return int(gain), mine
 
-    for _ in range(MAX_SWEEPS):
+    for _ in range(sweeps):
         gained = 0
         for blocks in graph.rounds():
             moved = list(each(move, [(block, len(blocks)) for block in blocks]))
