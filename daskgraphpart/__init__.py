@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.pipeline import dispatch as dispatch
     from daskgraphpart.api.pipeline import partition as partition
     from daskgraphpart.api.plan import plan as plan
+    from daskgraphpart.api.read_tables import read_construction as read_construction
     from daskgraphpart.api.read_tables import read_tables as read_tables
     from daskgraphpart.assignment.assignment import Assignment as Assignment
     from daskgraphpart.assignment.options import AssignOptions as AssignOptions
@@ -59,7 +60,7 @@ _NAMES = {
     "api.partition_graph": "partition_graph",
     "api.pipeline": "assign dispatch partition",
     "api.plan": "plan",
-    "api.read_tables": "read_tables",
+    "api.read_tables": "read_construction read_tables",
     "assignment.assignment": "Assignment",
     "assignment.options": "AssignOptions",
     "chunked.from_collections": "from_collections",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from daskgraphpart.api.read_tables import read_tables
 from daskgraphpart.chunked.count_nodes import count_nodes
 from daskgraphpart.chunked.graph import Graph, graph_of, read_chunked
-from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, claimed_directory
+from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANSFORMED, claimed_directory
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.engine.resources import Resources, detect_resources
@@ -92,7 +92,9 @@ def chunk_graph(
         - a networkx graph (nodes in sorted order; undirected edges both ways; attributes that are numbers are kept);
         - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with their features; files get the names that DGL gives them if
           it is a `DGLGraph`;
-        - a `Graph` or its directory, to cut it anew or to change it; maps of its IDs come along.
+        - a `Graph` or its directory, to cut it anew or to change it; maps of its IDs come along;
+        - a `TableSpec`, as `read_tables` and `read_construction` describe one, with its own changes unless others are
+          given.
     name : str
         Name of the graph.
     ndata_paths, edata_paths : mapping, optional
@@ -163,7 +165,11 @@ def chunk_graph(
     if codes_from is not None and not is_tables:
         what, hint = "nothing here has codes, which only strings of tables get", "leave it out"
         raise OptionError(what, place="--codes-from", hint=hint)
+    is_tables = is_tables or isinstance(g, TableSpec)
     with _open_writer(out, form, wanted, resources, progress, needs_database=is_tables) as writer:
+        if isinstance(g, TableSpec):
+            changes_of = g.changes if wanted == NO_CHANGES else wanted
+            return writer.write_tables(replace(g, name=name, changes=changes_of), overwrite)
         if is_tables:
             with open_runner(writer.resources, writer.progress) as runner:
                 stage = FrameStage(writer.scratch, reading, runner)
@@ -368,6 +374,7 @@ def _copy_maps(graph: Graph, out: Path) -> None:
     """Copy the maps of IDs of a chunked graph, and what codes of its features stand for."""
     directory = resolve_path(graph.directory)
     names = [f"{ID_MAP}/{ntype}.parquet" for ntype in graph.schema.ntypes]
+    names += [TRANSFORMED, *LABEL_COUNTS]
     names += [f"{CATEGORIES}/{t.name}/{spec.name}.parquet" for t in graph.schema.row_types for spec in t.data]
     for name in names:
         if is_file(join_path(directory, name)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.api.inputs import check_assignment_directory, fingerprint, identify_owners, output_of
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
+from daskgraphpart.api.read_tables import opened_input
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.assignment import TRAINERS, Assignment, owner_dtype
 from daskgraphpart.assignment.id_maps import describe_id_maps
@@ -24,7 +25,7 @@ from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY
 from daskgraphpart.sources.stage_tables import keep_maps, stage_tables
-from daskgraphpart.sources.table_spec import TableSpec, opened
+from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -98,7 +99,7 @@ def assign(
     ResumeError
         If `out_dir` holds an unfinished run with other input or options.
     """
-    graph, options = opened(graph, storage_options), as_options(method)
+    graph, options = opened_input(graph, storage_options), as_options(method)
     smallest = MIN_TABLE_MEMORY
     if isinstance(graph, Graph):
         check_assignable(options, graph, num_parts)
@@ -213,7 +214,7 @@ def dispatch(
     """
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
-    graph, out = opened(graph, storage_options), output_of(out_dir, dispatch_to, storage_options)
+    graph, out = opened_input(graph, storage_options), output_of(out_dir, dispatch_to, storage_options)
     return run_dispatch(graph, Wanted(out, options or DispatchOptions(), owners, num_parts), run)
 
 
@@ -233,7 +234,7 @@ def partition(
     dispatch_to: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
-    graph, owners = opened(graph, storage_options), as_options(method)
+    graph, owners = opened_input(graph, storage_options), as_options(method)
     owner_dtype(num_parts)
     check_method(owners)
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from daskgraphpart.api.inputs import made_in, output_of
+from daskgraphpart.api.read_tables import opened_input
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
@@ -23,7 +24,6 @@ from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.errors import PlanError
 from daskgraphpart.sources.stage_tables import opened_graph
-from daskgraphpart.sources.table_spec import opened
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, format_size, html_table
 
@@ -165,7 +165,7 @@ def plan(
     InputFileError
         If the graph's metadata or headers are wrong.
     """
-    options, resources, given = options or DispatchOptions(), resources or detect_resources(), opened(graph)
+    options, resources, given = options or DispatchOptions(), resources or detect_resources(), opened_input(graph)
     with opened_graph(given, resources) as found:
         return _plan(found, num_parts, out_dir, method, options, resources, dispatch_to)
 

@@ -1,14 +1,21 @@
-"""`read_tables`: describe a graph in tables, for any job."""
+"""`read_tables`, `read_construction`: describe a graph in tables, for any job; open what a job is given."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DEFAULT_ETYPE
-from daskgraphpart.sources.table_spec import TableSpec, split_options
+from daskgraphpart.sources.options import GraphChanges
+from daskgraphpart.sources.table_spec import TableSpec, opened, split_options
+from daskgraphpart.storage.paths import is_url
 
 if TYPE_CHECKING:
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.sources.edge_list_inputs import FeaturePaths
     from daskgraphpart.sources.table_files import Paths
 
@@ -56,3 +63,75 @@ def read_tables(
     return TableSpec(
         of_edges, name, nodes or {}, *counts, node_data or {}, edge_data or {}, masks or {}, reading, changes
     )
+
+
+def read_construction(
+    config: str | os.PathLike[str],
+    *,
+    name: str = "graph",
+    unknown_nodes: str = "error",
+    split_seed: int = 0,
+    **changes: Any,
+) -> TableSpec:
+    """Describe a graph by GraphStorm's construction config, gconstruct's or GSProcessing's, for any job.
+
+    Parameters
+    ----------
+    config : path
+        The JSON file. Paths in it are relative to the working directory, or else to that of the config.
+    name : str
+        Name of the graph.
+    unknown_nodes : str
+        ``"error"`` or ``"drop"``: what becomes of edges whose nodes the table of their type does not list.
+    split_seed : int
+        Seed by which the train, validation and test sets are drawn.
+    **changes
+        What is changed on the way: the parameters of `GraphChanges`. ``add_reverse="graphstorm"`` is GraphStorm's
+        ``--add-reverse-edges``.
+
+    Returns
+    -------
+    TableSpec
+        For `partition`, `assign`, `dispatch`, `plan` and `verify`, or for `chunk_graph`.
+
+    Raises
+    ------
+    OptionError
+        If an option has a value it cannot have.
+    MetadataError
+        If the file is not JSON. All else that is wrong with it is told together by the job, before anything is written.
+
+    Examples
+    --------
+    >>> partition(read_construction("config.json"), "partitions", 8)  # doctest: +SKIP
+    """
+    from daskgraphpart.construction.build import ConstructionBuilder  # imports duckdb
+    from daskgraphpart.construction.read_config import read_config
+
+    wanted = GraphChanges(**changes)
+    if unknown_nodes not in ("error", "drop"):
+        expected = "error or drop, as features of nodes come from the tables alone"
+        raise OptionError("impossible here", place="--unknown-nodes", expected=expected, found=unknown_nodes)
+    if wanted.split_by:
+        what, hint = "a config names the relations itself", "chunk its graph, then chunk that with --split-by"
+        raise OptionError(what, place="--split-by", hint=hint)
+    is_reversed = wanted.add_reverse == "graphstorm"
+    if is_reversed and read_config(Path(config))[0].is_homogeneous:
+        wanted = replace(wanted, add_reverse=None, copy_edata=False)
+    builder = ConstructionBuilder(Path(config), unknown_nodes == "drop", is_reversed, split_seed)
+    return TableSpec({}, name, changes=wanted, builder=builder)
+
+
+def opened_input(graph: Any, storage_options: Mapping[str, Any] | None = None) -> Graph | TableSpec:
+    """Open what a job is given: a graph, tables, or the path of a chunked graph, a table or a construction config."""
+    return read_construction(graph) if is_construction(graph) else opened(graph, storage_options)
+
+
+def is_construction(path: Any) -> bool:
+    """Whether a path is a construction config, in either of GraphStorm's dialects."""
+    is_path = isinstance(path, (str, os.PathLike)) and not is_url(os.fspath(path))
+    if not is_path or not os.fspath(path).endswith(".json") or not os.path.isfile(path):
+        return False
+    from daskgraphpart.construction.read_config import is_config
+
+    return is_config(Path(path))

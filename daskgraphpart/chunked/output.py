@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import DataSpec, GraphSchema
 
 ID_MAP, CATEGORIES = "id_map", "categories"
+TRANSFORMED, LABEL_COUNTS = "data_transform_new.json", ("node_label_stats.json", "edge_label_stats.json")
+"""What GraphStorm's commands read beside a graph made from its construction config."""
 DIRECTORIES = ("edges", "edge_index", "node_data", "edge_data", ID_MAP, CATEGORIES)
 
 
@@ -74,7 +76,8 @@ def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
 
 def _discard(out: Path) -> None:
     """Delete a chunked graph, finished or not, and nothing else: its metadata first."""
-    (out / METADATA_FILE).unlink(missing_ok=True)
+    for name in (METADATA_FILE, TRANSFORMED, *LABEL_COUNTS):
+        (out / name).unlink(missing_ok=True)
     for name in DIRECTORIES:
         shutil.rmtree(out / name, ignore_errors=True)
 

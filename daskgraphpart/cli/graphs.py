@@ -18,8 +18,8 @@ from daskgraphpart.cli.options import (
     with_options,
 )
 from daskgraphpart.cli.session import LOG_OPTIONS
-from daskgraphpart.cli.tables import INPUT_NAMES, TABLE_OPTIONS, refuse_tables, tables_of
-from daskgraphpart.errors import EnvironmentFaultError, LayoutError
+from daskgraphpart.cli.tables import INPUT_NAMES, TABLE_OPTIONS, construction_of, refuse_tables, tables_of
+from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
 from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
 from daskgraphpart.options import stated_options
 from daskgraphpart.sources.options import GraphChanges
@@ -113,7 +113,7 @@ def _is_partitioned(path: Location) -> bool:
 
 
 @click.command(cls=Command)
-@click.argument("out_dir", type=click.Path())
+@click.argument("directories", nargs=-1, type=click.Path(), metavar="[CONFIG] OUT_DIR")
 @click.option(
     "--graph",
     type=click.Path(),
@@ -126,6 +126,8 @@ def _is_partitioned(path: Location) -> bool:
 def chunk(**values: Any) -> None:
     """Make a chunked graph (CGDF) in OUT_DIR of tables of edges and nodes, out of core.
 
+    CONFIG is a construction config of GraphStorm, of gconstruct or GSProcessing, which describes all tables.
+
     \b
     daskgraphpart chunk graph --edges edges.csv
     daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --edge-columns weight --map-ids
@@ -133,24 +135,44 @@ def chunk(**values: Any) -> None:
     daskgraphpart chunk mag240m --from mag240m mag240m_kddcup2021
     daskgraphpart chunk mag --map-ids --edges author:writes:paper=writes.csv --edges paper:cites:paper=cites.parquet \\
         --nodes paper=papers.csv:doi --node-data paper:year=papers.csv:year --mask paper:train_mask=train.csv.gz
+    daskgraphpart chunk config.json graph --add-reverse graphstorm
     """
     from daskgraphpart.api.chunk_graph import chunk_edge_lists, chunk_graph
     from daskgraphpart.chunked.graph import read_chunked
     from daskgraphpart.units import format_seconds
 
+    *configs, out_dir = values["directories"] or [None]
+    if out_dir is None or len(configs) > 1:
+        raise click.UsageError("Give OUT_DIR, or CONFIG and OUT_DIR.")
     how = {name: values[name] for name in (*stated_options(GraphChanges), *FORMAT_NAMES)}
     with run_of(values) as run:
-        if values["graph"] is None:
-            path = chunk_edge_lists(values["out_dir"], **{**how, **tables_of(values)}, **run)
+        if configs:
+            spec = _construction(configs[0], values)
+            form = {"edges_fmt": values["edge_format"], "data_fmt": values["data_format"]}
+            chunks = values["num_chunks"]
+            path = chunk_graph(spec, spec.name, output_path=out_dir, num_chunks=chunks, **form, **run)
+        elif values["graph"] is None:
+            path = chunk_edge_lists(out_dir, **{**how, **tables_of(values)}, **run)
         else:
             refuse_tables(INPUT_NAMES, "--graph")
             graph = read_chunked(values["graph"])
             name = values["name"] or graph.schema.name
             how |= {"edges_fmt": how.pop("edge_format"), "data_fmt": how.pop("data_format")}
-            path = chunk_graph(graph, name, output_path=values["out_dir"], **how, **run)
+            path = chunk_graph(graph, name, output_path=out_dir, **how, **run)
     if not values["quiet"]:
-        kept = f"mapped; the original ones are in {path.parent / 'id_map'}" if values["map_ids"] else "as they were"
+        is_mapped = values["map_ids"] or configs
+        kept = f"mapped; the original ones are in {path.parent / 'id_map'}" if is_mapped else "as they were"
         click.echo(f"{read_chunked(path.parent)!r}\n")
         click.echo(f"IDs       {kept}")
         click.echo(f"time      {format_seconds(values['seconds'])}")
         click.echo(f"metadata  {path}")
+
+
+def _construction(path: str, values: dict[str, Any]) -> Any:
+    """Return the tables of a construction config; refuse anything else in its place."""
+    from daskgraphpart.api.read_tables import is_construction
+
+    if values["graph"] is not None or not is_construction(path):
+        expected = "a JSON file with nodes and edges, and no --graph"
+        raise OptionError("not a construction config of GraphStorm", place="CONFIG", expected=expected, found=path)
+    return construction_of(path, values)

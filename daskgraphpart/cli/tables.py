@@ -76,10 +76,26 @@ INPUT_OPTIONS = (
         metavar="[TYPE:]NAME=FILE[:COLUMN],...",
         help="A list of node IDs that becomes a feature, true for these nodes, such as train_mask.",
     ),
+    _table(
+        "--split-seed",
+        type=int,
+        default=0,
+        help="Seed by which the sets of a construction config of GraphStorm are drawn; default 0.",
+    ),
     _table("--name", help="Name of the graph; default graph, or that of the chunked graph."),
 )
 TABLE_OPTIONS = *INPUT_OPTIONS, *READ_OPTIONS, *CHANGE_OPTIONS
-INPUT_NAMES = ("from", "edges", "nodes", "num_nodes", "node_data", "edge_data", "mask", *stated_options(ReadOptions))
+INPUT_NAMES = (
+    "from",
+    "edges",
+    "nodes",
+    "num_nodes",
+    "node_data",
+    "edge_data",
+    "mask",
+    "split_seed",
+    *stated_options(ReadOptions),
+)
 
 
 def tables_of(values: dict[str, Any]) -> dict[str, Any]:
@@ -113,9 +129,9 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
 def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequence[str]) -> tuple[Any, list[str]]:
     """Return the graph that a command takes, and its other arguments: IN_DIR comes first unless there are tables.
 
-    IN_DIR may be a table of edges, too.
+    IN_DIR may be a table of edges, too, or a construction config of GraphStorm.
     """
-    from daskgraphpart.api.read_tables import read_tables
+    from daskgraphpart.api.read_tables import is_construction, read_tables
     from daskgraphpart.sources.table_spec import is_table
 
     paths = [path for path in given if path is not None]
@@ -127,6 +143,8 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
         raise click.UsageError(f"Missing {wanted[len(paths)]}.")
     if not has_tables:
         first = paths.pop(0)
+        if is_construction(first):
+            return construction_of(first, values), paths
         if not is_table(first):
             refuse_tables((*INPUT_NAMES, *stated_options(GraphChanges), "name"), "a job")
             return graph_of(first, values), paths
@@ -135,13 +153,30 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
     return read_tables(**{**changes, **tables_of(values)}), paths
 
 
-def refuse_tables(names: Iterable[str], where: str) -> None:
-    """Refuse options about tables beside a chunked graph, which has IDs and features itself."""
+def construction_of(path: str, values: dict[str, Any]) -> Any:
+    """Return the tables of a construction config of GraphStorm, with the options that it takes."""
+    from daskgraphpart.api.read_tables import read_construction
+
+    refused = [name for name in INPUT_NAMES if name not in ("split_seed", "unknown_nodes")]
+    refuse_tables(refused, "a job", "a construction config has its tables itself")
+    unknown = click.get_current_context().get_parameter_source("unknown_nodes")
+    return read_construction(
+        path,
+        name=values["name"] or "graph",
+        unknown_nodes=values["unknown_nodes"] if unknown is ParameterSource.COMMANDLINE else "error",
+        split_seed=values["split_seed"],
+        **{name: values[name] for name in stated_options(GraphChanges)},
+    )
+
+
+def refuse_tables(
+    names: Iterable[str], where: str, what: str = "a chunked graph has its IDs and features itself"
+) -> None:
+    """Refuse options about tables beside a chunked graph or a config."""
     ctx = click.get_current_context()
     for name in names:
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            what, hint = "a chunked graph has its IDs and features itself", "leave it out"
-            raise OptionError(f"{what}, so {where} goes without it", place=option_name(name), hint=hint)
+            raise OptionError(f"{what}, so {where} goes without it", place=option_name(name), hint="leave it out")
 
 
 def _split(text: str, default: str, mark: str = "") -> tuple[str, str]:

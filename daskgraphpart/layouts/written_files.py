@@ -40,7 +40,7 @@ OWN_FILE = re.compile(
     rf"{PARQUET}/(nodes|edges)/[^/]+/part=\d+/data\.parquet|"
     rf"{ONDISK}/(dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy))|"
     rf"{ID_MAP}/[^/]+\.parquet|{CATEGORIES}/[^/]+/[^/]+\.parquet|"
-    rf"{RAW_IDS}/[^/]+/[^/]+\.parquet|{TRANSFORMATIONS}|{ASSIGNMENT}/[^/]+\.txt|{ASSIGNMENT_META}",
+    rf"{RAW_IDS}/[^/]+/[^/]+\.parquet|{TRANSFORMATIONS}|{DIST_GRAPH}/(node|edge)_label_stats\.json|{ASSIGNMENT}/[^/]+\.txt|{ASSIGNMENT_META}",
     re.DOTALL,
 )
 """Path of a file below the output; configs and manifests, whose names are free, are known by their content."""

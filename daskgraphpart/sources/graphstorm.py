@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from daskgraphpart.chunked.output import ID_MAP, parquet_writer
+from daskgraphpart.chunked.output import ID_MAP, LABEL_COUNTS, TRANSFORMED, parquet_writer
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import InputFileError, MetadataError
 from daskgraphpart.layouts.file_layout import FileLayout, raw_file_layout
 from daskgraphpart.layouts.files_beside import CopiedFile
-from daskgraphpart.layouts.written_files import RAW_IDS, TRANSFORMATIONS
+from daskgraphpart.layouts.written_files import DIST_GRAPH, RAW_IDS, TRANSFORMATIONS
 from daskgraphpart.sources.id_map import IDS_PER_GROUP, id_batches
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import is_file, read_file
@@ -45,6 +45,11 @@ def files_beside(graph: Graph) -> dict[str, FileLayout]:
     if path is not None:
         content = read_file(path)
         found[TRANSFORMATIONS] = FileLayout(((0, content),), {}, len(content))
+    for name in LABEL_COUNTS if graph.directory else ():
+        counts = to_path(graph.directory) / name
+        if is_file(counts):
+            content = read_file(counts)
+            found[f"{DIST_GRAPH}/{name}"] = FileLayout(((0, content),), {}, len(content))
     return found
 
 
@@ -106,6 +111,17 @@ class _Feature(msgspec.Struct):
     transformation: _Named = _Named()
 
 
+class _Constructed(msgspec.Struct):
+    feature_col: Any = ""
+    feature_name: str = ""
+    transform: _Named = _Named()
+
+
+class _Relation(msgspec.Struct):
+    relation: list[str]
+    features: list[_Constructed] = []
+
+
 class _Edges(msgspec.Struct):
     source: _Named
     relation: _Named
@@ -117,6 +133,9 @@ def hard_negatives(graph: Graph) -> Iterator[str]:
     """Edge features that hold IDs of destination nodes, as `map_feature` of the options names them."""
     path = _find_transformations(graph)
     content = {} if path is None else read_json_object(path, MetadataError)
+    if path is not None and path.name == TRANSFORMED:
+        yield from _of_relations(content, str(path))
+        return
     edges = (content.get("graph") or content).get("edges", [])
     what = "not the edges of a configuration of GSProcessing"
     for of_type in convert_json(edges, list[_Edges], MetadataError, what, file=str(path), place="edges"):
@@ -126,9 +145,22 @@ def hard_negatives(graph: Graph) -> Iterator[str]:
                 yield f"{etype}/{feature.name or feature.column}={of_type.dest.type}"
 
 
+def _of_relations(content: dict[str, Any], file: str) -> Iterator[str]:
+    """Edge features of a config of gconstruct's that hold IDs of destination nodes."""
+    what = "not the edges of a construction config"
+    edges = content.get("edges", [])
+    for of_type in convert_json(edges, list[_Relation], MetadataError, what, file=file, place="edges"):
+        for feature in of_type.features:
+            if feature.transform.name == HARD_NEGATIVES:
+                name = feature.feature_name or feature.feature_col
+                yield f"{':'.join(of_type.relation)}/{name}={of_type.relation[-1]}"
+
+
 def _find_transformations(graph: Graph) -> Location | None:
-    """Find the configuration with transformations that GSProcessing has left in the directory of a graph."""
+    """Find the config with what transforms found that `chunk` or GSProcessing left in the directory of a graph."""
     directory = to_path(graph.directory)
+    if graph.directory and is_file(directory / TRANSFORMED):
+        return directory / TRANSFORMED
     arguments = directory / LAUNCH_ARGUMENTS
     if not graph.directory or not is_file(arguments):
         return None

@@ -88,13 +88,16 @@ def graph_of_tables(
     from daskgraphpart.sources.tables import kinds_of_ids
 
     resources = resources.limited(MIN_TABLE_MEMORY)
-    with open_database(directory, resources) as connection:
-        inputs = open_inputs(connection, directory, spec.reading, **spec.tables, changes=spec.changes)
-        for note in inputs.notes:
-            progress.note(note)
-        on_open(inputs.paths)
-        kinds = kinds_of_ids(inputs)
-        graph = read_graph(Job(inputs, kinds, connection, directory, out, resources.memory, progress), spec.name)
+    if spec.builder is not None:
+        graph = spec.builder.build(spec.name, directory, out, resources, progress, on_open)
+    else:
+        with open_database(directory, resources) as connection:
+            inputs = open_inputs(connection, directory, spec.reading, **spec.tables, changes=spec.changes)
+            for note in inputs.notes:
+                progress.note(note)
+            on_open(inputs.paths)
+            kinds = kinds_of_ids(inputs)
+            graph = read_graph(Job(inputs, kinds, connection, directory, out, resources.memory, progress), spec.name)
     graph = replace(graph, directory=str(out))  # rows are in files by now
     if spec.changes == NO_CHANGES:
         return graph

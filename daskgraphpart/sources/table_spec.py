@@ -7,7 +7,7 @@ import os
 import zlib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE
@@ -20,15 +20,43 @@ from daskgraphpart.sources.table_files import TableFile, find_files
 from daskgraphpart.storage.paths import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.engine.resources import Resources
 
 
 TABLE_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".zst")
 
 
+class Builder(Protocol):
+    """Reads tables that something else than `read_tables` describes, such as a config."""
+
+    @property
+    def files(self) -> list[str]:
+        """All files, found but not opened."""
+
+    def identity(self) -> dict[str, Any]:
+        """Describe what is made of the files, as a flat dictionary of JSON values."""
+
+    def build(
+        self,
+        name: str,
+        directory: Path,
+        out: Path,
+        resources: Resources,
+        progress: ProgressListener,
+        on_open: Callable[[list[str]], Any],
+    ) -> Graph:
+        """Return the graph of a name; temporary files go to `directory`, what lies beside the graph to `out`."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TableSpec:
-    """Tables of edges and nodes, as `read_tables` takes them; opened, read and staged by the job that takes them."""
+    """Tables of edges and nodes, as `read_tables` takes them; opened, read and staged by the job that takes them.
+
+    Those of a `builder` are described by it alone.
+    """
 
     edges: Mapping[str, Any]
     name: str = "graph"
@@ -40,6 +68,7 @@ class TableSpec:
     masks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reading: ReadOptions = field(default_factory=ReadOptions)
     changes: GraphChanges = NO_CHANGES
+    builder: Builder | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "graph name", OptionError, place="--name")
@@ -53,6 +82,8 @@ class TableSpec:
     @property
     def files(self) -> list[str]:
         """All files, found but not opened."""
+        if self.builder is not None:
+            return self.builder.files
         found: dict[str, None] = {}
         for place, given in self._given():
             paths = paths_of(given) if is_rows(given) else [f.path for f in find_files(given, place, self.reading)]
@@ -78,6 +109,8 @@ class TableSpec:
         found = {f"--{name.replace('_', '-')}": repr(value) for name, value in options.items()}
         counts = [sorted(self.num_nodes.items()), sorted(self.num_edges.items())]
         shown = [self.name, counts, *((place, _shown(given)) for place, given in self._named())]
+        if self.builder is not None:
+            found |= self.builder.identity()
         return {**found, "tables": zlib.crc32(repr(shown).encode())}
 
     def _named(self) -> Iterator[tuple[str, Any]]:

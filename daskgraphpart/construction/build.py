@@ -1,0 +1,232 @@
+"""Build a graph from a construction config: check all of it, read statistics, number nodes, write features, masks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked.graph import graph_of
+from daskgraphpart.chunked.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
+from daskgraphpart.construction.describe import write_descriptions
+from daskgraphpart.construction.features import write_features
+from daskgraphpart.construction.ids import (
+    Ids,
+    check_ids,
+    find_ends,
+    finish_nodes,
+    kinds_of_ids,
+    read_ids,
+    write_hard_negatives,
+)
+from daskgraphpart.construction.labels import count_classes, draw_masks, list_masks, open_splits
+from daskgraphpart.construction.read_config import read_config
+from daskgraphpart.construction.statistics import Described, describe_rows, plan_columns
+from daskgraphpart.construction.tables import find_files, open_table
+from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.sources.database import open_database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import duckdb
+
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.construction.config import Construction, Faults
+    from daskgraphpart.construction.tables import Table
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.storage.region import Region
+
+
+@dataclass(frozen=True, slots=True)
+class ConstructionBuilder:
+    """A construction config, and what is made of it: a `Builder` of tables.
+
+    Edges of unknown nodes are refused unless they are dropped; reverse edges are added here to a homogeneous graph
+    only. The seed is that of splits.
+    """
+
+    path: Path
+    drop_unknown: bool = False
+    add_reverse: bool = False
+    seed: int = 0
+
+    @property
+    def files(self) -> list[str]:
+        """All files, found but not opened."""
+        config, faults = read_config(self.path)
+        tables = [path for e in config.entries for path in find_files(config, f"{e.place}.files", e.files, faults)]
+        sets = [label.splits for entry in config.entries for label in entry.labels if label.splits is not None]
+        given = [(of.place, paths) for of in sets for paths in of.files.values() if paths]
+        listed = [path for place, paths in given for path in find_files(config, place, paths, faults)]
+        return [str(self.path), *dict.fromkeys((*tables, *listed))]
+
+    def identity(self) -> dict[str, Any]:
+        """Describe what is made of the files."""
+        return {"--split-seed": self.seed, "config": str(self.path.absolute()), "reverse": self.add_reverse}
+
+    def build(
+        self,
+        name: str,
+        directory: Path,
+        out: Path,
+        resources: Resources,
+        progress: ProgressListener,
+        on_open: Callable[[list[str]], Any],
+    ) -> Graph:
+        """Build the graph; rows go to `directory`, maps of IDs and GraphStorm's JSON files to `out`.
+
+        `on_open` is called with the paths of all files when all of them, and all their rows, were checked.
+        """
+        config, faults = read_config(self.path)
+        with open_database(directory, resources) as connection:
+            opened = _open(connection, config, faults)
+            described = _described(connection, opened.tables, faults)
+            on_open(self.files)
+            ids = _read_ids(connection, directory, out, opened)
+            built = _Built()
+            for of in described:
+                _add(built, ids, opened, of, self.seed)
+            for of in described:
+                if of.table.entry.is_edges and of.table.entry.ids:
+                    _add_edges(built, ids, of.table, drop_unknown=self.drop_unknown)
+        write_descriptions(config, described, built.stats, out, is_reversed=self.add_reverse)
+        if self.add_reverse and config.is_homogeneous:
+            _double(built)
+        num_nodes = {ntype: ids.num_nodes[ntype] for ntype in sorted(ids.num_nodes)}
+        edges = {etype: built.edges[etype] for etype in sorted(built.edges)}
+        return graph_of(name, num_nodes, edges, built.data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Opened:
+    """A config, its tables, SQL of the files of sets by label, and which node types have integers for IDs."""
+
+    config: Construction
+    tables: tuple[Table, ...]
+    sets: dict[str, dict[str, str]]
+    are_integers: dict[str, bool]
+
+
+@dataclass(slots=True)
+class _Built:
+    """What is known of a graph so far: ends of edges, features and masks by type, counts of classes."""
+
+    edges: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, dict[str, Any]] = field(default_factory=dict)
+    masks: set[tuple[str, str]] = field(default_factory=set)
+    stats: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+
+
+def _open(connection: duckdb.DuckDBPyConnection, config: Construction, faults: Faults) -> _Opened:
+    """Open all tables; raise all faults that headers tell."""
+    tables = tuple(open_table(connection, config, entry, faults) for entry in config.entries)
+    sets = {}
+    for table in tables:
+        plan_columns(table, faults)
+        for label in table.entry.labels:
+            if label.splits is not None:
+                sets[label.place] = open_splits(connection, config, table.entry, label.splits, faults)
+    are_integers = kinds_of_ids(tables, faults, are_text=config.are_ids_text)
+    faults.raise_all()
+    return _Opened(config, tables, sets, are_integers)
+
+
+def _read_ids(connection: duckdb.DuckDBPyConnection, directory: Path, out: Path, opened: _Opened) -> Ids:
+    """Read all IDs, and write their maps."""
+    ids = Ids(connection, directory, opened.are_integers)
+    with_ids = [table for table in opened.tables if table.entry.ids]
+    for table in with_ids:
+        read_ids(ids, table)
+        if not table.entry.is_edges:
+            check_ids(ids, table)
+    finish_nodes(ids, out, sorted(table.entry.of_type for table in with_ids if table.entry.is_edges))
+    return ids
+
+
+def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...], faults: Faults) -> list[Described]:
+    """Read statistics of all tables; raise all faults of rows."""
+    found = [describe_rows(connection, table, faults) for table in tables]
+    counts = {of.table.entry.of_type: of for of in found if of.table.entry.ids}
+    for of in found:
+        first = counts[of.table.entry.of_type]
+        if of.num_rows != first.num_rows:
+            what, expected = "another number of rows than the table with the IDs", f"{first.num_rows:,}, as in "
+            expected += first.table.entry.place
+            faults.add(
+                f"{of.table.entry.place}.files",
+                what,
+                file=of.table.files[0],
+                expected=expected,
+                found=f"{of.num_rows:,}",
+            )
+    faults.raise_all()
+    return found
+
+
+def _add(built: _Built, ids: Ids, opened: _Opened, described: Described, seed: int) -> None:
+    """Add the features, labels and masks of a table to its type."""
+    entry, directory = described.table.entry, ids.directory
+    data = built.data.setdefault(entry.of_type, {})
+    found = write_features(ids.connection, described, directory)
+    mask_names = {name for label in entry.labels for name in label.masks}
+    for i, feature in enumerate(entry.features):
+        if feature.transform.name == "edge_dst_hard_negative":
+            (column,), dst = described.columns[feature.place], entry.of_type.split(":")[2]
+            path = directory / f"{ids.table(entry.of_type)}-negatives{i}.npy"
+            data[feature.name] = write_hard_negatives(ids, described, column, dst, path)
+            continue
+        region = found[feature.place][feature.name]
+        if entry.is_edges and feature.name in mask_names and region.shape[1:] == (1,):
+            region = replace(region, shape=region.shape[:1])  # masks as features, with split_pct of zeros
+        data[feature.name] = region
+    for i, label in enumerate(entry.labels):
+        values = found[label.place][label.column] if label.column else None
+        if values is not None:
+            data[label.column] = values
+        _add_masks(built, ids, opened, described, i, values, seed)
+
+
+def _add_masks(
+    built: _Built, ids: Ids, opened: _Opened, described: Described, number: int, values: Region | None,
+    seed: int,
+) -> None:  # fmt: skip
+    entry = described.table.entry
+    label, path = entry.labels[number], ids.directory / f"masks{len(built.masks)}-{number}"
+    if not label.mask_names:
+        return
+    if label.splits is not None:
+        masks = list_masks(ids, entry, label, opened.sets[label.place], described.num_rows, path)
+    else:
+        key = stream_key(seed, f"split/{entry.of_type}/{label.column or label.masks[0]}")
+        masks = draw_masks(label, values, described.num_rows, key, path)
+    built.data[entry.of_type].update(masks)
+    built.masks.update((entry.of_type, name) for name in masks)
+    if label.has_stats and values is not None:
+        counts = count_classes(values, masks[label.masks[0]])
+        built.stats.setdefault(entry.of_type, {})[label.column] = counts
+
+
+def _add_edges(built: _Built, ids: Ids, table: Table, *, drop_unknown: bool) -> None:
+    """Add the edges of a table; where some are dropped, their features are as well."""
+    etype = table.entry.of_type
+    built.edges[etype], kept = find_ends(ids, table, drop_unknown=drop_unknown)
+    if kept is not None:
+        built.data[etype] = {name: KeptRows(rows, kept) for name, rows in built.data.get(etype, {}).items()}
+
+
+def _double(built: _Built) -> None:
+    """Add reverse edges behind the others, as GraphStorm does in a homogeneous graph.
+
+    They have the features and labels of their edges again, and are in no set.
+    """
+    for etype, edges in built.edges.items():
+        built.edges[etype] = JoinedRows((edges, ReversedEdges(edges)))
+        for name, rows in built.data.get(etype, {}).items():
+            again: Any = rows
+            if (etype, name) in built.masks:
+                again = ConstantRows(np.dtype(np.int8), rows.shape, 0)
+            built.data[etype][name] = JoinedRows((rows, again))

@@ -1,0 +1,250 @@
+"""What a construction config describes, whichever dialect it is in: tables with IDs, features and labels.
+
+Read from GraphStorm 0.5.1: python/graphstorm/gconstruct/construct_graph.py, transform.py and file_io.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+MAX_FAULTS_SHOWN = 50
+MASKS = ("train_mask", "val_mask", "test_mask")
+_REQUIRED: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """What becomes of the columns of a feature; `name` is gconstruct's, whatever the dialect calls it.
+
+    `imputer` fills what is missing. Categories are in the order of their text, or by frequency.
+    """
+
+    name: str = "no-op"
+    separator: str | None = None
+    truncate_dim: int | None = None
+    max_val: tuple[float, ...] | None = None
+    min_val: tuple[float, ...] | None = None
+    max_bound: float | None = None
+    min_bound: float | None = None
+    sum: tuple[float, ...] | None = None
+    epsilon: float = 1e-6
+    uniquify: bool = False
+    mapping: Mapping[str, int] | None = None
+    bucket_cnt: int = 0
+    range: tuple[float, float] = (0.0, 0.0)
+    slide_window_size: float = 0.0
+    imputer: str = "none"
+    by_frequency: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Columns of a table that become one feature; `place` is where the config says so."""
+
+    place: str
+    name: str
+    columns: tuple[str, ...]
+    dtype: str
+    transform: Transform
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """Files of the IDs of the train, valid and test sets, and their columns; JSON files have none."""
+
+    place: str
+    files: Mapping[str, tuple[str, ...]]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label, and the masks of its sets: drawn in these shares, or given by files."""
+
+    place: str
+    task: str
+    column: str
+    shares: tuple[float, float, float]
+    splits: Splits | None
+    masks: tuple[str, str, str] = MASKS
+    has_stats: bool = False
+    is_coded: bool = False
+
+    @property
+    def mask_names(self) -> tuple[str, ...]:
+        """Names of the masks that are written."""
+        return self.masks if self.splits is not None or any(self.shares) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One table: files, how they are read, the columns of its IDs (of a node, or both ends), features and labels."""
+
+    place: str
+    of_type: str
+    form: str
+    delimiter: str
+    files: tuple[str, ...]
+    ids: tuple[str, ...]
+    features: tuple[Feature, ...]
+    labels: tuple[Label, ...]
+
+    @property
+    def is_edges(self) -> bool:
+        """Whether it is a table of edges."""
+        return self.place.rpartition(".")[2].startswith("edges")
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """Places and names of all that it adds to its type."""
+        found = [(feature.place, feature.name) for feature in self.features]
+        for label in self.labels:
+            found += [(label.place, name) for name in (label.column, *label.mask_names) if name]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """All tables of a graph, and the config itself as gconstruct would have it; IDs may be text whatever they are."""
+
+    path: Path
+    nodes: tuple[Entry, ...]
+    edges: tuple[Entry, ...]
+    content: dict[str, Any]
+    are_ids_text: bool = False
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All tables."""
+        return self.nodes + self.edges
+
+    @property
+    def is_homogeneous(self) -> bool:
+        """Whether there is one node type and one relation of it, which then lose their names."""
+        ntypes, etypes = {entry.of_type for entry in self.nodes}, {entry.of_type for entry in self.edges}
+        ends = {end for etype in etypes for end in etype.split(":")[::2]}
+        return len(etypes) == 1 and len(ntypes) == 1 and ends == ntypes
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """All that is wrong with a config and the headers of its tables."""
+
+    file: str
+    found: list[GraphPartError] = field(default_factory=list)
+
+    def add(self, place: str, what: str, *, file: object = None, **details: Any) -> None:
+        """Note what is wrong at a place of the config, perhaps with a file of a table."""
+        kind = MetadataError if file is None else InputFileError
+        self.found.append(kind(what, place=place, file=file, **details))
+
+    def raise_all(self) -> None:
+        """Raise all faults as one error."""
+        if len(self.found) == 1:
+            fault = self.found[0]
+            place = fault.place if fault.file is None else f"{fault.place}, {fault.file}"
+            raise fault.restated(type(fault), file=self.file, place=place)
+        if self.found:
+            listed = "".join(f"\n  {fault}" for fault in self.found[:MAX_FAULTS_SHOWN])
+            left = len(self.found) - MAX_FAULTS_SHOWN
+            more = f"\n  and {left} more" if left > 0 else ""
+            hint = "nothing was read yet; correct them all"
+            raise MetadataError(f"{len(self.found)} things are wrong:{listed}{more}", file=self.file, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads an object of the JSON, at a place; what is wrong is noted and has the default."""
+
+    content: Mapping[str, Any]
+    place: str
+    faults: Faults
+
+    def add(self, key: str, what: str, **details: Any) -> None:
+        """Note what is wrong with a key."""
+        self.faults.add(self.at(key), what, **details)
+
+    def at(self, key: str) -> str:
+        """Place of a key."""
+        return f"{self.place}.{key}" if self.place else key
+
+    def has(self, key: str) -> bool:
+        """Whether a key is there, and not null."""
+        return self.content.get(key) is not None
+
+    def take(self, key: str, kind: type | tuple[type, ...], expected: str, default: Any = _REQUIRED) -> Any:
+        """Return a value of a kind; bool is no number."""
+        value = self.content.get(key)
+        if value is None and default is not _REQUIRED:
+            return default
+        is_number = (
+            isinstance(value, bool) and kind is not bool and bool not in (kind if isinstance(kind, tuple) else ())
+        )
+        if value is None or not isinstance(value, kind) or is_number:
+            found = "nothing" if value is None else repr(value)
+            self.add(key, "missing" if value is None else "impossible value", expected=expected, found=found)
+            return None if default is _REQUIRED else default
+        return value
+
+    def text(self, key: str, expected: str, default: Any = _REQUIRED) -> str:
+        """Return a text that is not empty."""
+        value = self.take(key, str, expected, default)
+        if value == "" and default != "":
+            self.add(key, "empty", expected=expected)
+        return "" if value is None else str(value)
+
+    def texts(self, key: str, expected: str, default: Any = _REQUIRED) -> tuple[str, ...]:
+        """Return a text, or a list of them, as a tuple."""
+        value = self.take(key, (str, list), expected, default)
+        given = [value] if isinstance(value, str) else list(value or ())
+        if not all(isinstance(item, str) and item for item in given) or (isinstance(value, (str, list)) and not given):
+            self.add(key, "impossible value", expected=expected, found=repr(value))
+            return ()
+        return tuple(given)
+
+    def number(self, key: str, expected: str, default: Any = _REQUIRED) -> Any:
+        """Return a number."""
+        return self.take(key, (int, float), expected, default)
+
+    def numbers(self, key: str, count: int | None = None) -> tuple[float, ...] | None:
+        """Return a number, or a list of them, as a tuple; None if there are none."""
+        expected = "a number" if count is None else f"a list of {count} numbers"
+        value = self.take(key, (int, float, list), expected, None)
+        if value is None:
+            return None
+        given = value if isinstance(value, list) else [value]
+        is_numbers = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in given)
+        if not is_numbers or not given or count not in (None, len(given)):
+            self.add(key, "impossible value", expected=expected, found=repr(value))
+            return None
+        return tuple(given)
+
+    def object(self, key: str) -> Reader:
+        """Return a reader of an object inside; of an empty one if it is missing."""
+        value = self.take(key, dict, "an object", {})
+        return replace(self, content=value, place=self.at(key))
+
+    def objects(self, key: str) -> list[Reader]:
+        """Return readers of a list of objects."""
+        found = []
+        for i, item in enumerate(self.take(key, list, "a list of objects", [])):
+            if isinstance(item, dict):
+                found.append(replace(self, content=item, place=f"{self.at(key)}[{i}]"))
+            else:
+                self.add(f"{key}[{i}]", "not an object", found=repr(item))
+        return found
+
+    def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
+        """Return one of some texts."""
+        value = self.take(key, str, " or ".join(choices), default)
+        if value not in choices:
+            self.add(key, "unknown", expected=" or ".join(choices), found=repr(value))
+            return default
+        return str(value)

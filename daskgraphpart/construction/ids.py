@@ -1,0 +1,196 @@
+"""Number nodes in the order of their rows, and find the ends of edges: IDs as DuckDB's tables, ends as npy files."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked.output import ID_MAP
+from daskgraphpart.construction.tables import INTEGERS, id_place, name
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.sources.database import read, run, stage_rows, translated_errors
+from daskgraphpart.sources.id_map import write_id_map
+from daskgraphpart.storage.region import Region, create_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import duckdb
+
+    from daskgraphpart.construction.config import Faults
+    from daskgraphpart.construction.statistics import Column, Described
+    from daskgraphpart.construction.tables import Table
+
+BYTES_PER_BLOCK = 8 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ids:
+    """IDs of all node types in a database: whether each type's are integers, and the tables that hold them."""
+
+    connection: duckdb.DuckDBPyConnection
+    directory: Path
+    are_integers: dict[str, bool]
+    num_nodes: dict[str, int] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def sql_type(self, ntype: str) -> str:
+        """Type of the IDs of a node type."""
+        return "BIGINT" if self.are_integers[ntype] else "VARCHAR"
+
+    def table(self, of_type: str) -> str:
+        """Name of the table of the IDs of a type: those of nodes, or of both ends of edges."""
+        return self.names.setdefault(of_type, f"ids{len(self.names)}")
+
+    def numbers(self, ntype: str) -> str:
+        """SQL of IDs and the numbers of their nodes."""
+        return f"(SELECT id, rowid AS n FROM {self.table(ntype)})"
+
+
+def kinds_of_ids(tables: Iterable[Table], faults: Faults, *, are_text: bool) -> dict[str, bool]:
+    """Tell for each node type whether its IDs are integers; note where tables differ, and IDs that are neither."""
+    found: dict[str, tuple[bool, str]] = {}
+    for table in tables:
+        for i, column in enumerate(table.entry.ids):
+            if column not in table.types:
+                continue
+            ntype, of_type = (
+                table.entry.of_type.split(":")[:: 2 if ":" in table.entry.of_type else 1][i],
+                table.types[column],
+            )
+            place, is_integer = id_place(table.entry, i), of_type in INTEGERS and not are_text
+            if not are_text and of_type not in (*INTEGERS, "VARCHAR"):
+                faults.add(
+                    place, "not a column of IDs", file=table.files[0], expected="integers or text", found=of_type
+                )
+                continue
+            before = found.setdefault(ntype, (is_integer, f"{place}, {column!r}"))
+            if before[0] != is_integer:
+                what = f"IDs of {ntype!r} are integers in one table, and text in another"
+                expected = f"{'integers' if before[0] else 'text'}, as in {before[1]}"
+                faults.add(place, what, file=table.files[0], expected=expected, found=of_type)
+    return {ntype: is_integer for ntype, (is_integer, _) in found.items()}
+
+
+def read_ids(ids: Ids, table: Table) -> None:
+    """Read the IDs of a table, those of nodes or of both ends of edges; null ones are refused."""
+    entry, connection = table.entry, ids.connection
+    ends = entry.of_type.split(":")[::2] if ":" in entry.of_type else [entry.of_type]
+    names = ["src", "dst"] if len(ends) == 2 else ["id"]
+    values = [
+        f"CAST({name(c)} AS {ids.sql_type(end)}) AS {n}" for c, end, n in zip(entry.ids, ends, names, strict=True)
+    ]
+    with translated_errors(table.files[0]):
+        run(connection, f"CREATE TABLE {ids.table(entry.of_type)} AS SELECT {', '.join(values)} FROM {table.relation}")
+    for i, column in enumerate(names):
+        query = f"SELECT min(rowid) FROM {ids.table(entry.of_type)} WHERE {column} IS NULL"
+        ((row,),) = run(connection, query)
+        if row is not None:
+            place, hint = id_place(entry, i), "in CSV, texts such as NA and null are missing values, as pandas has it"
+            raise InputFileError("ID is missing", **located(ids, table, row, place), hint=hint)
+
+
+def check_ids(ids: Ids, table: Table) -> None:
+    """Refuse an ID that is there twice."""
+    source = ids.table(table.entry.of_type)
+    query = f"SELECT id, max(rowid) FROM {source} GROUP BY id HAVING count(*) > 1 ORDER BY 2 LIMIT 1"
+    for value, row in run(ids.connection, query):
+        place, hint = id_place(table.entry, 0), "remove one of the rows"
+        found = f"{value!r} twice"
+        raise InputFileError(
+            "a node is listed twice",
+            **located(ids, table, row, place),
+            expected="every ID once",
+            found=found,
+            hint=hint,
+        )
+
+
+def located(ids: Ids, table: Table, row: int, place: str) -> dict[str, Any]:
+    """Return the file and the row of a row of all files, from 1, for errors."""
+    from daskgraphpart.construction.tables import scan
+
+    def count(path: str) -> int:
+        ((found,),) = run(ids.connection, f"SELECT count(*) FROM {scan(table.entry, (path,), table.types)}")
+        return int(found)
+
+    ends = list(accumulate(count(path) for path in table.files))
+    index = min(bisect_right(ends, row), len(ends) - 1)
+    first = ends[index - 1] if index else 0
+    return {"file": table.files[index], "place": f"{place}, row {row - first + 1:,}"}
+
+
+def finish_nodes(ids: Ids, out: Path, etypes: Sequence[str]) -> None:
+    """Collect the IDs of node types that only edges have, in their order; write maps of the IDs of all types."""
+    for ntype in sorted(ids.are_integers):
+        if ntype not in ids.names:
+            ends = [
+                f"SELECT {column} AS id FROM {ids.table(etype)}"
+                for etype in etypes
+                for column, end in zip(("src", "dst"), etype.split(":")[::2], strict=True)
+                if end == ntype
+            ]
+            distinct = f"SELECT DISTINCT id FROM ({' UNION ALL '.join(ends)}) ORDER BY id"
+            run(ids.connection, f"CREATE TABLE {ids.table(ntype)} AS {distinct}")
+        ((ids.num_nodes[ntype],),) = run(ids.connection, f"SELECT count(*) FROM {ids.table(ntype)}")
+        path = out / ID_MAP / f"{ntype}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        batches = (batch.column(0) for batch in read(ids.connection, f"SELECT id FROM {ids.table(ntype)}"))
+        write_id_map(path, batches, is_text=not ids.are_integers[ntype])
+
+
+def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Region, Region | None]:
+    """Write the ends of edges, int64 (edges, 2); and the numbers of the rows that have both, if some were dropped."""
+    etype, path = table.entry.of_type, str(ids.directory / ids.table(table.entry.of_type))
+    src, _, dst = etype.split(":")
+    for i, (column, end) in enumerate((("src", src), ("dst", dst))):
+        query = (
+            f"SELECT min(e.rowid) FROM {ids.table(etype)} e "
+            f"WHERE NOT EXISTS (SELECT 1 FROM {ids.table(end)} i WHERE i.id = e.{column})"
+        )
+        ((row,),) = run(ids.connection, query)
+        if row is not None and not drop_unknown:
+            ((value,),) = run(ids.connection, f"SELECT {column} FROM {ids.table(etype)} WHERE rowid = {row}")
+            what, hint = f"an edge of an unknown {end!r} node", "--unknown-nodes drop leaves such edges out"
+            where = located(ids, table, row, id_place(table.entry, i))
+            raise InputFileError(what, **where, found=repr(value), hint=hint)
+    joined = (
+        f"(SELECT *, rowid AS row FROM {ids.table(etype)}) e JOIN {ids.numbers(src)} s ON e.src = s.id "
+        f"JOIN {ids.numbers(dst)} d ON e.dst = d.id ORDER BY e.row"
+    )
+    ends = stage_rows(ids.connection, f"SELECT s.n AS src, d.n AS dst FROM {joined}", path, np.dtype(np.int64), (2,))
+    ((num_rows,),) = run(ids.connection, f"SELECT count(*) FROM {ids.table(etype)}")
+    if ends.num_rows == num_rows:
+        return ends, None
+    return ends, stage_rows(ids.connection, f"SELECT e.row FROM {joined}", f"{path}-rows", np.dtype(np.int64))
+
+
+def write_hard_negatives(ids: Ids, described: Described, column: Column, ntype: str, path: Path) -> Region:
+    """Write the nodes that cells list, int64 (edges, longest list): unknown IDs are left out, -1 fills the rows."""
+    region = create_npy(path, np.dtype(np.int64), (described.num_rows, column.width))
+    source = f"SELECT {column.sql} AS x FROM {described.table.relation}"
+    run(ids.connection, f"CREATE TABLE listed AS {source}")
+    pairs = "SELECT unnest(x) AS id, generate_subscripts(x, 1) AS i, rowid AS row FROM listed"
+    is_same = f"try_cast(p.id AS {ids.sql_type(ntype)}) = d.id"
+    query = (
+        f"SELECT p.row AS row, d.n AS n, row_number() OVER (PARTITION BY p.row ORDER BY p.i) - 1 AS place "
+        f"FROM ({pairs}) p JOIN {ids.numbers(ntype)} d ON {is_same} ORDER BY p.row, place"
+    )
+    step = max(1, BYTES_PER_BLOCK // max(8, region.row_nbytes))
+    for start in range(0, region.num_rows, step):
+        region.write(np.full((min(step, region.num_rows - start), column.width), -1), start)
+    for batch in read(ids.connection, query):
+        rows, nodes, places = (batch.column(i).to_numpy(zero_copy_only=False) for i in range(3))
+        for start in range(int(rows[0]), int(rows[-1]) + 1, step):
+            stop = min(start + step, region.num_rows)
+            block = region.read(start, stop)
+            is_here = (rows >= start) & (rows < stop)
+            block[rows[is_here] - start, places[is_here]] = nodes[is_here]
+            region.write(block, start)
+    run(ids.connection, "DROP TABLE listed")
+    return region

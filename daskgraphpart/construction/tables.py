@@ -1,0 +1,163 @@
+"""Find the files of a config's tables, and ask DuckDB for their columns: no row is read but to tell types of CSV."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from daskgraphpart.errors import GraphPartError
+from daskgraphpart.sources.database import quote, run, translated_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import duckdb
+
+    from daskgraphpart.construction.config import Construction, Entry, Faults
+
+INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+FLOATS = ("FLOAT", "DOUBLE", "DECIMAL", "HUGEINT", "UHUGEINT")
+MISSING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+"""Texts that pandas, and so gconstruct, reads as missing in CSV."""
+MIXED = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An entry of the config with its files, the SQL of all its rows in their order, and types by column."""
+
+    entry: Entry
+    files: tuple[str, ...]
+    relation: str
+    types: Mapping[str, str]
+
+
+def name(column: str) -> str:
+    """Return the name of a column in SQL."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def is_number(type_name: str) -> bool:
+    """Whether a type of DuckDB's holds numbers."""
+    return type_name in INTEGERS or type_name.partition("(")[0] in FLOATS
+
+
+def element(type_name: str) -> str | None:
+    """Return the type of the elements of a list; None if it is none."""
+    return type_name[: type_name.rindex("[")] if type_name.endswith("]") else None
+
+
+def find_files(config: Construction, place: str, given: Iterable[str], faults: Faults) -> tuple[str, ...]:
+    """Find files as gconstruct does: sorted; relative to the working directory, or else to the config."""
+    found: list[str] = []
+    given = tuple(given)
+    for i, path in enumerate(given):
+        where = place if len(given) == 1 else f"{place}[{i}]"
+        candidates = (Path(path), config.path.parent / path)
+        matches = next((paths for candidate in candidates if (paths := _matching(candidate, len(given) == 1))), [])
+        if not matches:
+            hint = "paths are relative to the working directory, or to the directory of the config"
+            faults.add(where, "no such file", file=path, hint=hint)
+        found += matches
+    twice = [path for path in set(found) if found.count(path) > 1]
+    for path in sorted(twice):
+        faults.add(place, "a file is given twice", file=path, hint="its rows would be there twice")
+    return tuple(sorted(found))
+
+
+def _matching(path: Path, is_only: bool) -> list[str]:
+    if is_only and path.is_dir():
+        return sorted(str(child) for child in path.iterdir() if child.is_file() and not child.name.startswith("."))
+    if "*" in str(path):
+        return sorted(match for match in glob.glob(str(path)) if os.path.isfile(match))
+    return [str(path)] if path.is_file() else []
+
+
+def open_table(connection: duckdb.DuckDBPyConnection, config: Construction, entry: Entry, faults: Faults) -> Table:
+    """Find the files of a table, and its columns; files whose columns differ are noted."""
+    files = find_files(config, f"{entry.place}.files", entry.files, faults)
+    wanted = dict.fromkeys((*entry.ids, *(column for f in entry.features for column in f.columns)))
+    wanted |= dict.fromkeys(label.column for label in entry.labels if label.column)
+    types: dict[str, str] = {}
+    for path in files:
+        try:
+            found = columns_of(connection, scan(entry, (path,)), path)
+        except GraphPartError as fault:
+            faults.found.append(fault)
+            continue
+        for column in wanted:
+            if column not in found:
+                known = ", ".join(found)
+                faults.add(_place_of(entry, column), f"no column {column!r}", file=path, expected=f"one of {known}")
+            else:
+                types[column] = _common(types.get(column), found[column], entry.form)
+    for column, found_type in types.items():
+        if found_type == MIXED:
+            what = f"column {column!r} has different types in different files"
+            faults.add(_place_of(entry, column), what, file=files[0], hint="write all files with one type")
+    texts = [*entry.ids] if config.are_ids_text else []
+    texts += [c for c, found_type in types.items() if found_type == "VARCHAR"]
+    forced = [column for column in dict.fromkeys(texts) if column in types]
+    if entry.form == "csv":
+        types |= dict.fromkeys(forced, "VARCHAR")
+    return Table(entry, files, scan(entry, files, types), types)
+
+
+def _common(before: str | None, now: str, form: str) -> str:
+    """Return a type that holds the values of two files; in CSV everything is text."""
+    if before in (None, now):
+        return now
+    assert before is not None, "two types are compared"
+    if is_number(before) and is_number(now):
+        return "BIGINT" if before in INTEGERS and now in INTEGERS else "DOUBLE"
+    if "VARCHAR" in (before, now) and (is_number(before) or is_number(now)):
+        return "VARCHAR" if form == "csv" else MIXED
+    return "DOUBLE[]" if all(is_number(element(of) or "") for of in (before, now)) else MIXED
+
+
+def scan(entry: Entry, files: tuple[str, ...], types: Mapping[str, str] | None = None) -> str:
+    """Return SQL of the rows of files, in their order; types are those of columns of CSV."""
+    listed = f"[{', '.join(map(quote, files))}]"
+    if entry.form == "parquet":
+        return f"read_parquet({listed}, union_by_name = true)"
+    known = ", ".join(f"{quote(column)}: {quote(of)}" for column, of in (types or {}).items())
+    return (
+        f"read_csv({listed}, delim = {quote(entry.delimiter)}, header = true, sample_size = -1, union_by_name = true, "
+        f"quote = '\"', auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'], "
+        f"nullstr = [{', '.join(map(quote, MISSING))}]{f', types = {{{known}}}' if known else ''})"
+    )
+
+
+def columns_of(connection: duckdb.DuckDBPyConnection, relation: str, path: str) -> dict[str, str]:
+    """Return the types of the columns of a file."""
+    with translated_errors(path):
+        return {column: found for column, found, *_ in run(connection, f"DESCRIBE SELECT * FROM {relation}")}
+
+
+def _place_of(entry: Entry, column: str) -> str:
+    """Return the place at which the config names a column first."""
+    if column in entry.ids:
+        return id_place(entry, entry.ids.index(column))
+    for feature in entry.features:
+        if column in feature.columns:
+            return column_place(feature.place, "feature_col")
+    return column_place(next(label.place for label in entry.labels if label.column == column), "label_col")
+
+
+def column_place(place: str, key: str) -> str:
+    """Return the place of the column of a feature or label, in either dialect."""
+    return f"{place}.column" if place.startswith("graph.") else f"{place}.{key}"
+
+
+def id_place(entry: Entry, number: int) -> str:
+    """Return the place of a column of IDs, in either dialect."""
+    if not entry.is_edges:
+        return column_place(entry.place, "node_id_col")
+    end = ("source", "dest")[number]
+    return f"{entry.place}.{end}.column" if entry.place.startswith("graph.") else f"{entry.place}.{end}_id_col"

@@ -1,0 +1,150 @@
+"""A construction config as the input of jobs: the bytes that its chunked graph gives, and what lies beside parts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from commands import call
+from constructions import FIXTURE, chunk, edges_entry, ids, nodes_entry, rows, table, write_config
+from graphs import file_hashes
+
+from daskgraphpart import DispatchOptions, open_partitions, partition, verify
+from daskgraphpart.api.read_tables import read_construction
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LAYOUT = DispatchOptions(layout="graphstorm")
+
+
+def parts_of(directory: Path) -> dict[str, str]:
+    hashes = file_hashes(directory)
+    return {name: found for name, found in hashes.items() if "manifest" not in name and not name.startswith("id_map")}
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("parts") / "parts"
+    partition(FIXTURE / "config.json", out, 2, method="random", options=LAYOUT)
+    return out
+
+
+def test_partitions_of_a_config_are_those_of_its_chunked_graph(parts: Path, tmp_path: Path) -> None:
+    graph = chunk(FIXTURE / "config.json", tmp_path / "graph")
+    partition(graph, tmp_path / "parts", 2, method="random", options=LAYOUT)
+    assert parts_of(tmp_path / "parts") == parts_of(parts)
+
+
+def test_partitions_of_a_config_are_verified_against_it(parts: Path) -> None:
+    assert verify(read_construction(FIXTURE / "config.json"), parts / "dist_graph").ok
+
+
+def test_graphstorms_files_lie_beside_the_parts(parts: Path) -> None:
+    found = {path.name for path in (parts / "dist_graph").glob("*.json")}
+    assert {"data_transform_new.json", "node_label_stats.json", "edge_label_stats.json", "metadata.json"} <= found
+    assert (parts / "dist_graph/raw_id_mappings/user/part-00000.parquet").is_file()
+
+
+def test_the_command_takes_a_config(tmp_path: Path) -> None:
+    config = FIXTURE / "config.json"
+    call("partition", config, tmp_path / "parts", "--num-parts", 2, "--method", "random", "--layout", "graphstorm")
+    assert open_partitions(tmp_path / "parts").num_parts == 2
+    call("chunk", config, tmp_path / "graph", "--add-reverse", "graphstorm", "--num-chunks", 2)
+    assert (tmp_path / "graph/data_transform_new.json").is_file()
+
+
+def test_splits_depend_on_the_seed_alone(tmp_path: Path) -> None:
+    first, again, other = (
+        rows(chunk(FIXTURE / "config.json", tmp_path / str(i), split_seed=seed), "user", "train_mask")
+        for i, seed in enumerate((0, 0, 1))
+    )
+    assert (first == again).all()
+    assert first.sum() == other.sum() and (first != other).any()
+
+
+def test_the_bytes_do_not_depend_on_how_tables_are_cut(tmp_path: Path) -> None:
+    size = 40
+    values = np.random.default_rng(1).normal(size=size)
+    columns = {"id": np.arange(size)[::-1] * 3, "x": values, "y": np.arange(size) % 3}
+    features = [{"feature_col": "x", "feature_name": n, "transform": {"name": n}} for n in ("standard", "rank_gauss")]
+    labels = [{"label_col": "y", "task_type": "classification", "split_pct": [0.5, 0.25, 0.25]}]
+    found = []
+    for cut in (1, 5):
+        at = tmp_path / str(cut)
+        at.mkdir()
+        for i, part in enumerate(np.array_split(np.arange(size), cut)):
+            table(at, f"nodes-{i}", **{name: of[part] for name, of in columns.items()})
+        edge_path = table(at, "edges", s=columns["id"], d=columns["id"][::-1])
+        config = {
+            "nodes": [nodes_entry(str(at / "nodes-*.parquet"), *features, labels=labels)],
+            "edges": [edges_entry(edge_path, ("n", "r", "n")), edges_entry(edge_path, ("n", "q", "n"))],
+        }
+        graph = chunk(config, at / "graph")
+        hashes = file_hashes(at / "graph")
+        found.append({name: of for name, of in hashes.items() if name != "data_transform_new.json"})
+        assert ids(graph, "n") == columns["id"].tolist()
+        masks = [rows(graph, "n", name) for name in ("train_mask", "val_mask", "test_mask")]
+        assert [int(mask.sum()) for mask in masks] == [20, 10, 10]
+        assert sum(masks).max() == 1
+    assert found[0] == found[1]
+
+
+def test_a_second_table_of_a_relation_is_appended(tmp_path: Path) -> None:
+    first = table(tmp_path, "first", s=["a", "b"], d=["x", "y"], w=[1.0, 2.0])
+    second = table(tmp_path, "second", s=["c"], d=["x"], w=[3.0])
+    features = {"features": [{"feature_col": "w"}]}
+    config = {"nodes": [], "edges": [edges_entry(path, **features) for path in (first, second)]}
+    graph = chunk(config, tmp_path / "graph")
+    assert rows(graph, "n:r:m", "w").tolist() == [[1.0], [2.0], [3.0]]
+    assert (ids(graph, "n"), ids(graph, "m")) == (["a", "b", "c"], ["x", "y"])
+
+
+def test_a_homogeneous_graph_loses_its_names_and_is_doubled(tmp_path: Path) -> None:
+    nodes = table(tmp_path, "nodes", id=[5, 7], x=[1.0, 2.0])
+    edge_path = table(tmp_path, "edges", s=[5, 5, 7], d=[7, 5, 5], w=[1.0, 2.0, 3.0])
+    labels = {"labels": [{"task_type": "link_prediction", "split_pct": [1, 0, 0]}], "features": [{"feature_col": "w"}]}
+    config = {
+        "nodes": [nodes_entry(nodes, {"feature_col": "x"})],
+        "edges": [edges_entry(edge_path, ("n", "r", "n"), **labels)],
+    }
+    graph = chunk(config, tmp_path / "graph", add_reverse="graphstorm")
+    etype = "_N:_E:_N"
+    assert graph.schema.ntypes == ("_N",) and (etype,) == graph.schema.etypes
+    assert rows(graph, etype, "w")[:, 0].tolist() == [1, 2, 3, 1, 2, 3]
+    assert rows(graph, etype, "train_mask").tolist() == [1, 1, 1, 0, 0, 0]
+
+
+def test_edges_of_unknown_nodes_are_dropped_with_their_features(tmp_path: Path) -> None:
+    nodes = table(tmp_path, "nodes", id=["a", "b"])
+    edge_path = table(tmp_path, "edges", s=["a", "z", "b"], d=[1, 2, 3], w=[1.0, 2.0, 3.0])
+    config = {"nodes": [nodes_entry(nodes)], "edges": [edges_entry(edge_path, features=[{"feature_col": "w"}])]}
+    graph = chunk(config, tmp_path / "graph", unknown_nodes="drop")
+    assert rows(graph, "n:r:m", "w").tolist() == [[1.0], [3.0]]
+
+
+def test_hard_negatives_become_nodes_of_the_destination_type(tmp_path: Path) -> None:
+    edge_path = table(tmp_path, "edges", s=["a", "b", "c"], d=["x", "y", "z"], bad=[["z", "unknown"], [], ["x", "y"]])
+    feature = {"feature_col": "bad", "transform": {"name": "edge_dst_hard_negative"}}
+    config = write_config(tmp_path, {"nodes": [], "edges": [edges_entry(edge_path, features=[feature])]})
+    graph = chunk(config, tmp_path / "graph")
+    assert rows(graph, "n:r:m", "bad").tolist() == [[2, -1], [-1, -1], [0, 1]]
+    partition(config, tmp_path / "parts", 2, method="random", options=LAYOUT)
+    assert verify(read_construction(config), tmp_path / "parts/dist_graph").ok
+
+
+def test_what_transforms_found_transforms_other_tables_alike(tmp_path: Path) -> None:
+    kinds = {"max_min_norm": "x", "standard": "x", "to_categorical": "c"}
+    features = [{"feature_col": c, "feature_name": n, "transform": {"name": n}} for n, c in kinds.items()]
+    edge_path = table(tmp_path, "edges", s=["a"], d=["b"])
+    train = table(tmp_path, "train", id=["a", "b", "e"], x=[1.0, 2.0, 5.0], c=["u", "v", "w"])
+    config = {"nodes": [nodes_entry(train, *features)], "edges": [edges_entry(edge_path, ("n", "r", "m"))]}
+    chunk(config, tmp_path / "graph")
+    found = json.loads((tmp_path / "graph/data_transform_new.json").read_text())
+    found["nodes"][0]["files"] = table(tmp_path, "test", id=["a", "q"], x=[3.0, 9.0], c=["v", "other"])
+    graph = chunk(found, tmp_path / "again")
+    assert rows(graph, "n", "max_min_norm").tolist() == [[0.5], [1.0]]
+    np.testing.assert_allclose([[3 / 8], [9 / 8]], rows(graph, "n", "standard"), rtol=1e-6)
+    assert rows(graph, "n", "to_categorical").tolist() == [[0, 1, 0], [0, 0, 0]]
