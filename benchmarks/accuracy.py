@@ -36,6 +36,8 @@ with warnings.catch_warnings(action="ignore"):  # torch tells what it will no lo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    Found = dict[str, dict[str, dict[str, float]]]  # by graph, way and seed
+
 NUM_PARTS, HIDDEN, FANOUTS, BATCH, MOST_JUDGED = 4, 64, [10, 10], 256, 4000
 WAYS = {
     "whole graph": "the graph as one part, one trainer",
@@ -51,43 +53,47 @@ WAYS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", default="cora,coauthor_physics,dblp_hetero")
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--seeds", default="0,1,2", help="results of other seeds and graphs are kept")
     parser.add_argument("--method", default="metis", help="how the graph is partitioned")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    found: dict[str, dict[str, list[float]]] = {}
+    found: Found = {}
     for name in options.graphs.split(","):
         with tempfile.TemporaryDirectory() as scratch:
             found[name] = compare(name, Path(scratch), options)
-    setting = {"steps": options.steps, "seeds": options.seeds, "method": options.method, "parts": NUM_PARTS}
-    found = kept(setting) | found
+    setting = {"steps": options.steps, "method": options.method, "parts": NUM_PARTS}
+    found = with_kept(found, setting)
     heads, *rows = table(found)
     show(heads, rows)
     keep_lines("accuracy", setting, found)
 
 
-def kept(setting: dict[str, Any]) -> dict[str, Any]:
-    """Results of other graphs, if the last run had the same setting."""
+def with_kept(found: Found, setting: dict[str, Any]) -> Found:
+    """Add results of other graphs and seeds, if the last run had the same setting."""
     path = HERE / "results" / "accuracy.jsonl"
     last = json.loads(path.read_text().splitlines()[-1]) if path.exists() else {}
-    return last["results"] if last and setting.items() <= last["setting"].items() else {}
+    kept: Found = last["results"] if last and last["setting"] == setting else {}
+    for name, of in found.items():
+        kept[name] = {way: kept.get(name, {}).get(way, {}) | of_seeds for way, of_seeds in of.items()}
+    return kept
 
 
-def table(found: dict[str, dict[str, list[float]]]) -> list[list[str]]:
+def table(found: Found) -> list[list[str]]:
     """Rows of a table: accuracies of each way, by graph."""
     rows = [["", *found, "what a trainer samples"]]
     return rows + [[way, *(spread(of[way]) for of in found.values()), about] for way, about in WAYS.items()]
 
 
-def spread(values: list[float]) -> str:
+def spread(of_seeds: dict[str, float]) -> str:
     """Mean, and standard deviation, in percent."""
+    values = [*of_seeds.values()]
     deviation = statistics.stdev(values) if len(values) > 1 else 0.0
     return f"{100 * statistics.mean(values):.1f} ± {100 * deviation:.1f}"
 
 
-def compare(name: str, root: Path, options: argparse.Namespace) -> dict[str, list[float]]:
-    """Accuracies of each way, a number for each seed."""
+def compare(name: str, root: Path, options: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """Accuracies of each way by seed."""
     graph, target = to_train_on(name)
     source = graph.write(root / "in")
     opened = {}
@@ -95,12 +101,12 @@ def compare(name: str, root: Path, options: argparse.Namespace) -> dict[str, lis
         how = dgp.DispatchOptions(num_hops=hops, graph_formats=("csc",))
         config = dgp.partition(source, root / what, num_parts, method=options.method, options=how).config_path
         opened[what] = dgp.open_partitions(config)
-    found: dict[str, list[float]] = {way: [] for way in WAYS}
-    for seed in range(options.seeds):
+    found: dict[str, dict[str, float]] = {way: {} for way in WAYS}
+    for seed in map(int, options.seeds.split(",")):
         for way in WAYS:
             model = train(loaders_of(way, opened, target, seed), opened["whole"], target, options.steps, seed)
-            found[way].append(accuracy(model, opened["whole"], target))
-            print(f"{name}, seed {seed}, {way}: {found[way][-1]:.3f}", flush=True)
+            found[way][str(seed)] = accuracy(model, opened["whole"], target)
+            print(f"{name}, seed {seed}, {way}: {found[way][str(seed)]:.3f}", flush=True)
     return found
 
 
