@@ -60,7 +60,7 @@ class AssignOptions:
     )
     effort: str = option(
         "default",
-        "How much time a small cut may take: fast is one library and moves of single nodes, default METIS and KaMinPar "
+        "How much time a small cut may take: fast is one library, or streams large graphs, default METIS and KaMinPar "
         "combined by a V-cycle, high several seeds of both and V-cycles while they gain.",
         choices=("fast", "default", "high"),
     )

@@ -170,5 +170,5 @@ def _partition(
         return parts, f"extend ({old.matched}; {taken})", "asked for", 0
     if choice is None:
         return parts, options.method, "there is nothing to cut: nodes are assigned to balance", 0
-    hint = HIGH_HINT if options.effort != "high" and choice.method in ("auto", "multilevel") else ""
+    hint = HIGH_HINT if options.effort != "high" and choice.method == "auto" else ""
     return parts, taken, choice.why + hint, choice.need

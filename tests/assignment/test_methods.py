@@ -142,6 +142,7 @@ def test_one_warning_names_the_node_that_makes_a_balance_impossible(
 ) -> None:
     monkeypatch.setattr(partition, "TIGHTER", (None,))  # would be an error: nothing is tried that cannot help
     monkeypatch.setattr(choose, "COARSE_ARCS", 500)
+    monkeypatch.setattr(partition, "COARSE_NODES_PER_PART", 0)
     rng = np.random.default_rng(0)
     schema = GraphSchema("g", (NodeType("a", 50), NodeType("b", 400)), (EdgeType("a", "to", "b", 2000),))
     ends = (rng.integers(0, 50, 2000), np.where(rng.random(2000) < 0.7, 123, rng.integers(0, 400, 2000)))
