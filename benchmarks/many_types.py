@@ -39,7 +39,7 @@ def write_graph(directory: Path, num_nodes: int, num_edges: int, num_relations: 
         output_path=directory,
         num_nodes={"entity": num_nodes},
         num_chunks=1,
-        edge_format=edge_format,
+        edges_fmt=edge_format,
     )
     return directory
 
