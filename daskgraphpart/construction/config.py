@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_FAULTS_SHOWN = 50
 MASKS = ("train_mask", "val_mask", "test_mask")
+UNKNOWN = ""
+"""Name of a transform that was refused."""
 _REQUIRED: Any = object()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.construction.config import MASKS, Entry, Feature, Label, Splits, Transform
+from daskgraphpart.construction.config import MASKS, UNKNOWN, Entry, Feature, Label, Splits, Transform
 from daskgraphpart.errors import MetadataError
 from daskgraphpart.schema import check_name
 
@@ -106,7 +106,7 @@ def feature_dtype(transform: Transform, dtype: str) -> str:
 
 def _transform(inner: Reader, kind: str, columns: tuple[str, ...], dtype: str, *, is_edges: bool) -> Transform:
     if not is_known(inner, "name", kind, TRANSFORMS, is_edges=is_edges):
-        return Transform()
+        return Transform(UNKNOWN)
     if kind == "no-op":
         return Transform(separator=separator_of(inner), truncate_dim=width_of(inner))
     if kind == "max_min_norm":

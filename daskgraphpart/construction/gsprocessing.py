@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.construction.config import Entry, Feature, Label, Transform
+from daskgraphpart.construction.config import UNKNOWN, Entry, Feature, Label, Transform
 from daskgraphpart.construction.gconstruct import (
     FORMS,
     HARD_NEGATIVES,
@@ -75,7 +75,7 @@ def _feature(reader: Reader, *, is_edges: bool) -> Feature:
     kind = inner.text("name", "a transformation") if reader.has("transformation") else "no-op"
     given = inner.object("kwargs")
     dtype = given.choice("out_dtype", ("float32", "float64"), "float32")
-    transform = Transform()
+    transform = Transform(UNKNOWN)
     if is_known(inner, "name", kind, TRANSFORMS, is_edges=is_edges):
         transform = _transform(given, kind)
     return Feature(reader.place, name, columns, feature_dtype(transform, dtype), transform)

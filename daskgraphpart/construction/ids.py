@@ -55,14 +55,13 @@ class Ids:
 def kinds_of_ids(tables: Iterable[Table], faults: Faults, *, are_text: bool) -> dict[str, bool]:
     """Tell for each node type whether its IDs are integers; note where tables differ, and IDs that are neither."""
     found: dict[str, tuple[bool, str]] = {}
-    for table in tables:
-        for i, column in enumerate(table.entry.ids):
+    for table in (table for table in tables if table.entry.of_type):
+        parts = table.entry.of_type.split(":")
+        ends = parts[::2] if table.entry.is_edges else parts
+        for i, (ntype, column) in enumerate(zip(ends, table.entry.ids, strict=False)):
             if column not in table.types:
                 continue
-            ntype, of_type = (
-                table.entry.of_type.split(":")[:: 2 if ":" in table.entry.of_type else 1][i],
-                table.types[column],
-            )
+            of_type = table.types[column]
             place, is_integer = id_place(table.entry, i), of_type in INTEGERS and not are_text
             if not are_text and of_type not in (*INTEGERS, "VARCHAR"):
                 faults.add(

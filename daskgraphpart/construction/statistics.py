@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.construction.config import UNKNOWN
 from daskgraphpart.construction.tables import INTEGERS, column_place, element, is_number, name
 from daskgraphpart.sources.database import quote, run, translated_errors
 
@@ -75,6 +76,8 @@ def plan_columns(table: Table, faults: Faults) -> dict[str, tuple[Column, ...]]:
 def _of_feature(feature: Feature, table: Table, column: str, faults: Faults) -> Column:
     how, of_type, sql = feature.transform, table.types[column], name(column)
     place, inner = column_place(feature.place, "feature_col"), element(of_type)
+    if how.name == UNKNOWN:
+        return Column(sql, TEXT, of_type)
     if how.name in ("to_categorical", "edge_dst_hard_negative"):
         has_lists = how.separator is not None or inner is not None
         if how.name == "to_categorical" and not has_lists:

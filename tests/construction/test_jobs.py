@@ -50,9 +50,10 @@ def test_graphstorms_files_lie_beside_the_parts(parts: Path) -> None:
 
 def test_the_command_takes_a_config(tmp_path: Path) -> None:
     config = FIXTURE / "config.json"
-    call("partition", config, tmp_path / "parts", "--num-parts", 2, "--method", "random", "--layout", "graphstorm")
+    how = ("--num-parts", "2", "--method", "random", "--layout", "graphstorm")
+    assert call("partition", config, tmp_path / "parts", *how) == 0
     assert open_partitions(tmp_path / "parts").num_parts == 2
-    call("chunk", config, tmp_path / "graph", "--add-reverse", "graphstorm", "--num-chunks", 2)
+    assert call("chunk", config, tmp_path / "graph", "--add-reverse", "graphstorm", "--num-chunks", "2") == 0
     assert (tmp_path / "graph/data_transform_new.json").is_file()
 
 
