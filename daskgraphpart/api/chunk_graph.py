@@ -331,8 +331,8 @@ class _Writer:
             def claim(paths: list[str]) -> None:
                 stack.enter_context(claimed_directory(self.out, paths, overwrite))
 
-            graph = graph_of_tables(spec, self.scratch, self.out, self.resources, self.progress, claim)
             with self._threads() as runner:
+                graph = graph_of_tables(spec, self.scratch, self.out, runner, claim)
                 return write_graph(graph, self.out, self.form, runner)
 
     def _write(self, graph: Graph) -> Path:

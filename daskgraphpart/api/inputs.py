@@ -11,17 +11,30 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, TRAINERS, Assignment, crc_of
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import Graph, read_chunked
-from daskgraphpart.chunked.metadata import METADATA_FILE
+from daskgraphpart.chunked.metadata import METADATA_FILE, is_table
 from daskgraphpart.dispatching.machines import Machines, read_machines
 from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import OutputExistsError, ResumeError
-from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, signature_of
 from daskgraphpart.storage.paths import Location, require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from daskgraphpart.sources.table_spec import TableSpec
+
+
+def opened(graph: Any, storage_options: Mapping[str, Any] | None = None) -> Graph | TableSpec:
+    """Open a graph unless it is open; what is no chunked graph is a table."""
+    if isinstance(graph, Graph):
+        return graph
+    is_json = isinstance(graph, (str, os.PathLike)) and os.fspath(graph).endswith(".json")
+    if isinstance(graph, (str, os.PathLike)) and not is_json and not is_table(graph):
+        return read_chunked(graph, storage_options=storage_options)
+    from daskgraphpart.api.read_tables import opened_input  # a job without tables does without
+
+    return opened_input(graph, storage_options)
 
 
 def opened_chunked(graph: Graph | str | os.PathLike[str]) -> Graph:
@@ -49,7 +62,7 @@ def made_in(target: Location | Machines, workspace: str | None) -> Path:
 
 def input_paths(graph: Graph | TableSpec) -> list[Location]:
     """List the directory and the data files of a graph, as far as it has some, or the files of tables."""
-    if isinstance(graph, TableSpec):
+    if not isinstance(graph, Graph):
         return [Path(path) for path in graph.files if os.path.isfile(path)]
     directory = [to_path(graph.directory)] if graph.directory else []
     return [*directory, *map(to_path, graph.files)]
@@ -85,7 +98,7 @@ def fingerprint(
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
         found[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
-    if isinstance(graph, TableSpec):
+    if not isinstance(graph, Graph):
         return {**found, **_signatures([*input_paths(graph), *files]), **graph.identity()}
     metadata_file = to_path(graph.directory) / METADATA_FILE if graph.directory else None
     paths = [*([] if metadata_file is None else [metadata_file]), *map(to_path, graph.files), *files]

@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import check_assignment_directory, fingerprint, identify_owners, output_of
+from daskgraphpart.api.inputs import check_assignment_directory, fingerprint, identify_owners, opened, output_of
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
-from daskgraphpart.api.read_tables import opened_input
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.assignment import TRAINERS, Assignment, owner_dtype
 from daskgraphpart.assignment.id_maps import describe_id_maps
@@ -24,8 +23,6 @@ from daskgraphpart.engine.progress import Progress, open_progress
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY
-from daskgraphpart.sources.stage_tables import keep_maps, stage_tables
-from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -36,6 +33,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.sources.table_spec import TableSpec
 
 
 def assign(
@@ -99,7 +97,7 @@ def assign(
     ResumeError
         If `out_dir` holds an unfinished run with other input or options.
     """
-    graph, options = opened_input(graph, storage_options), as_options(method)
+    graph, options = opened(graph, storage_options), as_options(method)
     smallest = MIN_TABLE_MEMORY
     if isinstance(graph, Graph):
         check_assignable(options, graph, num_parts)
@@ -127,7 +125,9 @@ def assign(
             _assignable(graph, Path(work.root) / "tables", options, num_parts, first) as (staged, runner),
         ):
             assignment = assign_nodes(staged, num_parts, options, work.owners, runner)
-            if isinstance(graph, TableSpec):
+            if not isinstance(graph, Graph):
+                from daskgraphpart.sources.stage_tables import keep_maps
+
                 staged = keep_maps(staged, out)
             seed = options.seed if options.method in METHODS else None
             id_maps = describe_id_maps(staged, out, runner)
@@ -149,6 +149,8 @@ def _assignable(
     if isinstance(graph, Graph):
         yield graph, runner
         return
+    from daskgraphpart.sources.stage_tables import stage_tables  # a job without tables does without
+
     staged = stage_tables(graph, directory, runner)
     check_assignable(options, staged, num_parts)
     with runner.for_tasks_of(smallest_memory(staged.schema, options, None)) as limited:
@@ -214,7 +216,7 @@ def dispatch(
     """
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
-    graph, out = opened_input(graph, storage_options), output_of(out_dir, dispatch_to, storage_options)
+    graph, out = opened(graph, storage_options), output_of(out_dir, dispatch_to, storage_options)
     return run_dispatch(graph, Wanted(out, options or DispatchOptions(), owners, num_parts), run)
 
 
@@ -234,7 +236,7 @@ def partition(
     dispatch_to: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
-    graph, owners = opened_input(graph, storage_options), as_options(method)
+    graph, owners = opened(graph, storage_options), as_options(method)
     owner_dtype(num_parts)
     check_method(owners)
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)

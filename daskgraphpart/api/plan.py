@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from daskgraphpart.api.inputs import made_in, output_of
-from daskgraphpart.api.read_tables import opened_input
+from daskgraphpart.api.inputs import made_in, opened, output_of
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
 from daskgraphpart.assignment.pipeline import check_assignable
+from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_files, workspace_nbytes
 from daskgraphpart.dispatching.machines import Machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.errors import PlanError
-from daskgraphpart.sources.stage_tables import opened_graph
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, format_size, html_table
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.sources.table_spec import TableSpec
@@ -165,7 +163,11 @@ def plan(
     InputFileError
         If the graph's metadata or headers are wrong.
     """
-    options, resources, given = options or DispatchOptions(), resources or detect_resources(), opened_input(graph)
+    options, resources, given = options or DispatchOptions(), resources or detect_resources(), opened(graph)
+    if isinstance(given, Graph):
+        return _plan(given, num_parts, out_dir, method, options, resources, dispatch_to)
+    from daskgraphpart.sources.stage_tables import opened_graph  # a job without tables does without
+
     with opened_graph(given, resources) as found:
         return _plan(found, num_parts, out_dir, method, options, resources, dispatch_to)
 

@@ -33,7 +33,6 @@ from daskgraphpart.layouts.parquet import ParquetLayout
 from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY
-from daskgraphpart.sources.stage_tables import maps_beside, stage_tables
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
@@ -112,6 +111,8 @@ def _dispatch_tables(
     spec: TableSpec, wanted: Wanted, destination: Destination | None, out: Path, work: Workspace, runner: Runner
 ) -> Outcome:
     """Stage tables, and dispatch them."""
+    from daskgraphpart.sources.stage_tables import maps_beside, stage_tables  # a job without tables does without
+
     graph = stage_tables(spec, Path(work.root) / "tables", runner)
     wanted, (first, *others) = _fitting(graph, wanted)
     layouts = (FilesBeside(first, maps_beside(graph)), *others)

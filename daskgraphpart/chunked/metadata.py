@@ -8,6 +8,8 @@ masks (graphstorm_processing/graph_loaders/dist_heterogeneous_loader.py).
 
 from __future__ import annotations
 
+import glob
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -282,3 +284,20 @@ class _Reader:
             if target is not None:
                 what, hint = "leads out of the directory of the graph", "the graph was opened as confined"
                 self.add_fault(what, place, expected=str(self.directory), found=target, hint=hint)
+
+
+TABLE_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".zst")
+
+
+def is_table(path: Any) -> bool:
+    """Whether a path is a table of edges, and no metadata or directory of a chunked graph."""
+    name = os.fspath(path)
+    if is_url(name):
+        return False
+    if os.path.isdir(name):
+        names = os.listdir(name)
+        return METADATA_FILE not in names and ("_delta_log" in names or any(n.endswith(TABLE_SUFFIXES) for n in names))
+    if not os.path.isfile(name):
+        return glob.has_magic(name)
+    with open(name, "rb") as file:
+        return not file.read(64).lstrip().startswith(b"{")

@@ -15,6 +15,7 @@ import numpy as np
 
 from daskgraphpart.chunked.blocks import Block, InputFile, clip_blocks, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.formats import FORMATS, check_ends, read_rows
+from daskgraphpart.chunked.read_parquet import read_parquet_rows
 from daskgraphpart.errors import InputFileError, OptionError
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ class FileRows(_InFiles):
     """A feature in npy or parquet files."""
 
     spec: DataSpec
+    names: tuple[str, ...] = ()  # of columns of parquet; by default all of them
 
     @property
     def dtype(self) -> np.dtype:
@@ -162,13 +164,18 @@ class FileRows(_InFiles):
             Piece(
                 block.first_row,
                 block.num_rows,
-                partial(read_rows, block, self.spec),
+                self._reader(block),
                 None,
                 block.path,
                 block.row_in_file,
             )
             for block in (blocks if stretches is None else clip_blocks(blocks, stretches))
         ]
+
+    def _reader(self, block: Block) -> Callable[[], np.ndarray]:
+        if self.names:
+            return partial(read_parquet_rows, block, self.spec.dtype, self.spec.row_shape, self.names)
+        return partial(read_rows, block, self.spec)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""

@@ -131,8 +131,7 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
 
     IN_DIR may be a table of edges, too, or a construction config of GraphStorm.
     """
-    from daskgraphpart.api.read_tables import is_construction, read_tables
-    from daskgraphpart.sources.table_spec import is_table
+    from daskgraphpart.chunked.metadata import is_table
 
     paths = [path for path in given if path is not None]
     has_tables = bool(values["edges"] or values["from"])
@@ -143,12 +142,17 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
         raise click.UsageError(f"Missing {wanted[len(paths)]}.")
     if not has_tables:
         first = paths.pop(0)
-        if is_construction(first):
-            return construction_of(first, values), paths
+        if first.endswith(".json"):
+            from daskgraphpart.api.read_tables import is_construction
+
+            if is_construction(first):
+                return construction_of(first, values), paths
         if not is_table(first):
             refuse_tables((*INPUT_NAMES, *stated_options(GraphChanges), "name"), "a job")
             return graph_of(first, values), paths
         values = {**values, "edges": (first,)}
+    from daskgraphpart.api.read_tables import read_tables  # a job without tables does without
+
     changes = {name: values[name] for name in stated_options(GraphChanges)}
     return read_tables(**{**changes, **tables_of(values)}), paths
 

@@ -7,7 +7,7 @@ depends on memory or threads: tables keep the order of files and rows, and every
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.chunked.sources import Rows
+    from daskgraphpart.sources.plain_edges import PlainEdges
 
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
@@ -33,22 +34,23 @@ DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 ROWS_AT_ONCE = 1 << 20
 
 
-def read_graph(job: Job, name: str) -> Graph:
-    """Read, check and map everything; also write the maps of IDs. Rows then lie in temporary files."""
+def read_graph(job: Job, name: str, plain: Mapping[str, PlainEdges]) -> Graph:
+    """Read, check and map everything but plain edges; also write the maps of IDs. Rows then lie in temporary files."""
     inputs, kinds = job.inputs, job.kinds
     check_old_ids(inputs.old_ids, kinds)
     sizes = [os.path.getsize(table.content) for group in inputs.groups for table in group.tables]
     job.progress.begin("read-edges", len(sizes), sum(sizes))
     for group in inputs.groups:
-        read_table(job, group)
-    given = {group.name: job.count_rows(group.name) for group in inputs.groups}
+        if group.name not in plain:
+            read_table(job, group)
+    given = {g.name: plain[g.name].num_rows if g.name in plain else job.count_rows(g.name) for g in inputs.groups}
     check_edge_counts(inputs, given)
     job.progress.end()
     steps = len(kinds) + len(inputs.etypes)
     job.progress.begin("map-ids" if inputs.options.map_ids else "stage-edges", steps, steps)
     unknown = {ntype: _settle_unknown(job, ntype) for ntype in kinds if inputs.lists(ntype)}
-    num_nodes = _rank_ids(job) if inputs.options.map_ids else _count_ids(job, given)
-    placer = FeaturePlacer(job, num_nodes, given)
+    num_nodes = _rank_ids(job) if inputs.options.map_ids else _count_ids(job, given, plain)
+    placer = FeaturePlacer(job, num_nodes, given, plain)
     data: dict[str, dict[str, Rows]] = {of_type: {} for of_type in (*num_nodes, *inputs.etypes)}
     for group in inputs.groups:
         data[group.of_type] |= placer.table(group)
@@ -56,7 +58,10 @@ def read_graph(job: Job, name: str) -> Graph:
         data[of_type] |= placer.rows(of_type, features)
     edges = {}
     for group in inputs.groups[: len(inputs.etypes)]:
-        edges[group.of_type] = EdgeEnds(job.new_ids(group, 0), job.new_ids(group, 1))
+        scanned = plain.get(group.name)
+        edges[group.of_type] = (
+            EdgeEnds(job.new_ids(group, 0), job.new_ids(group, 1)) if scanned is None else scanned.source
+        )
         job.progress.advance(1)
     job.progress.end()
     for ntype, count in unknown.items():
@@ -114,12 +119,12 @@ def _tell_unknown(job: Job, ntype: str, unknown: int, num_nodes: int) -> None:
     job.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
 
 
-def _count_ids(job: Job, given: Mapping[str, int]) -> dict[str, int]:
+def _count_ids(job: Job, given: Mapping[str, int], plain: Mapping[str, PlainEdges]) -> dict[str, int]:
     """Return numbers of nodes whose IDs are not mapped: as given, rows of a feature, or the largest ID and one."""
     counts, inputs = {}, job.inputs
     for ntype, known in inputs.num_nodes.items():
         columns = _columns(job, ntype) + [(group, 0) for group in inputs.lists(ntype)]
-        found = [(*run(job.connection, f"SELECT max(c{i}), min(c{i}) FROM {g.name}")[0], g) for g, i in columns]
+        found = [(*_limits(job, g, i, plain), g) for g, i in columns]
         found = [limits for limits in found if limits[0] is not None]
         most, _, group = max(found, key=lambda limits: int(limits[0]), default=(-1, 0, inputs.groups[0]))
         if known is None and inputs.ordered(ntype) is None:
@@ -149,6 +154,14 @@ def _count_ids(job: Job, given: Mapping[str, int]) -> dict[str, int]:
         counts[ntype] = most + 1 if known is None else known
         job.progress.advance(1)
     return counts
+
+
+def _limits(job: Job, group: TableGroup, number: int, plain: Mapping[str, PlainEdges]) -> tuple[Any, ...]:
+    """Largest and smallest ID in a column; None if there are none."""
+    if (scanned := plain.get(group.name)) is not None:
+        return scanned.limits[number] if scanned.num_rows else (None, None)
+    (limits,) = run(job.connection, f"SELECT max(c{number}), min(c{number}) FROM {group.name}")
+    return tuple(limits)
 
 
 def _rank_ids(job: Job) -> dict[str, int]:

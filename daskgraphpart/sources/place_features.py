@@ -18,7 +18,7 @@ from daskgraphpart.sources.tables import TableGroup, check_row_count
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.storage.region import Region
@@ -31,6 +31,7 @@ class FeaturePlacer:
     job: Job
     num_nodes: Mapping[str, int]
     given: Mapping[str, int]
+    plain: Collection[str] = ()  # tables of edges that are not in the database, of which no row is dropped
 
     def table(self, group: TableGroup) -> dict[str, Rows]:
         """Place the features of a table: in its order, or in that of the nodes whose IDs it has."""
@@ -56,8 +57,7 @@ class FeaturePlacer:
             return dict(features)
         if len(group.ends) == 1:
             return self._scattered(group, features)
-        kept = self.job.count_rows(group.name)
-        if kept == expected:
+        if group.name in self.plain or self.job.count_rows(group.name) == expected:
             return dict(features)
         query, where = f"SELECT row FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
         numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))

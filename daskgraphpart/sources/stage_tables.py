@@ -41,7 +41,7 @@ from daskgraphpart.storage.region import Region, create_npy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from daskgraphpart.engine.progress import Progress, ProgressListener
+    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.file_layout import FileLayout
@@ -53,18 +53,19 @@ BYTES_PER_PIECE = 4 << 20
 def stage_tables(spec: TableSpec, directory: Path, runner: Runner) -> Graph:
     """Return the graph of tables, whose rows, maps of IDs and categories lie in a directory of the job."""
     from daskgraphpart.sources.change_graph import CastRows  # imports duckdb
+    from daskgraphpart.sources.plain_edges import TextBlock, TextEdges
 
     def work() -> Graph:
         shutil.rmtree(directory, ignore_errors=True)  # of a run that was killed in the middle
         directory.mkdir(parents=True)
-        graph = graph_of_tables(spec, directory, directory, runner.resources, runner.progress)
+        graph = graph_of_tables(spec, directory, directory, runner)
         for path in directory.glob("ids.duckdb*"):
             path.unlink()
         return settled(graph, directory)
 
     types = (
         Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Region, FileRows, ConstantRows, EdgeEnds,
-        JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows,
+        JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows, TextEdges, TextBlock,
     )  # fmt: skip
     return runner.step("read-tables", work, types)
 
@@ -73,8 +74,7 @@ def graph_of_tables(
     spec: TableSpec,
     directory: Path,
     out: Path,
-    resources: Resources,
-    progress: ProgressListener,
+    runner: Runner,
     on_open: Callable[[list[str]], Any] = lambda _: None,
 ) -> Graph:
     """Read tables; temporary files go to `directory`, maps of IDs and categories to `out`.
@@ -84,10 +84,11 @@ def graph_of_tables(
     from daskgraphpart.sources.database import open_database
     from daskgraphpart.sources.edge_list_inputs import open_inputs
     from daskgraphpart.sources.edge_lists import read_graph
+    from daskgraphpart.sources.plain_edges import scan_plain_edges
     from daskgraphpart.sources.read_table import Job
     from daskgraphpart.sources.tables import kinds_of_ids
 
-    resources = resources.limited(MIN_TABLE_MEMORY)
+    resources, progress = runner.resources.limited(MIN_TABLE_MEMORY), runner.progress
     if spec.builder is not None:
         graph = spec.builder.build(spec.name, directory, out, resources, progress, on_open)
     else:
@@ -96,8 +97,9 @@ def graph_of_tables(
             for note in inputs.notes:
                 progress.note(note)
             on_open(inputs.paths)
-            kinds = kinds_of_ids(inputs)
-            graph = read_graph(Job(inputs, kinds, connection, directory, out, resources.memory, progress), spec.name)
+            kinds, plain = kinds_of_ids(inputs), scan_plain_edges(inputs, runner)
+            job = Job(inputs, kinds, connection, directory, out, resources.memory, progress)
+            graph = read_graph(job, spec.name, plain)
     graph = replace(graph, directory=str(out))  # rows are in files by now
     if spec.changes == NO_CHANGES:
         return graph

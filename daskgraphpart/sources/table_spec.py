@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import zlib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from daskgraphpart.chunked.graph import Graph, read_chunked
-from daskgraphpart.chunked.metadata import METADATA_FILE
+from daskgraphpart.chunked.metadata import is_table
 from daskgraphpart.chunked.sources import is_rows, paths_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
 from daskgraphpart.sources.table_files import TableFile, find_files
-from daskgraphpart.storage.paths import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
-
-
-TABLE_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".zst")
 
 
 class Builder(Protocol):
@@ -143,17 +137,3 @@ def opened(graph: Any, storage_options: Mapping[str, Any] | None = None) -> Grap
     if is_table(graph):
         return TableSpec({DEFAULT_ETYPE: graph})
     return read_chunked(graph, storage_options=storage_options)
-
-
-def is_table(path: Any) -> bool:
-    """Whether a path is a table of edges, and no metadata or directory of a chunked graph."""
-    name = os.fspath(path)
-    if is_url(name):
-        return False
-    if os.path.isdir(name):
-        names = os.listdir(name)
-        return METADATA_FILE not in names and ("_delta_log" in names or any(n.endswith(TABLE_SUFFIXES) for n in names))
-    if not os.path.isfile(name):
-        return glob.has_magic(name)
-    with open(name, "rb") as file:
-        return not file.read(64).lstrip().startswith(b"{")

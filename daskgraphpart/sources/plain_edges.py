@@ -1,0 +1,286 @@
+"""Edges of tables that need no database: dense IDs in plain text, in columns of parquet, or in arrays.
+
+They are scanned once, in the pass `scan-tables`: counted, and their largest and smallest IDs found. Whatever is not
+plain, or may be wrong, is left to the database, which names the line.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunked.read_csv import read_lines
+from daskgraphpart.chunked.read_parquet import read_parquet_header
+from daskgraphpart.chunked.rows import ArrayRows, EdgeEnds, JoinedRows
+from daskgraphpart.chunked.sources import INT64, FileRows, Piece, cut
+from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.schema import DataSpec
+from daskgraphpart.sources.text_table import TextTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from daskgraphpart.chunked.sources import Rows
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.sources.column_table import ColumnTable
+    from daskgraphpart.sources.tables import Inputs, TableGroup
+
+MAX_BLOCK_BYTES, MIN_BLOCK_BYTES, BYTES_PER_TEXT_BYTE = 2 << 20, 1 << 16, 24
+MAX_LINE_BYTES = 24  # of most lines, where blocks are put together
+ROWS_PER_UNIT = 1 << 18
+HEAD_BYTES = 1 << 16
+PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """Lines that begin in a range of bytes: how they are read, the number of the first, and how many."""
+
+    path: str
+    content: str
+    start: int
+    stop: int
+    delimiter: str
+    comment: str
+    columns: tuple[int, int]
+    num_fields: int
+    first_row: int = -1
+    num_rows: int = -1
+
+    def read(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Read the IDs of sources and destinations, int64 (edges,); None if a line is not plain."""
+        from daskgraphpart.kernels.parse_fields import parse_fields
+
+        content = read_lines(self.content, self.start, self.stop)
+        ends = np.empty((2, content.size // 4 + 1), np.int64)  # two digits, a delimiter, a newline
+        comment = ord(self.comment) if self.comment else 0
+        rows = parse_fields(content, ord(self.delimiter), comment, self.columns, self.num_fields, ends)
+        return None if rows < 0 else (ends[0, :rows], ends[1, :rows])
+
+
+@dataclass(frozen=True, eq=False)
+class TextEdges:
+    """Edges in lines of text that were counted."""
+
+    blocks: tuple[TextBlock, ...]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of IDs."""
+        return INT64
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of edges, and 2."""
+        return sum(block.num_rows for block in self.blocks), 2
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All files."""
+        return tuple(dict.fromkeys(block.path for block in self.blocks))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of text."""
+        return sum(block.stop - block.start for block in self.blocks)
+
+    def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[Piece]:
+        """Put blocks of one file together while they have no more rows, and not much more text."""
+        found: list[TextBlock] = []
+        for block in self.blocks:
+            last = found[-1] if found else None
+            if (
+                last is not None
+                and last.content == block.content
+                and last.stop == block.start
+                and last.num_rows + block.num_rows <= max_rows
+                and block.stop - last.start <= MAX_LINE_BYTES * max_rows
+            ):
+                found[-1] = replace(last, stop=block.stop, num_rows=last.num_rows + block.num_rows)
+            else:
+                found.append(block)
+        return [Piece(b.first_row, b.num_rows, partial(read_block, b), None, b.path) for b in found]
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Read edges ``[start, stop)``, int64 (edges, 2)."""
+        edges = np.empty((stop - start, 2), np.int64)
+        first = max(0, bisect_right(self.blocks, start, key=lambda block: block.first_row) - 1)
+        for block in self.blocks[first:]:
+            low, high = max(start, block.first_row), min(stop, block.first_row + block.num_rows)
+            if block.first_row >= stop:
+                break
+            if low < high:
+                ends = np.stack(read_block(block))[:, low - block.first_row : high - block.first_row]
+                edges[low - start : high - start] = ends.T
+        return edges
+
+
+def read_block(block: TextBlock) -> tuple[np.ndarray, np.ndarray]:
+    """Read sources and destinations of lines that were counted."""
+    ends = block.read()
+    if ends is None or ends[0].size != block.num_rows:
+        what, expected = "file has changed since its lines were counted", f"{block.num_rows:,} edges"
+        found = "other lines" if ends is None else f"{ends[0].size:,}"
+        raise InputFileError(what, file=block.path, place=f"byte {block.start:,}", expected=expected, found=found)
+    return ends
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainEdges:
+    """Edges that need no database, and the largest and smallest ID of each end; -1 and 0 if there are none."""
+
+    source: Rows
+    limits: tuple[tuple[int, int], tuple[int, int]]
+
+    @property
+    def num_rows(self) -> int:
+        """Number of edges."""
+        return self.source.shape[0]
+
+
+def scan_plain_edges(inputs: Inputs, runner: Runner) -> dict[str, PlainEdges]:
+    """Find the tables of edges that need no database, by name, and scan them."""
+    found = {}
+    for group in inputs.groups[: len(inputs.etypes)]:
+        if not inputs.options.map_ids and not group.features and not any(map(inputs.lists, group.ends)):
+            plain = _scan(group, runner)
+            if plain is not None and _is_in_range(plain, [inputs.num_nodes[end] for end in group.ends]):
+                found[group.name] = plain
+    return found
+
+
+def _is_in_range(plain: PlainEdges, num_nodes: Sequence[int | None]) -> bool:
+    limits = zip(plain.limits, num_nodes, strict=True)
+    return all(least >= 0 and (count is None or most < count) for (most, least), count in limits)
+
+
+def _scan(group: TableGroup, runner: Runner) -> PlainEdges | None:
+    """Scan a table; None if it is not plain."""
+    tables = group.tables
+    if all(isinstance(table, TextTable) for table in tables):
+        return _scan_text(group, [table for table in tables if isinstance(table, TextTable)], runner)
+    rows = [None if isinstance(table, TextTable) else _columns_of(table) for table in tables]
+    sources = [source for source in rows if source is not None]
+    if len(sources) < len(tables):
+        return None
+    source: Rows = sources[0] if len(sources) == 1 else JoinedRows(tuple(sources))
+    found = _run(group, [(piece.num_rows * 16, piece.read) for piece in cut(source, ROWS_PER_UNIT)], runner)
+    return None if found is None else PlainEdges(source, _limits(found))
+
+
+def _columns_of(table: ColumnTable) -> Rows | None:
+    """Two columns of integers of a file of parquet, or of arrays, as edges."""
+    columns = table.columns[:2]
+    if any(column.position < 0 or str(column.dtype) not in PLAIN_DTYPES for column in columns):
+        return None
+    if table.arrays:
+        return EdgeEnds(*(_array_rows(array) for array in table.arrays[:2])) if _are_arrays(table.arrays) else None
+    names = tuple(column.name for column in columns)
+    if names[0] == names[1]:
+        return None
+    header = read_parquet_header(table.content)
+    if any(str(header.schema.field(name).type) not in PLAIN_DTYPES for name in names):
+        return None
+    file = InputFile(
+        table.content, "parquet", " ", header.num_rows, os.path.getsize(table.content), header.row_group_ends
+    )
+    return FileRows((file,), DataSpec("edges", INT64, (2,)), names)
+
+
+def _are_arrays(arrays: Sequence[Any]) -> bool:
+    return len(arrays) == 2 and all(isinstance(array, np.ndarray) for array in arrays)
+
+
+def _array_rows(array: np.ndarray) -> Rows:
+    return ArrayRows(array)
+
+
+def _scan_text(group: TableGroup, tables: Sequence[TextTable], runner: Runner) -> PlainEdges | None:
+    """Count the lines of text, and find its IDs."""
+    step = min(MAX_BLOCK_BYTES, max(MIN_BLOCK_BYTES, runner.resources.task_memory // BYTES_PER_TEXT_BYTE))
+    blocks: list[TextBlock] = []
+    for table in tables:
+        of_table = _blocks_of(table, step)
+        if of_table is None:
+            return None
+        blocks += of_table
+    found = _run(group, [(block.stop - block.start, block.read) for block in blocks], runner)
+    if found is None:
+        return None
+    numbered, first_row = [], 0
+    for block, (num_rows, *_) in zip(blocks, found, strict=True):
+        if num_rows:
+            numbered.append(replace(block, first_row=first_row, num_rows=num_rows))
+        first_row += num_rows
+    return PlainEdges(TextEdges(tuple(numbered)), _limits(found))
+
+
+def _blocks_of(table: TextTable, step: int) -> list[TextBlock] | None:
+    """Cut a file of text into blocks; None if it is packed, a matrix, or begins in another way than it goes on."""
+    columns = table.columns[:2]
+    is_plain = table.packing == "none" and table.num_entries is None and table.num_fields > 1
+    if not is_plain or any(column.position < 0 for column in columns):
+        return None
+    start = _first_line(table)
+    if start is None:
+        return None
+    size, places = os.path.getsize(table.content), (columns[0].position, columns[1].position)
+    return [
+        TextBlock(
+            table.path, table.content, begin, min(begin + step, size),
+            table.delimiter, table.comment, places, table.num_fields,
+        )
+        for begin in range(start, size, step)
+    ]  # fmt: skip
+
+
+def _first_line(table: TextTable) -> int | None:
+    """Find the byte at which lines begin behind the header, comments and empty lines; None if it is far away."""
+    with open(table.content, "rb") as file:
+        lines, offset = file.read(HEAD_BYTES).split(b"\n"), 0
+    for number, line in enumerate(lines[:-1]):
+        text = line.strip(b" \t\r")
+        is_comment = bool(table.comment) and text.startswith(table.comment.encode())
+        if number >= table.skipped and text and not is_comment:
+            return offset
+        offset += len(line) + 1
+    return None
+
+
+def _run(
+    group: TableGroup, units: Sequence[tuple[int, Callable[..., Any]]], runner: Runner
+) -> list[tuple[int, ...]] | None:
+    """Run the pass; None if something is not plain."""
+    priced = [Unit(read, nbytes, key=group.of_type) for nbytes, read in units]
+    try:
+        found = runner.run(Pass("scan-tables", scan_table, priced, None))
+    except InputFileError:  # the database knows the line
+        return None
+    plain = [of_unit for of_unit in found if of_unit is not None]
+    return plain if len(plain) == len(found) else None
+
+
+def scan_table(read: Callable[..., Any], _: None) -> tuple[int, ...] | None:
+    """Return the number of edges, and the largest and smallest ID of each end; None if a line is not plain."""
+    ends = read()
+    if ends is None:
+        return None
+    src, dst = ends if isinstance(ends, tuple) else ends.T
+    if not src.size:
+        return 0, -1, 0, -1, 0
+    return src.size, int(src.max()), int(src.min()), int(dst.max()), int(dst.min())
+
+
+def _limits(found: Sequence[tuple[int, ...]]) -> tuple[tuple[int, int], tuple[int, int]]:
+    some = [of_unit for of_unit in found if of_unit[0]] or [(0, -1, 0, -1, 0)]
+    return (
+        (max(unit[1] for unit in some), min(unit[2] for unit in some)),
+        (max(unit[3] for unit in some), min(unit[4] for unit in some)),
+    )
