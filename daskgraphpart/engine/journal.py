@@ -202,7 +202,7 @@ def to_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {"dict": [*map(to_json, value.items())]}
     if is_dataclass(value):
-        return {type(value).__name__: [to_json(getattr(value, field.name)) for field in fields(value)]}
+        return {type(value).__name__: [to_json(getattr(value, field.name)) for field in fields(value) if field.init]}
     raise TypeError(f"results of type {type(value).__name__} have no form in the journal")
 
 
