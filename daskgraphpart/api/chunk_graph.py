@@ -67,6 +67,7 @@ def chunk_graph(
     delimiter: str = " ",
     map_ids: bool = False,
     unknown_nodes: str = "add",
+    missing_ids: str = "error",
     fill: Mapping[str, object] | object = None,
     ids_from: str | os.PathLike[str] | None = None,
     codes_from: str | os.PathLike[str] | None = None,
@@ -118,7 +119,7 @@ def chunk_graph(
         Numbers of nodes, where `g` has none. Default: the number of rows of a feature, else the largest ID and one.
     delimiter : str
         Of CSV.
-    map_ids, unknown_nodes, fill, ids_from, codes_from
+    map_ids, unknown_nodes, missing_ids, fill, ids_from, codes_from
         As in `chunk_edge_lists`, for frames whose IDs are strings or sparse, and for tables of nodes.
     resources, overwrite, progress : optional
         As in `assign`. Collections of dask are computed on the cluster of `resources`.
@@ -159,12 +160,16 @@ def chunk_graph(
     form.check_holds(wanted.dtypes.values())
     out = require_local(output_path, "a graph that is written").absolute()
     reading = ReadOptions(
-        map_ids=map_ids, unknown_nodes=unknown_nodes, fill=fill, ids_from=ids_from, codes_from=codes_from
+        map_ids=map_ids,
+        unknown_nodes=unknown_nodes,
+        missing_ids=missing_ids,
+        fill=fill,
+        ids_from=ids_from,
+        codes_from=codes_from,
     )
     is_tables = map_ids or is_split_by_text(g, wanted) or any(map(is_frame, (ndata_paths or {}).values()))
-    if codes_from is not None and not is_tables:
-        what, hint = "nothing here has codes, which only strings of tables get", "leave it out"
-        raise OptionError(what, place="--codes-from", hint=hint)
+    if not is_tables:
+        _refuse_options_of_tables(reading)
     is_tables = is_tables or isinstance(g, TableSpec)
     with _open_writer(out, form, wanted, resources, progress, needs_database=is_tables) as writer:
         if isinstance(g, TableSpec):
@@ -189,6 +194,15 @@ def chunk_graph(
 def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:
     """Numbers of chunks by the names of edge types, which DGL gives as tuples."""
     return {canonical_name(etype): found for etype, found in chunks.items()} if isinstance(chunks, Mapping) else chunks
+
+
+def _refuse_options_of_tables(reading: ReadOptions) -> None:
+    """Refuse options that would have no effect on a graph whose IDs are not mapped and whose nodes are no tables."""
+    defaults = ReadOptions()
+    for name in ("codes_from", "fill", "missing_ids", "unknown_nodes"):
+        if getattr(reading, name) != getattr(defaults, name) and getattr(reading, name) is not None:
+            what, hint = "this is about tables, and nothing here is read as one", "leave it out, or give map_ids=True"
+            raise OptionError(what, place=f"--{name.replace('_', '-')}", hint=hint)
 
 
 def chunk_edge_lists(

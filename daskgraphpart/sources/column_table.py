@@ -11,7 +11,7 @@ import pyarrow as pa
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.chunked.output import to_arrow
 from daskgraphpart.chunked.read_parquet import open_parquet, read_parquet_header
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import InputFileError, raise_together
 from daskgraphpart.sources.columns import (
     BYTES,
     FLOATS,
@@ -140,7 +140,8 @@ def _choose(
     file: TableFile, found: Sequence[tuple[str, Any, tuple[int, ...]]], wanted: Sequence[str], num_ids: int
 ) -> tuple[tuple[Column, ...], Any]:
     """Describe the columns wanted of those that there are (name, Arrow type, shape of a row), and their schema."""
-    names, columns, types = [name for name, _, _ in found], [], {}
+    names, columns, types = [name for name, _, _ in found], list[Column](), dict[str, Any]()
+    faults: list[InputFileError] = []
     places = find_columns(file.path, wanted, names, len(names), num_ids, file.constants)
     for number, (name, position) in enumerate(places):
         if position < 0:
@@ -149,9 +150,14 @@ def _choose(
         if names.count(name) > 1:
             raise InputFileError(f"several columns are named {name!r}", file=file.path, hint="rename them")
         _, kind, row_shape = found[position]
-        is_id = number < num_ids
-        column, types[f"r{number}"] = _describe(file.path, name, position, kind, is_id=is_id, row_shape=row_shape)
-        columns.append(column)
+        try:
+            described = _describe(file.path, name, position, kind, is_id=number < num_ids, row_shape=row_shape)
+        except InputFileError as fault:
+            faults.append(fault)
+            continue
+        columns.append(described[0])
+        types[f"r{number}"] = described[1]
+    raise_together(faults)
     return tuple(columns), pa.schema(list((types or {"none": pa.null()}).items()))
 
 

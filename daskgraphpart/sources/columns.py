@@ -144,6 +144,15 @@ def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
     return _integer_of_text(raw) if column.is_string else f"TRY_CAST({raw} AS BIGINT)"
 
 
+def missing_id(number: int, column: Column, wanted: str) -> str:
+    """Return a condition for IDs that are missing; words such as NA are, where IDs are integers."""
+    raw = column.raw(number)
+    if column.kind == FLOATS and not column.is_text:
+        return f"({raw} IS NULL OR isnan({raw}))"
+    words = f" OR {raw} IN ({', '.join(map(quote, MISSING))})" if column.is_text and wanted == INTEGERS else ""
+    return f"({raw} IS NULL{words})"
+
+
 def feature_values(number: int, column: Column, kind: str, fill: str | None) -> list[str]:
     """Return expressions for a feature: as it is if it is of strings or vectors, or as floats and as integers."""
     raw = column.raw(number)

@@ -11,7 +11,7 @@ import numpy as np
 from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.chunked.rows import JoinedRows, array_rows
 from daskgraphpart.chunked.sources import Rows, is_rows, paths_of
-from daskgraphpart.errors import InputFileError, MetadataError, OptionError, check_choice
+from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, OptionError, raise_together
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.sources.columns import FLOATS, INTEGERS, UNKNOWN
 from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
@@ -67,8 +67,7 @@ def open_inputs(
     ends = {etype: tuple(etype.split(":")[::2]) for etype in etypes}
     ntypes = sorted({end for pair in ends.values() for end in pair} | set(nodes) | set(num_nodes))
     features = (("--node-data", node_data, ntypes), ("--edge-data", edge_data, etypes), ("--mask", masks, ntypes))
-    for place, known, of_type in [(place, known, t) for place, data, known in features for t in data]:
-        check_choice("type", place, of_type, known)
+    faults = _unknown_types(features)
     requests, find = [], _Finder(options)
     for etype in etypes:
         files = find(edges[etype], "--edges")
@@ -79,15 +78,15 @@ def open_inputs(
         files = find(paths, "--nodes", (column,) if column else ())
         requests.append(_Request(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}, is_list=True))
     rows = _given_rows(node_data, edge_data, masks)
-    for place, data, _ in features:
-        for of_type, name, paths in _files_of_features(data):
+    for place, data, known in features:
+        for of_type, name, paths in _files_of_features({t: data[t] for t in data if t in known}):
             files = find(paths, place)
             if place == "--mask":
                 requests.append(_Request(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
             elif (found := _add_feature(requests, directory, of_type, name, files, place)) is not None:
                 rows.setdefault(of_type, {})[name] = found
     notes: list[str] = []
-    groups = tuple(_open(connection, directory, i, request, notes) for i, request in enumerate(requests))
+    groups = _open_all(connection, directory, requests, notes, faults)
     groups, old_codes = continue_codes(options.codes_from, groups, changes)
     old_ids = find_old_ids(options.ids_from, ntypes)
     counts: dict[str, int | None] = {ntype: num_nodes.get(ntype) for ntype in ntypes}
@@ -172,6 +171,34 @@ def _add_feature(
             return None
     requests.append(_Request(of_type, (of_type,), files, ids, {name: column}))
     return None
+
+
+def _unknown_types(features: Sequence[tuple[str, FeaturePaths, Sequence[str]]]) -> list[GraphPartError]:
+    """Return an error for each type of features that the graph has not."""
+    return [
+        OptionError("unknown type", place=place, expected=" or ".join(known), found=of_type)
+        for place, data, known in features
+        for of_type in data
+        if of_type not in known
+    ]
+
+
+def _open_all(
+    connection: duckdb.DuckDBPyConnection,
+    directory: Path,
+    requests: Sequence[_Request],
+    notes: list[str],
+    faults: list[GraphPartError],
+) -> tuple[TableGroup, ...]:
+    """Open all tables; whatever is wrong with any of them is one error, together with faults that are known already."""
+    groups = []
+    for number, request in enumerate(requests):
+        try:
+            groups.append(_open(connection, directory, number, request, notes))
+        except (InputFileError, OptionError) as fault:
+            faults.append(fault)
+    raise_together(faults)
+    return tuple(groups)
 
 
 def _open(

@@ -14,12 +14,13 @@ import numpy as np
 from daskgraphpart.chunked.graph import Graph, graph_of
 from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.chunked.rows import EdgeEnds
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import InputFileError, raise_together
+from daskgraphpart.sources.check_table import find_faults
 from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
 from daskgraphpart.sources.earlier_graph import check_old_ids
 from daskgraphpart.sources.place_features import FeaturePlacer
-from daskgraphpart.sources.read_table import Job, drop_rows, read_table
+from daskgraphpart.sources.read_table import Job, drop_rows, drops_missing, read_table
 from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 
 if TYPE_CHECKING:
@@ -40,12 +41,13 @@ def read_graph(job: Job, name: str, plain: Mapping[str, PlainEdges]) -> Graph:
     check_old_ids(inputs.old_ids, kinds)
     sizes = [os.path.getsize(table.content) for group in inputs.groups for table in group.tables]
     job.progress.begin("read-edges", len(sizes), sum(sizes))
-    for group in inputs.groups:
-        if group.name not in plain:
-            read_table(job, group)
+    read = [group for group in inputs.groups if group.name not in plain]
+    raise_together([fault for group in read for fault in find_faults(job, group, read_table(job, group))])
     given = {g.name: plain[g.name].num_rows if g.name in plain else job.count_rows(g.name) for g in inputs.groups}
     check_edge_counts(inputs, given)
     job.progress.end()
+    for group in read:
+        _drop_missing(job, group, given[group.name])
     steps = len(kinds) + len(inputs.etypes)
     job.progress.begin("map-ids" if inputs.options.map_ids else "stage-edges", steps, steps)
     unknown = {ntype: _settle_unknown(job, ntype) for ntype in kinds if inputs.lists(ntype)}
@@ -67,6 +69,15 @@ def read_graph(job: Job, name: str, plain: Mapping[str, PlainEdges]) -> Graph:
     for ntype, count in unknown.items():
         _tell_unknown(job, ntype, count, num_nodes[ntype])
     return graph_of(name, num_nodes, edges, data)
+
+
+def _drop_missing(job: Job, group: TableGroup, num_rows: int) -> None:
+    """Leave out the rows of a table that have no ID, if that is asked for, and say how many."""
+    if not drops_missing(job, group):
+        return
+    drop_rows(job.connection, group.name, "no_id")
+    if count := num_rows - job.count_rows(group.name):
+        job.progress.note(f"{group.tables[0].path}: {count:,} of {num_rows:,} rows have no ID, and were left out")
 
 
 def _columns(job: Job, ntype: str) -> list[tuple[TableGroup, int]]:

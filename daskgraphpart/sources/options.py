@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
 ID_TYPES = ("auto", "integer", "string")
 UNKNOWN_NODES = ("add", "drop", "error")
+MISSING_IDS = ("error", "drop")
 REVERSE_NAMES = {"dgl": "rev_{}", "graphstorm": "{}-rev"}
 """Relations of reverse edge types, as `dgl.AddReverse` and GraphStorm's GSProcessing name them."""
 MIN_TABLE_MEMORY = 64_000_000
@@ -78,6 +79,11 @@ class ReadOptions:
         "refused.",
         choices=UNKNOWN_NODES,
     )
+    missing_ids: str = option(
+        "error",
+        "What becomes of rows of tables without an ID: refused, or left out; one line counts them.",
+        choices=MISSING_IDS,
+    )
     fill: Mapping[str, object] | object = option(
         (),
         "What takes the place of missing values of a feature, or of all; otherwise they are refused. Dtypes grow to "
@@ -97,6 +103,7 @@ class ReadOptions:
             what, hint = "IDs that are not mapped follow no others", "add --map-ids"
             raise OptionError(what, place="--ids-from", hint=hint)
         check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
+        check_choice("way with missing IDs", "--missing-ids", self.missing_ids, MISSING_IDS)
         check_choice("way with unknown nodes", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
         if len(self.comment.encode()) > 1:
             expected = "one ASCII character, or ''"

@@ -55,13 +55,11 @@ class FeaturePlacer:
             check_row_count(inputs, of_type, name, getattr(rows, "paths", (path,)), rows.shape[0], expected)
         if group is None:
             return dict(features)
-        if len(group.ends) == 1:
-            return self._scattered(group, features)
-        if group.name in self.plain or self.job.count_rows(group.name) == expected:
-            return dict(features)
-        query, where = f"SELECT row FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
-        numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))
-        return {name: KeptRows(rows, numbers) for name, rows in features.items()}
+        if group.name not in self.plain and self.job.count_rows(group.name) != expected:
+            query, where = f"SELECT row FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
+            numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))
+            features = {name: KeptRows(rows, numbers) for name, rows in features.items()}
+        return self._scattered(group, features) if len(group.ends) == 1 else dict(features)
 
     def _staged(self, group: TableGroup, name: str) -> Region:
         """Write a feature into a file in the order of its table; strings become codes, whose values are kept."""
@@ -119,17 +117,9 @@ class FeaturePlacer:
             self._check_list(group, num_nodes)
         fills: dict[str, Any] = {group.mask: 0} if group.mask else {}
         missing = 0 if group.mask else num_nodes - self.job.count_rows(group.name)
+        self._check_rows(group, features, missing)
         for name in features if missing else ():
-            fill = job.fill(group.of_type, name)
-            if fill is None:
-                what = f"{group.of_type!r} nodes without a row: {missing:,} of {num_nodes:,}"
-                hint = f"--fill {name}=VALUE gives them one"
-                if job.inputs.options.ids_from is None:
-                    hint += "; --unknown-nodes drop leaves out nodes that are not listed"
-                else:
-                    hint += "; nodes of the earlier graph that are gone are among them"
-                raise InputFileError(what, file=group.tables[0].path, place=f"feature {name!r}", hint=hint)
-            fills[name] = fill
+            fills[name] = fill = job.fill(group.of_type, name) or ""
             if name in group.features and group.kind(group.features[name][0]) == STRINGS:
                 table = f"{group.name}_{group.features[name][0]}"
                 ((fills[name],),) = run(job.connection, f"SELECT rowid FROM {table} WHERE id = {quote(fill)}")
@@ -138,6 +128,20 @@ class FeaturePlacer:
             name: scatter_rows(rows, ids, num_nodes, fills.get(name, 0), f"{ids.path}-{name}", job.memory // 16)
             for name, rows in features.items()
         }
+
+    def _check_rows(self, group: TableGroup, features: Mapping[str, Rows], missing: int) -> None:
+        """Refuse features of which some nodes have no row, unless they are filled."""
+        lacking = [name for name in features if self.job.fill(group.of_type, name) is None] if missing else []
+        if lacking:
+            what = f"{group.of_type!r} nodes without a row: {missing:,} of {self.num_nodes[group.of_type]:,}"
+            place = f"feature{'s' if lacking[1:] else ''} {', '.join(map(repr, lacking))}"
+            fills = " ".join(f"--fill {name}=VALUE" for name in lacking)
+            gives = "gives them one" if len(lacking) == 1 else "give them one each"
+            other = "--unknown-nodes drop leaves out nodes that are not listed"
+            if self.job.inputs.options.ids_from is not None:
+                other = "nodes of the earlier graph that are gone are among them"
+            hint = f"{fills} {gives}; {other}"
+            raise InputFileError(what, file=group.tables[0].path, place=place, hint=hint)
 
     def _check_list(self, group: TableGroup, num_nodes: int) -> None:
         """Refuse a table that has a node twice, if features follow it."""

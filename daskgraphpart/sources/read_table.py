@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -13,16 +12,13 @@ import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import (
-    MISSING,
     STRINGS,
-    TIME_HINT,
-    TIMES,
     VECTORS,
     feature_values,
     filled_dtype,
     id_value,
     is_integer,
-    shown,
+    missing_id,
 )
 from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, read, run, stage_rows, translated_errors
 from daskgraphpart.sources.id_map import id_batches, read_map_header, write_id_map
@@ -128,16 +124,15 @@ class Job:
         return int(count)
 
 
-MAX_ID = 2**63 - 2
-
-
-def read_table(job: Job, group: TableGroup) -> None:
+def read_table(job: Job, group: TableGroup) -> list[int]:
     """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
 
-    Features that are strings or vectors are c2 alone.
+    Features that are strings or vectors are c2 alone; `no_id` marks rows that are left out later. Values that cannot
+    be are NULL. Returns the first rows of files, and the number of all rows.
     """
     types = [f"c{i} {'VARCHAR' if job.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
-    types += [_type(group, i) for i in _feature_columns(group)]
+    types += [_type(group, i) for i in feature_columns(group)]
+    types += ["no_id BOOLEAN"] if drops_missing(job, group) else []
     run(job.connection, f"CREATE TABLE {group.name} ({', '.join(types)})")
     starts = [0]
     for table in group.tables:
@@ -149,7 +144,7 @@ def read_table(job: Job, group: TableGroup) -> None:
             _complete_matrix(job, group, table, starts[-1])
         starts.append(job.count_rows(group.name))
         job.progress.advance(os.path.getsize(table.content or table.path))
-    _check(job, group, starts)
+    return starts
 
 
 def _complete_matrix(job: Job, group: TableGroup, table: TextTable, start: int) -> None:
@@ -188,7 +183,7 @@ def stage_feature(job: Job, group: TableGroup, feature: str, path: str) -> Regio
     first, name = columns[0], group.name
     column = group.column(first)
     if group.kind(first) == VECTORS:
-        shape = column.row_shape or (_width(job, group, first),)
+        shape = column.row_shape or (width_of(job, group, first),)
         assert column.dtype is not None
         return stage_rows(job.connection, f"SELECT c{first} FROM {name}", path, column.dtype, shape)
     counted = f"SELECT count(*) > 0 AND count(*) = count(n{first}) FROM {name}"
@@ -217,79 +212,38 @@ def _values(job: Job, group: TableGroup, table: Table) -> str:
     """Return expressions for all columns of a file; what cannot be is NULL."""
     id_type = job.inputs.options.id_type if job.inputs.options.map_ids else "integer"
     values = [id_value(i, table.columns[i], job.kinds[end][0], id_type) for i, end in enumerate(group.ends)]
-    if not job.inputs.options.map_ids and (first := _first_id(table)):
+    if not job.inputs.options.map_ids and (first := first_id(table)):
         values = [f"({value}) - {first}" for value in values]
     for feature, numbers in group.features.items():
         for i in numbers:
-            values += feature_values(i, table.columns[i], group.kind(i), job.fill(group.of_type, feature))
+            fill = job.fill(group.of_type, feature)
+            found = feature_values(i, table.columns[i], group.kind(i), fill)
+            # values of a line that is none are not missing, and are not filled
+            is_told = fill is not None and isinstance(table, TextTable)
+            values += [f"CASE WHEN is_row THEN {value} END" for value in found] if is_told else found
+    if drops_missing(job, group):
+        is_missing = [missing_id(i, table.columns[i], job.kinds[end][0]) for i, end in enumerate(group.ends)]
+        is_row = "is_row AND " if isinstance(table, TextTable) else ""
+        values.append(f"{is_row}({' OR '.join(is_missing)})")
     return ", ".join(values) or "NULL"
 
 
-def _first_id(table: Table) -> int:
-    return table.first_id if isinstance(table, TextTable) else 0
+def drops_missing(job: Job, group: TableGroup) -> bool:
+    """Whether rows of a table are marked and left out if they have no ID."""
+    return job.inputs.options.missing_ids == "drop" and bool(group.ends)
 
 
-def _width(job: Job, group: TableGroup, number: int) -> int:
+def feature_columns(group: TableGroup) -> list[int]:
+    """Numbers of the columns of features."""
+    return [number for numbers in group.features.values() for number in numbers]
+
+
+def width_of(job: Job, group: TableGroup, number: int) -> int:
     """Length of the vectors of a column, which is that of the first."""
     found = run(job.connection, f"SELECT len(c{number}) FROM {group.name} LIMIT 1")
     return int(found[0][0] or 0) if found else 0
 
 
-def _check(job: Job, group: TableGroup, starts: list[int]) -> None:
-    """Refuse the first row with a value that is missing or cannot be."""
-    bad = {i: f"c{i} IS NULL" for i in [*range(len(group.ends)), *_feature_columns(group)]}
-    for i in _feature_columns(group):
-        if group.kind(i) == VECTORS:
-            bad[i] += f" OR len(c{i}) <> {_width(job, group, i)} OR list_count(c{i}) <> len(c{i})"
-    limits = [] if job.inputs.options.map_ids else [job.inputs.num_nodes[end] for end in group.ends]
-    for i, limit in enumerate(limits):
-        bad[i] += f" OR c{i} NOT BETWEEN 0 AND {MAX_ID if limit is None else limit - 1}"
-    ((row,),) = run(job.connection, f"SELECT min(rowid) FROM {group.name} WHERE {' OR '.join(bad.values())}")
-    if row is None:
-        return
-    (are_bad,) = run(job.connection, f"SELECT {', '.join(bad.values())} FROM {group.name} WHERE rowid = {row}")
-    number = list(bad)[are_bad.index(True)]
-    index = bisect_right(starts, row) - 1
-    table = group.tables[index]
-    with translated_errors(table.path):
-        place, text = table.locate(job.connection, row - starts[index], number)
-    found = "nothing" if text is None else shown(text)
-    if number < len(group.ends):
-        ((value,),) = run(job.connection, f"SELECT c{number} FROM {group.name} WHERE rowid = {row}")
-        what, expected, hint = _explain_id(job, group.ends[number], value, table)
-        what, hint = ("ID is missing", None) if text is None else (what, hint)
-    else:
-        kind = group.kind(number)
-        feature = next(name for name, numbers in group.features.items() if number in numbers)
-        what = "not a timestamp" if kind == TIMES else "not a number"
-        expected = f"{kind}, as in {group.column(number).example}" if kind else "a value"
-        hint = TIME_HINT if kind == TIMES else None
-        if kind == VECTORS:
-            what, expected = "not a vector like the first one", f"{_width(job, group, number)} numbers"
-        if text is None or text in MISSING:
-            what, hint = "value is missing", f"--fill {feature}=VALUE puts a value there"
-    raise InputFileError(what, file=table.path, place=place, expected=expected, found=found, hint=hint)
-
-
-def _explain_id(job: Job, ntype: str, value: Any, table: Table) -> tuple[str, str, str | None]:
-    """Tell what is wrong with an ID (None if it is none of its kind), what was expected, and what to do."""
-    kind, known = job.kinds[ntype]
-    what, limit = f"IDs of {ntype!r} nodes are not all {kind}", job.inputs.num_nodes[ntype]
-    if job.inputs.options.map_ids:
-        return what, known, "--id-type string makes all of them strings"
-    hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
-    if value is not None:
-        first = _first_id(table)
-        if value == limit and not first:
-            hint += "; if IDs begin at 1, --map-ids numbers them from 0"
-        expected = f"an integer of 63 bits from {first}"
-        if limit is not None:
-            expected = f"an ID from {first} and below {limit + first:,}"
-        return f"ID of a {ntype!r} node out of range", expected, hint
-    if isinstance(table, TextTable) and not table.skipped:
-        hint += "; or --header if the first line names the columns"
-    return what, known, hint
-
-
-def _feature_columns(group: TableGroup) -> list[int]:
-    return [number for numbers in group.features.values() for number in numbers]
+def first_id(table: Table) -> int:
+    """Return the ID that counting begins with."""
+    return table.first_id if isinstance(table, TextTable) else 0

@@ -60,7 +60,10 @@ class TextTable:
     features: tuple[str, ...] = ()
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Run an INSERT that selects from `{}`: texts r0, r1, ... without quotes, NULL where blank or a line is bad."""
+        """Run an INSERT that selects from `{}`: texts r0, r1, ... without quotes, NULL where blank or a line is bad.
+
+        `is_row` tells of each line whether it is sound.
+        """
         lines = f"SELECT {self._fields()} AS fields FROM {self._lines(self.skipped)} WHERE {self._is_row()}"
         cut = ", ".join(
             f"CASE WHEN len(fields) = {self.num_fields} THEN fields[{column.position + 1}] END AS f{i}"
@@ -73,7 +76,8 @@ class TextTable:
             for i, column in enumerate(self.columns)
             if column.position >= 0
         )
-        relation = f"(SELECT {texts or 'NULL'} FROM (SELECT {cut or 'NULL'} FROM ({lines})))"
+        is_row = f"fields IS NOT NULL AND len(fields) = {self.num_fields} AS is_row"
+        relation = f"(SELECT {texts or 'NULL'}, is_row FROM (SELECT {cut or 'NULL'}, {is_row} FROM ({lines})))"
         run(connection, selecting(statement, relation))
 
     def locate(self, connection: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:

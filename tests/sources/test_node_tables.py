@@ -122,7 +122,7 @@ def test_unknown_nodes_are_dropped_with_their_edges(shop: Path, monkeypatch: pyt
 def test_a_value_that_is_missing_is_refused_unless_filled(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop)
     with pytest.raises(ValueError, match=r"part-9.parquet, row 1, column 'age': value is missing.*fill age=VALUE"):
-        chunk_shop(shop / "out")
+        chunk_shop(shop / "out", fill={"segment": "none", "since": 0})
     assert not (shop / "out").exists()
 
 

@@ -1,0 +1,149 @@
+"""What tables lack is told at one time, with what to type; rows without an ID are left out if that is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from bad_input.judge import refused
+from edge_lists import DEFAULT, chunk, edges_of, originals
+from pyarrow import parquet
+
+from daskgraphpart import read_chunked
+from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Notes(list[str]):
+    """What a job says while it runs."""
+
+    def note(self, text: str) -> None:
+        self.append(text)
+
+    def begin(self, *_: Any) -> None: ...
+
+    advance = begin
+
+    def end(self) -> None: ...
+
+
+def edge_data(out: Path) -> dict[str, Any]:
+    """Features of edges, as lists."""
+    return {
+        name: rows.compute(scheduler="sync").tolist() for name, rows in read_chunked(out).edge_data[DEFAULT].items()
+    }
+
+
+def test_all_columns_with_missing_values_are_told_at_one_time(tmp_path: Path) -> None:
+    table = {"id": [0, 1, 2], "age": [None, None, 3], "name": ["x", None, "y"], "x": [[1.0], None, None]}
+    parquet.write_table(pa.table(table), tmp_path / "n.parquet")
+    (tmp_path / "e.csv").write_text("src,dst,w,t,ok\n0,1,1,,1\n1,2,NA,2024-05-01,2\n2,0,heavy,,3\n")
+    options = [f"{option}={tmp_path}/n.parquet:{name}" for name in ("age", "name", "x") for option in (name,)]
+    edges = ("--edges", tmp_path / "e.csv", "--edge-columns", "w,t,ok", "--nodes", f"{tmp_path}/n.parquet:id")
+    data = [word for option in options for word in ("--node-data", option)]
+    message = refused("chunk", tmp_path / "out", *edges, *data, words=["5 things are wrong"])
+    for line in (
+        "e.csv, line 3, column 'w': value is missing; expected integers, as in line 2, column 'w' ('1'), found 'NA', "
+        "and 1 more of 3 rows",
+        "e.csv, line 2, column 't': value is missing; expected timestamps, as in line 3",
+        "n.parquet, row 0, column 'age': value is missing; expected integers, as in column 'age', found nothing, and 1 "
+        "more of 3 rows",
+        "n.parquet, row 1, column 'name': value is missing; expected strings, as in column 'name', found nothing\n",
+        "n.parquet, row 1, column 'x': value is missing; expected 1 numbers, found nothing, and 1 more of 3 rows",
+    ):
+        assert line in message, message
+    for name in ("w", "t", "age", "name", "x"):
+        assert message.count(f"--fill {name}=VALUE") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_types_and_columns_that_cannot_be_used_are_told_at_one_time(tmp_path: Path) -> None:
+    columns = {"src": [0], "dst": [1], "a": [{"b": 1}], "c": [["x"]], "w": [1.0]}
+    parquet.write_table(pa.table(columns), tmp_path / "e.parquet")
+    (tmp_path / "n.csv").write_text("id,x\n0,1\n")
+    table = tmp_path / "n.csv"
+    with pytest.raises(GraphPartError) as caught:
+        chunk(
+            tmp_path / "out",
+            tmp_path / "e.parquet",
+            edge_columns=("a", "c", "w"),
+            node_data={"user": {"x": f"{table}:x"}, "_N": {"y": f"{table}:y"}},
+            masks={"item": {"m": str(table)}},
+        )
+    for words in ("found user", "found item", "column 'a'", "column 'c'", "no column 'y'"):
+        assert words in str(caught.value)
+
+
+def test_nodes_without_a_row_are_told_of_all_features(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0,1\n1,2\n")
+    (tmp_path / "n.csv").write_text("id,x,y\n0,1,2\n")
+    data = {"_N": {name: f"{tmp_path}/n.csv:{name}" for name in "xy"}}
+    with pytest.raises(InputFileError, match=r"features 'x', 'y'.*: 2 of 3; fill x=VALUE fill y=VALUE"):
+        chunk(tmp_path / "out", tmp_path / "e.csv", node_data=data)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "floats"])
+@pytest.mark.parametrize("map_ids", [False, True])
+def test_rows_without_an_id_are_left_out_with_all_that_belongs_to_them(
+    form: str, map_ids: bool, tmp_path: Path
+) -> None:
+    src, dst, weights = [0, None, 2, 3, 1], [1, 2, None, 0, 2], [1, None, None, 4, 5]
+    path = tmp_path / ("e.csv" if form == "csv" else "e.parquet")
+    if form == "csv":
+        gaps = iter(("", "NA", " ", "null"))
+        rows = [[next(gaps) if v is None else str(v) for v in row] for row in zip(src, dst, weights, strict=True)]
+        path.write_text("src,dst,w\n" + "".join(",".join(row) + "\n" for row in rows))
+    else:
+        kind = pa.float64() if form == "floats" else pa.int32()
+        ends = [pa.array([np.nan if v is None and form == "floats" else v for v in of], kind) for of in (src, dst)]
+        parquet.write_table(pa.table({"src": ends[0], "dst": ends[1], "w": weights}), path)
+    np.save(tmp_path / "f.npy", np.arange(5))
+    how: dict[str, Any] = {
+        "edge_columns": ("w",),
+        "edge_data": {DEFAULT: {"f": tmp_path / "f.npy"}},
+        "map_ids": map_ids,
+    }
+    if form == "floats" and not map_ids:
+        with pytest.raises(InputFileError, match="IDs are not integers"):
+            chunk(tmp_path / "out", path, missing_ids="drop", **how)
+        return
+    with pytest.raises(InputFileError) as caught:
+        chunk(tmp_path / "refused", path, **how, fill=0)
+    if form != "floats":
+        assert "--missing-ids drop" in str(caught.value.hint)
+    notes = Notes()
+    out = chunk(tmp_path / "out", path, **how, missing_ids="drop", progress=notes)
+    assert [ends.tolist() for ends in edges_of(out)] == [[0, 3, 1], [1, 0, 2]]
+    assert edge_data(out) == {"w": [1, 4, 5], "f": [0, 3, 4]}
+    assert [note for note in notes if "2 of 5 rows have no ID, and were left out" in note]
+
+
+def test_lists_and_masks_without_ids_are_shortened_as_well(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\nb,a\na,\n")
+    (tmp_path / "n.csv").write_text("id,x\nb,1\n,7\na,0\n")
+    (tmp_path / "m.csv").write_text('id,u\na,1\n"",1\n,1\n')
+    np.save(tmp_path / "f.npy", np.arange(3))
+    data = {"_N": {"x": f"{tmp_path}/n.csv:x", "f": tmp_path / "f.npy"}}
+    how: dict[str, Any] = {"nodes": {"_N": f"{tmp_path}/n.csv:id"}, "node_data": data, "map_ids": True, "header": True}
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", **how, missing_ids="drop")
+    assert originals(out) == ["a", "b"]
+    nodes = {name: rows.compute(scheduler="sync").tolist() for name, rows in read_chunked(out).node_data["_N"].items()}
+    assert nodes == {"x": [0, 1], "f": [2, 0]}
+    with pytest.raises(OptionError):
+        chunk(tmp_path / "out", tmp_path / "e.csv", missing_ids="keep")
+
+
+@pytest.mark.parametrize("line", ["1,2,3", "1", '1,"2', '"1"x,2'])
+def test_a_line_that_is_none_is_neither_filled_nor_left_out(line: str, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0,1\n1,2\n")
+    (tmp_path / "w.csv").write_text(f"a,w\n5,6\n{line}\n")
+    (tmp_path / "bad.csv").write_text(f"0,1\n{line}\n")
+    data = {DEFAULT: {"w": f"{tmp_path}/w.csv:w"}}
+    for edges, how in ((tmp_path / "e.csv", {"edge_data": data, "fill": 0}), (tmp_path / "bad.csv", {})):
+        with pytest.raises(InputFileError) as caught:
+            chunk(tmp_path / "out", edges, missing_ids="drop", header=None, **how)
+        assert str(caught.value.place).startswith("line ")
