@@ -87,7 +87,8 @@ def test_commands_and_exit_codes_are_listed(capsys: pytest.CaptureFixture[str]) 
 def test_options_are_listed_under_headings(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("partition", "--help") == 0
     shown = capsys.readouterr().out.splitlines()
-    headings = ["Options:", "Assignment:", "Partitions:", "Resources:", "What is shown:", "Unfinished runs:"]
+    headings = ["Options:", "Assignment:", "Tables:", "Changes:", "Partitions:", "Resources:"]
+    headings += ["What is shown:", "Unfinished runs:"]
     assert [line for line in shown if line.endswith(":") and not line.startswith(" ")] == headings
 
 
@@ -136,7 +137,7 @@ def test_a_mistake_of_usage_is_one_line(path: tuple[str, ...], capsys: pytest.Ca
         (("partitoin", "a", "b"), "No such command 'partitoin'. Did you mean 'partition'?"),
         (("parmetis", "run"), "No such command 'run'."),
         (("partition", "a", "b"), "Missing option '--num-parts'."),
-        (("partition", "a", "--num-parts", "3"), "Missing argument 'OUT_DIR'."),
+        (("partition", "a", "--num-parts", "3"), "Missing OUT_DIR."),
         (("partition", "a", "b", "--num-parts", "many"), "'many' is not a valid integer."),
         (("partition", "a", "b", "--num-parts", "2", "--progress", "loud"), "'loud' is not one of 'auto', 'bar',"),
         (
