@@ -12,11 +12,8 @@ from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.assignment import TRAINERS, Assignment, owner_dtype
-from daskgraphpart.assignment.id_maps import describe_id_maps
 from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_method
-from daskgraphpart.assignment.read_files import read_assignment
-from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.progress import Progress, open_progress
@@ -111,6 +108,10 @@ def assign(
             _assignable(graph, directory / "tables", options, num_parts, first) as (staged, runner),
         ):
             return assign_nodes(staged, num_parts, options, directory, runner)
+    from daskgraphpart.assignment.id_maps import describe_id_maps
+    from daskgraphpart.assignment.read_files import read_assignment
+    from daskgraphpart.assignment.write_files import write_assignment
+
     out = require_local(out_dir, "an assignment").absolute()
     check_assignment_directory(graph, out, overwrite=True)
     output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, overwrite), lambda: None)

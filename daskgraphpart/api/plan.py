@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import psutil
 
 from daskgraphpart.api.inputs import made_in, opened, output_of
 from daskgraphpart.assignment.assignment import Assignment
@@ -275,4 +274,4 @@ def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOption
 def _free_near(directory: Path) -> int:
     """Bytes that are free on the disk of a directory, which need not exist yet."""
     there = next(place for place in (directory.absolute(), *directory.absolute().parents) if place.exists())
-    return psutil.disk_usage(str(there)).free
+    return shutil.disk_usage(there).free

@@ -13,8 +13,6 @@ from daskgraphpart.api.plan import Plan, announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
-from daskgraphpart.assignment.read_files import read_assignment, read_num_parts
-from daskgraphpart.assignment.trainers import with_trainers
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.machines import Destination, Machines, check_machine, run_on_each
@@ -25,14 +23,8 @@ from daskgraphpart.dispatching.workspace import Workspace, remove_staging
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
-from daskgraphpart.layouts.files_beside import FilesBeside
-from daskgraphpart.layouts.graphbolt import Attributes
-from daskgraphpart.layouts.graphstorm import GraphStormLayout
-from daskgraphpart.layouts.ondisk import OnDiskLayout
-from daskgraphpart.layouts.parquet import ParquetLayout
-from daskgraphpart.layouts.ranks import RanksLayout
+from daskgraphpart.layouts.layout import GraphBoltAttributes
 from daskgraphpart.schema import GraphSchema
-from daskgraphpart.sources.options import MIN_TABLE_MEMORY
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
@@ -66,7 +58,11 @@ class Wanted:
         if isinstance(self.owners, Assignment):
             return self.owners.num_parts
         is_unknown = isinstance(self.owners, Path) and self.num_parts is None
-        return read_num_parts(self.owners) if is_unknown and isinstance(self.owners, Path) else self.num_parts
+        if not is_unknown or not isinstance(self.owners, Path):
+            return self.num_parts
+        from daskgraphpart.assignment.read_files import read_num_parts
+
+        return read_num_parts(self.owners)
 
 
 def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> Outcome:
@@ -76,6 +72,8 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
         wanted, layouts = _fitting(graph, wanted)
         smallest = smallest_memory(graph.schema, owners, wanted.options)
     else:
+        from daskgraphpart.sources.options import MIN_TABLE_MEMORY
+
         layouts, smallest = _layouts(wanted.options, None), MIN_TABLE_MEMORY
     run = replace(run, resources=run.resources.limited(smallest))
     with environment_faults(), open_progress(run.progress) as listener:
@@ -110,8 +108,9 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
 def _dispatch_tables(
     spec: TableSpec, wanted: Wanted, destination: Destination | None, out: Path, work: Workspace, runner: Runner
 ) -> Outcome:
-    """Stage tables, and dispatch them."""
-    from daskgraphpart.sources.stage_tables import maps_beside, stage_tables  # a job without tables does without
+    """Stage tables, and dispatch them; the maps of their IDs go beside the partitions."""
+    from daskgraphpart.layouts.files_beside import FilesBeside
+    from daskgraphpart.sources.stage_tables import maps_beside, stage_tables
 
     graph = stage_tables(spec, Path(work.root) / "tables", runner)
     wanted, (first, *others) = _fitting(graph, wanted)
@@ -120,7 +119,7 @@ def _dispatch_tables(
         plan = _announced(graph, wanted, limited.resources, out, limited.progress)
         if plan is not None:
             plan.check_disks()
-        return _dispatch(graph, wanted, layouts, destination, out, work, limited)
+        return _dispatch(replace(graph, directory=str(out)), wanted, layouts, destination, out, work, limited)
 
 
 def _fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
@@ -165,9 +164,9 @@ def _dispatch(
     """Find the owners, and bring everything to them."""
     assignment = _assign(graph, wanted.owners, wanted.num_parts, work, runner)
     _check_fits(graph, layouts, wanted.options, wanted.target, assignment.num_parts)
-    if isinstance(layouts[0], FilesBeside):  # the maps of IDs go there, too
-        graph = replace(graph, directory=str(out))
     if assignment.trainers:
+        from daskgraphpart.assignment.trainers import with_trainers
+
         graph = with_trainers(graph, assignment.trainers, work.owners / "edge-trainers", runner)
     sizes = choose_sizes(runner.resources)
     return dispatch_graph(Job(graph, assignment, str(out), wanted.options, sizes, work, runner, layouts, destination))
@@ -198,17 +197,29 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
     """Return the layouts that options ask for, that of DGL first; of a graph that is not known yet without its IDs."""
     found: list[Layout] = []
     if options.graphs:
-        graphbolt = Attributes(options.store_eids, options.store_inner_node, options.store_inner_edge)
-        dgl = DglLayout(options.graph_formats, options.config_name, options.reshuffle, options.graphs, graphbolt)
+        stored = GraphBoltAttributes(options.store_eids, options.store_inner_node, options.store_inner_edge)
+        dgl = DglLayout(options.graph_formats, options.config_name, options.reshuffle, options.graphs, stored)
         if "graphstorm" in options.layout:
+            from daskgraphpart.layouts.graphstorm import GraphStormLayout
             from daskgraphpart.sources.graphstorm import files_beside  # needs pyarrow
 
             with environment_faults():
                 found.append(GraphStormLayout(dgl, {} if graph is None else files_beside(graph)))
         else:
             found.append(dgl)
-    others: dict[str, Layout] = {"ranks": RanksLayout(), "parquet": ParquetLayout(), "ondisk": OnDiskLayout()}
-    return *found, *(layout for name, layout in others.items() if name in options.layout)
+    if "ranks" in options.layout:
+        from daskgraphpart.layouts.ranks import RanksLayout
+
+        found.append(RanksLayout())
+    if "parquet" in options.layout:
+        from daskgraphpart.layouts.parquet import ParquetLayout
+
+        found.append(ParquetLayout())
+    if "ondisk" in options.layout:
+        from daskgraphpart.layouts.ondisk import OnDiskLayout
+
+        found.append(OnDiskLayout())
+    return tuple(found)
 
 
 def _assign(
@@ -223,6 +234,8 @@ def _assign(
         assert num_parts is not None, "owners are made for a number of parts"
         return assign_nodes(graph, num_parts, owners, work.owners, runner, report=False)
     if isinstance(owners, Path):
+        from daskgraphpart.assignment.read_files import read_assignment
+
         owners = read_assignment(owners, graph.schema, work.owners, runner, num_parts)
     owners.check_fits(graph.schema)
     return owners

@@ -19,9 +19,7 @@ from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
-from daskgraphpart.assignment.read_files import read_assignment
 from daskgraphpart.assignment.report import AssignReport, WeightedCut, count_cut_edges, measure
-from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, PlanError
@@ -67,7 +65,11 @@ def assign_nodes(
     if (unit := problem.adjacency.weight_unit) is not None:
         weighted = WeightedCut(cut * unit, problem.adjacency.input_weight * unit)
         cut = count_cut_edges(graph, parts, runner)
-    trainers = write_trainers(parts, graph.schema, directory, runner) if num_trainers > 1 else {}
+    trainers = {}
+    if num_trainers > 1:
+        from daskgraphpart.assignment.trainers import write_trainers
+
+        trainers = write_trainers(parts, graph.schema, directory, runner)
     shutil.rmtree(directory / "adjacency", ignore_errors=True)
     num_nodes, num_edges, seconds = graph.schema.num_nodes, graph.schema.num_edges, time.monotonic() - started
     measured = AssignReport(
@@ -123,6 +125,8 @@ def _given_owners(
     if options.num_trainers_per_machine > 1:
         raise OptionError("owners from files have no trainers", place="--method", found=options.method)
     target.mkdir(exist_ok=True)
+    from daskgraphpart.assignment.read_files import read_assignment
+
     return read_assignment(options.method, graph.schema, target, runner, num_parts)
 
 

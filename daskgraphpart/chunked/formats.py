@@ -6,19 +6,26 @@ The module of a format has `open_edges` and `read_edges`, and `open_rows` and `r
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked import read_csv, read_npy, read_parquet
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
+from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, EdgeType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from daskgraphpart.chunked.blocks import Block, InputFile
     from daskgraphpart.chunked.metadata import Files
 
-FORMATS: dict[str, Any] = {"csv": read_csv, "numpy": read_npy, "parquet": read_parquet}
+_MODULES = {"csv": "read_csv", "numpy": "read_npy", "parquet": "read_parquet"}
+FORMATS: Mapping[str, Any] = LazyMapping(
+    "format", tuple(_MODULES), lambda name: import_module(f"daskgraphpart.chunked.{_MODULES[name]}")
+)
+"""Modules by format, imported when they are used."""
 EDGE_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.formats import edge_file, feature_files
-from daskgraphpart.chunked.metadata import Metadata, data_key, read_metadata
-from daskgraphpart.chunked.output import ID_MAP
+from daskgraphpart.chunked.metadata import ID_MAP, Metadata, data_key, read_metadata
 from daskgraphpart.chunked.sources import FileEdges, FileRows, Source, nbytes_of, paths_of
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 from daskgraphpart.lazy_mapping import LazyMapping

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.storage.paths import AnyPath, FilePath, Location
 
+ID_MAP = "id_map"  # directory of the maps of IDs, beside the metadata
 METADATA_FILE = "metadata.json"
 MAX_ROWS = 2**62
 MAX_FAULTS_SHOWN = 10

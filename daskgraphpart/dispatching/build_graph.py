@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from daskgraphpart.dispatching.collect_extra import read_window
 from daskgraphpart.dispatching.compress_graph import bucket_bits
 from daskgraphpart.dispatching.edge_runs import Slices, reads_of
 from daskgraphpart.dispatching.lay_out import write_rows
@@ -90,6 +89,8 @@ def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
 
 
 def _read_extra(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]:
+    from daskgraphpart.dispatching.collect_extra import read_window
+
     assert segment.window is not None, "only windows hold extra edges"
     return read_window(segment.slices, segment.window, config.graph.work)
 

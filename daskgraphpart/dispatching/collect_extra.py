@@ -16,15 +16,13 @@ from daskgraphpart.dispatching.edge_runs import Slices, places_of, starts_in_run
 from daskgraphpart.kernels.bitmap import select_extra
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import create_npy, open_npy
-from daskgraphpart.storage.runs import ROW, run_column
+from daskgraphpart.storage.runs import EXTRA_DTYPE, ROW, run_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from daskgraphpart.dispatching.part_graph import GraphConfig
     from daskgraphpart.dispatching.workspace import Workspace
-
-EXTRA_DTYPE = np.dtype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

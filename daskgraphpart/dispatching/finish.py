@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.assignment.id_maps import describe_id_maps
 from daskgraphpart.dispatching.lay_out import OutputFile, files_of
 from daskgraphpart.dispatching.machines import (
     Destination,
@@ -37,7 +36,6 @@ from daskgraphpart.storage.checksums import FileChecksum, hash_file, read_pieces
 from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.storage.paths import Location, is_remote, to_key
 from daskgraphpart.storage.region import Region
-from daskgraphpart.storage.upload import open_for_upload, upload_file
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
@@ -93,7 +91,11 @@ def _complete(
     flat = [file for of_layout in files.values() for file in of_layout]
     _encode(job, flat)
     checksums = _write_here(job, flat, staged) if job.destination is None else _send(job, job.destination, flat, staged)
-    id_maps = None if job.destination is not None else describe_id_maps(job.graph, Path(job.out), job.runner)
+    id_maps = None
+    if job.destination is None and job.graph.id_maps:
+        from daskgraphpart.assignment.id_maps import describe_id_maps
+
+        id_maps = describe_id_maps(job.graph, Path(job.out), job.runner)
     for layout, of_layout in files.items():
         dispatched = DispatchedGraph(
             out=Path(job.out),
@@ -182,6 +184,8 @@ def _describe(job: Job, destination: Destination, sent: Mapping[OutputFile, File
     """Compare what was sent with what is there, and send what describes it, the config last."""
     target = destination.target
     if not isinstance(target, Machines):
+        from daskgraphpart.storage.upload import upload_file
+
         _check_sent(target, {file.path: checksum for file, checksum in sent.items()})
         for name in destination.own_names:
             upload_file(f"{job.out}/{name}", target / name)
@@ -260,6 +264,8 @@ def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
 def _open_whole(path: Location, nbytes: int) -> Iterator[Any]:
     """Open a file for writing that appears when it is whole."""
     if is_remote(path):
+        from daskgraphpart.storage.upload import open_for_upload
+
         with open_for_upload(path, nbytes) as file:
             yield file
         return

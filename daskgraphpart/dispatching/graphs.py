@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
-from daskgraphpart.dispatching.collect_extra import ExtraConfig, ExtraUnit, collect_extra, order_extra
 from daskgraphpart.dispatching.compress_graph import compress_graph, place_edges, row_ranges, segment_places
 from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, Slices, cut_slices
 from daskgraphpart.dispatching.mark_halo import HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
@@ -81,6 +80,8 @@ def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
 
 def _collect_extra(job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray) -> RunTable:
     """Write the edges that parts hold without owning them as extra runs."""
+    from daskgraphpart.dispatching.collect_extra import ExtraConfig, ExtraUnit, collect_extra
+
     hops = job.options.num_hops
     run_nbytes = (runs.run_rows * 2 * config.run_dtype.itemsize).tolist()
     groups = group_parts(ranges, config.num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers)
@@ -143,6 +144,8 @@ def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[l
     """Cut the edges of all parts into segments: of those that they own, and of those that they do not."""
     windows: Sequence[list[tuple[int, int, int]]] = [[]] * len(parts)
     if job.options.has_extra_edges:
+        from daskgraphpart.dispatching.collect_extra import order_extra
+
         units = [Unit(part.extra, 8 * int(part.extra["count"].sum())) for part in held.parts]
         windows = job.runner.run(Pass("order-extra", order_extra, units, held.config))
     segments: tuple[list[Segment], list[Segment]] = [], []

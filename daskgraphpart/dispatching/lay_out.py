@@ -13,7 +13,6 @@ from daskgraphpart.layouts.file_layout import ArraySpec, create_file, raw_file_l
 from daskgraphpart.layouts.layout import GraphSizes
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.region import Region
-from daskgraphpart.storage.zarr_arrays import StagedArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import Layout
     from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.zarr_arrays import StagedArray
 
 _FEATURES = ("node_data/", "edge_data/")
 
@@ -52,7 +52,7 @@ Targets: TypeAlias = Mapping[str, tuple[Target, ...]]
 """By name of the array, as `layouts.layout` lists them."""
 
 
-RowTarget: TypeAlias = Target | StagedArray
+RowTarget: TypeAlias = "Target | StagedArray"
 """Where rows of all parts go."""
 
 
@@ -146,6 +146,8 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
         if not is_streamed:
             places.targets[array] = (*places.targets.get(array, ()), target)
         elif array not in places.staged and 0 not in target.row_shape:
+            from daskgraphpart.storage.zarr_arrays import StagedArray
+
             path, limit = f"{job.work.root}/staged/{len(places.staged)}.zarr", job.sizes.row_block_bytes
             places.staged[array] = StagedArray.of(path, target.dtype, target.row_shape, target.num_rows, limit)
 

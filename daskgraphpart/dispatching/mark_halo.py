@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.collect_extra import EXTRA_DTYPE
 from daskgraphpart.dispatching.edge_runs import Slices, reads_of
 from daskgraphpart.kernels.bitmap import add_foreign, add_sources_of_members, empty_bitmap, rank_words
 from daskgraphpart.storage.region import open_npy, save_npy
-from daskgraphpart.storage.runs import DESTINATION, SOURCE, id_dtype, run_column
+from daskgraphpart.storage.runs import DESTINATION, EXTRA_DTYPE, SOURCE, id_dtype, run_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

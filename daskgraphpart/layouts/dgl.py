@@ -16,7 +16,7 @@ from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, npy_file_layout
-from daskgraphpart.layouts.graphbolt import WITH_EIDS, Attributes, graphbolt_layout
+from daskgraphpart.layouts.layout import WITH_EIDS, GraphBoltAttributes
 from daskgraphpart.layouts.manifest import SUFFIX, stated_data, write_manifest
 from daskgraphpart.layouts.written_files import (
     EDGE_FEAT,
@@ -64,7 +64,7 @@ class DglLayout:
     config_name: str | None = None
     reshuffle: bool = True
     graphs: tuple[str, ...] = ("dgl",)
-    graphbolt: Attributes = WITH_EIDS
+    graphbolt: GraphBoltAttributes = WITH_EIDS
     directory: str = ""
     parts: str = ""
 
@@ -77,7 +77,7 @@ class DglLayout:
         marked = {key: int(counts[part]) for key, counts in sizes.num_marked.items()}
         files = {
             **({GRAPH: self._graph(sizes, part)} if "dgl" in self.graphs else {}),
-            **({GRAPHBOLT: graphbolt_layout(sizes, part, self.graphbolt)} if "graphbolt" in self.graphs else {}),
+            **self._graphbolt(sizes, part),
             NODE_FEAT: tensor_file_layout(_features(schema.node_types, nodes), "node_data/"),
             EDGE_FEAT: tensor_file_layout(_features(schema.edge_types, edges), "edge_data/"),
             ORIG_NIDS: tensor_file_layout(_ids(zip(schema.ntypes, nodes, strict=True)), "orig_nids/"),
@@ -129,6 +129,14 @@ class DglLayout:
         checksums[path.name] = hash_bytes(content)
         write_manifest(manifest, self._manifest(graph), checksums)
         write_bytes(path, content)
+
+    def _graphbolt(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
+        """Lay out GraphBolt's file, if it is wanted."""
+        if "graphbolt" not in self.graphs:
+            return {}
+        from daskgraphpart.layouts.graphbolt import graphbolt_layout  # on the rim: most jobs do without
+
+        return {GRAPHBOLT: graphbolt_layout(sizes, part, self.graphbolt)}
 
     def _graph(self, sizes: GraphSizes, part: int) -> FileLayout:
         """Lay out `graph.dgl`; types are int32, which is what DGL itself writes for both nodes and edges."""

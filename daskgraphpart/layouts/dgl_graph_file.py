@@ -23,13 +23,13 @@ from daskgraphpart.layouts.dgl_encoding import (
     text,
     u64,
 )
-from daskgraphpart.layouts.dgl_file_reader import FileReader, open_container
-from daskgraphpart.layouts.dgl_graph import GraphFile
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from daskgraphpart.layouts.dgl_file_reader import FileReader
+    from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.storage.paths import AnyPath
     from daskgraphpart.storage.region import Region
 
@@ -99,6 +99,8 @@ def _metagraph() -> bytes:
 
 def read_graph_file(path: AnyPath) -> GraphFile:
     """Read the headers of a file with one homogeneous graph, which we or DGL 0.9 to 2.x wrote."""
+    from daskgraphpart.layouts.dgl_file_reader import open_container  # a job writes, and reads no such file
+
     with open_container(path) as reader:
         reader.magic(MAGIC_GRAPH_FILE, "graph file")
         version, kind, num_graphs = reader.unpack("<QQQ")
@@ -115,6 +117,8 @@ def read_graph_file(path: AnyPath) -> GraphFile:
 
 
 def _read_graph(reader: FileReader) -> GraphFile:
+    from daskgraphpart.layouts.dgl_graph import GraphFile
+
     reader.magic(MAGIC_HETEROGRAPH, "graph")
     _read_metagraph(reader)
     reader.one("relations")

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.layouts.dgl_encoding import MAGIC_TENSOR_FILE, add_array, text, u64
-from daskgraphpart.layouts.dgl_file_reader import open_container
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ def tensor_file_layout(arrays: Sequence[ArraySpec], prefix: str = "") -> FileLay
 
 def read_tensor_file(path: AnyPath) -> dict[str, Region]:
     """Read the headers of a tensor file: where the elements of each array are."""
+    from daskgraphpart.layouts.dgl_file_reader import open_container
+
     with open_container(path) as reader:
         reader.magic(MAGIC_TENSOR_FILE, "tensor file")
         reader.number()  # DGL's reader ignores the first count as well

@@ -7,7 +7,6 @@ As `dgl.distributed.dgl_partition_to_graphbolt` of DGL 2.1 to 2.5 makes it with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,25 +15,13 @@ from daskgraphpart.layouts.torch_file import Tensor, TorchFile, TorchPickle, glo
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.file_layout import FileLayout
-    from daskgraphpart.layouts.layout import GraphSizes
+    from daskgraphpart.layouts.layout import GraphBoltAttributes, GraphSizes
 
 INT64, UINT8 = np.dtype("<i8"), np.dtype(np.uint8)
 VERSION_NUMBER = Tensor(INT64, (1,), np.array([6199]))
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """What the file has beside the graph: new edge IDs, and which nodes and edges the part owns."""
-
-    eids: bool = True
-    inner_node: bool = False
-    inner_edge: bool = False
-
-
-WITH_EIDS = Attributes()
-
-
-def graphbolt_layout(sizes: GraphSizes, part: int, stored: Attributes) -> FileLayout:
+def graphbolt_layout(sizes: GraphSizes, part: int, stored: GraphBoltAttributes) -> FileLayout:
     """Lay out the file of one part.
 
     Rows of owned nodes come first, and an edge is owned with its destination: so `inner_edge` is the same in the order

@@ -84,6 +84,18 @@ class GraphSizes:
         return int(self.num_edges[part].sum() + self.num_extra_edges[part])
 
 
+@dataclass(frozen=True, slots=True)
+class GraphBoltAttributes:
+    """What GraphBolt's graphs have beside themselves: new edge IDs, and which nodes and edges the part owns."""
+
+    eids: bool = True
+    inner_node: bool = False
+    inner_edge: bool = False
+
+
+WITH_EIDS = GraphBoltAttributes()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DispatchedGraph:
     """What a layout is told when all arrays are written; `checksums` are those of its files, by path."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SOURCE, DESTINATION, ROW = 0, 1, 2
+EXTRA_DTYPE = np.dtype(np.int64)
+"""Of runs of edges that parts hold without owning them; their third row is new edge IDs."""
 
 
 def write_run(path: str | Path, columns: np.ndarray) -> None:

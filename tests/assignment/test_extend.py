@@ -11,7 +11,6 @@ from graphs import Graph, file_hashes, load_real_graph
 
 import daskgraphpart as dgp
 from daskgraphpart.api.pipeline import assign as run_assign
-from daskgraphpart.assignment import partition
 from daskgraphpart.assignment.multilevel import extend
 from daskgraphpart.engine.runner import Runner
 from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileNotFoundError, OptionError
@@ -227,7 +226,7 @@ def test_a_stopped_run_is_continued(
     with pytest.raises(OSError, match="stopped"):
         run_assign(directory / "new", PARTS, method=method, out_dir=tmp_path / "out")
     monkeypatch.setattr(Runner, "run", run)
-    monkeypatch.setattr(partition, "extend", None if last == "write-owners" else partition.extend)  # not called again
+    monkeypatch.setattr(extend, "extend", None if last == "write-owners" else extend.extend)  # not called again
     run_assign(directory / "new", PARTS, method=method, out_dir=tmp_path / "out")
     whole, continued = read_owners(tmp_path / "whole"), read_owners(tmp_path / "out")
     assert all(np.array_equal(whole[t], continued[t]) for t in COUNTS)

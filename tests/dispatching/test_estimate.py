@@ -111,7 +111,7 @@ def test_a_disk_that_is_too_small_is_a_warning_and_then_refused(
 ) -> None:
     assert not dgp.plan(graph, 2, method="random", resources=resources()).warnings
     usage = namedtuple("usage", "free")(1000)
-    monkeypatch.setattr(plan_module.psutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(plan_module.shutil, "disk_usage", lambda _: usage)
     (warning,) = dgp.plan(graph, 2, out_dir=tmp_path / "a" / "b", method="random", resources=resources()).warnings
     assert "1.0 kB are free" in warning
     with pytest.raises(PlanError, match=r"does not fit on the disk; expected at least .* free, found 1.0 kB"):

@@ -1,0 +1,106 @@
+"""The core: what a plain job loads, and what it does without."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from remote_stores import make_graph
+
+import daskgraphpart as dgp
+
+PACKAGE = Path(dgp.__file__).parent
+MOST_LINES, MOST_FILES = 16_300, 122
+"""Lines and files of the package that a plain job may load; the goal is 13,000 in 100."""
+
+ROOMS = {
+    "other layouts": (
+        *(
+            "layouts/parquet.py",
+            "layouts/ondisk.py",
+            "layouts/ranks.py",
+            "layouts/graphbolt.py",
+            "layouts/graphstorm.py",
+        ),
+        *("layouts/torch_file.py", "layouts/owned_arrays.py", "layouts/files_beside.py", "layouts/id_maps.py"),
+    ),
+    "tables": (
+        *("sources/table_spec.py", "sources/table_files.py", "sources/stage_tables.py", "sources/tables.py"),
+        *("sources/database.py", "sources/edge_lists.py", "sources/place_features.py", "sources/change_graph.py"),
+        *("sources/read_table.py", "sources/text_table.py", "sources/column_table.py"),
+    ),
+    "published data": ("sources/published",),
+    "objects": ("sources/describe.py", "sources/stage_collections.py", "sources/graph_source.py", "api/chunk_graph.py"),
+    "ParMETIS": (
+        *("assignment/write_parmetis.py", "assignment/write_parmetis_edges.py", "assignment/read_parmetis.py"),
+        *("sources/parmetis_files.py", "sources/pm_dglpart.py", "api/parmetis.py", "cli/dgl.py"),
+    ),
+    "owners from files": ("assignment/read_files.py", "assignment/read_batches.py", "assignment/write_files.py"),
+    "staging and stores": ("storage/zarr_arrays.py", "storage/upload.py"),
+    "partitions read back": ("partitioned", "sampling"),
+    "verification": ("verification",),
+    "reports": ("reporting", "api/compare.py"),
+    "clusters": ("engine/connect.py", "engine/on_cluster.py"),
+}
+COUNT = """
+import sys
+sys.argv[0] = "daskgraphpart"
+from daskgraphpart.__main__ import main
+try:
+    code = main()
+except SystemExit as end:
+    code = end.code
+assert not code, code
+files = {m.__file__ for name, m in sys.modules.items() if name.partition(".")[0] == "daskgraphpart"}
+print(len(files), sum(open(file, encoding="utf-8").read().count("\\n") for file in files))
+"""
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("core") / "graph"
+    make_graph().write(directory, edge_format="csv", data_format="numpy")
+    return directory
+
+
+def run(package: Path, graph: Path, out: Path, method: str) -> tuple[int, int]:
+    """Partition in a fresh process; files and lines of the package that it has loaded."""
+    environment = {**os.environ, "PYTHONPATH": str(package.parent), "PYTHONSAFEPATH": "1"}
+    options = ["--num-parts", "3", "--method", method, "--workers", "2", "--cluster", "threads", "--quiet"]
+    command = [sys.executable, "-c", COUNT, "partition", str(graph), str(out), *options]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    files, lines = map(int, done.stdout.split())
+    return files, lines
+
+
+@pytest.mark.parametrize("method", ["random", "auto"])
+def test_a_plain_job_loads_the_core_and_nothing_else(method: str, graph: Path, tmp_path: Path) -> None:
+    files, lines = run(PACKAGE, graph, tmp_path / "out", method)
+    assert files <= MOST_FILES
+    assert lines <= MOST_LINES
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package, whose kernels are compiled once."""
+    directory = tmp_path_factory.mktemp("copy") / "daskgraphpart"
+    shutil.copytree(PACKAGE, directory, ignore=shutil.ignore_patterns("__pycache__"))
+    return directory
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_plain_job_does_without_a_room_on_the_rim(room: str, copy: Path, graph: Path, tmp_path: Path) -> None:
+    away = tmp_path / "away"
+    for name in ROOMS[room]:
+        (away / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).rename(away / name)
+    try:
+        run(copy, graph, tmp_path / "out", "random")
+    finally:
+        for name in ROOMS[room]:
+            (away / name).rename(copy / name)
