@@ -85,11 +85,13 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
     from daskgraphpart.partitioned.graph import open_partitions
     from daskgraphpart.verification import pipeline
 
+    has_graph = len(directories) > 1 or bool(values["edges"] or values["from"])
+    graph = input_of(values, directories, ("IN_DIR", "OUT_DIR"))[0] if has_graph else None
+    out_dir = directories[-1]
     if values["confined"]:
-        open_partitions(directories[-1], confined=True)
-    if len(directories) == 1 and not (values["edges"] or values["from"]):
-        return pipeline.verify_checksums(directories[0], **run)
-    graph, (out_dir,) = input_of(values, directories, ("IN_DIR", "OUT_DIR"))
+        open_partitions(out_dir, confined=True)
+    if graph is None:
+        return pipeline.verify_checksums(out_dir, **run)
     how = {"quick": values["quick"], "sample": values["sample"], "checksums": values["checksums"] is not False}
     return pipeline.verify(graph, out_dir, **how, **run)
 

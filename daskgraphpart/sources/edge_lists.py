@@ -92,12 +92,12 @@ def _listed(job: Job, ntype: str) -> str:
 
 def _settle_unknown(job: Job, ntype: str) -> int:
     """Count IDs of edges that no list of nodes has; refuse them, or drop their edges, if that is asked for."""
-    is_unknown = f"NOT EXISTS (SELECT 1 FROM ({_listed(job, ntype)}) n WHERE n.id = {{0}}.c{{1}})"
-    found = [
-        f"SELECT c{i} AS id FROM {group.name} WHERE {is_unknown.format(group.name, i)}"
-        for group, i in _columns(job, ntype)
-    ]
-    query = f"SELECT count(DISTINCT id), min(id) FROM ({' UNION ALL '.join(found)})"
+    is_unknown = f"NOT EXISTS (SELECT 1 FROM ({_listed(job, ntype)}) n WHERE n.id = {{0}}.{{1}})"
+    found = [f"SELECT c{i} AS id FROM {group.name}" for group, i in _columns(job, ntype)]
+    # one join for all tables: each would hold the list in memory
+    query = (
+        f"SELECT count(DISTINCT id), min(id) FROM ({' UNION ALL '.join(found)}) e WHERE {is_unknown.format('e', 'id')}"
+    )
     ((count, least),) = run(job.connection, query) if found else ((0, None),)
     if count and job.inputs.options.unknown_nodes == "error":
         raise InputFileError(
@@ -108,7 +108,7 @@ def _settle_unknown(job: Job, ntype: str) -> int:
         )
     if count and job.inputs.options.unknown_nodes == "drop":
         for group, i in _columns(job, ntype):
-            drop_rows(job.connection, group.name, is_unknown.format(group.name, i))
+            drop_rows(job.connection, group.name, is_unknown.format(group.name, f"c{i}"))
     return int(count)
 
 

@@ -59,6 +59,9 @@ def test_any_types_beside_the_files_of_dgl_which_stay_as_they_are(
     assert call("verify", source, tmp_path / "both", "--quiet") == 0
 
 
+ENDED = "dist.destroy_process_group()"
+"""Without it, a thread of gloo may end the process at its exit."""
+
 FETCHED = """
 import numpy as np
 
@@ -111,7 +114,7 @@ def test_two_processes_train_to_the_accuracy_of_one(
     exec(PARTITIONED, {})
     exec(TRAINER, loader())
     alone = accuracy_of(capsys.readouterr().out)
-    program = f"import sys\n{LOADER}\n{TRAINER}\n{FETCHED}"
+    program = f"import sys\n{LOADER}\n{TRAINER}\n{FETCHED}\n{ENDED}"
     printed = run_processes(2, program, tmp_path / "small" / "ranks", cwd=tmp_path)
     for output in printed:  # of all nodes, which is the same for both
         assert accuracy_of(output) == pytest.approx(alone, abs=0.03)
@@ -131,7 +134,7 @@ def test_processes_train_on_a_real_graph_to_the_accuracy_of_one(tmp_path: Path) 
     source = Graph(schema, edges, data).write(tmp_path / "in")
     how = ("--num-parts", "4", "--method", "metis", "--quiet", "--layout", "ranks")
     assert call("partition", source, tmp_path / "communities", *how) == 0
-    program = f"{LOADER}\n{TRAINER.replace('NUM_LABELS = 4', 'NUM_LABELS = 7')}"
+    program = f"{LOADER}\n{TRAINER.replace('NUM_LABELS = 4', 'NUM_LABELS = 7')}\n{ENDED}"
     alone, *both = [accuracy_of(run_processes(count, program, cwd=tmp_path)[0]) for count in (1, 2, 4)]
     assert alone > 0.8
     assert both == pytest.approx([alone] * 2, abs=0.02), alone

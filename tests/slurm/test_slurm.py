@@ -114,7 +114,7 @@ def _ends() -> bool:
 
 def test_the_configuration_of_the_manual_is_one_of_dask_jobqueue() -> None:
     page = (ROOT / "docs" / "where_it_runs.md").read_text()
-    block = next(block for block in page.split("```")[1::2] if block.startswith("yaml\n"))
+    block = next(block for block in page.split("```")[1::2] if block.startswith("yaml\njobqueue:"))
     manual = yaml.safe_load(block.removeprefix("yaml\n"))
     known = dask.config.get("jobqueue.slurm")
     assert set(manual["jobqueue"]["slurm"]) <= set(known)
@@ -168,7 +168,7 @@ def test_the_script_of_the_manual_runs_the_job_on_one_node(
     assert _ends()
     logs = "\n".join(path.read_text() for path in tmp_path.glob("*.out"))
     assert "edge cut" in logs, logs
-    assert file_hashes(tmp_path / "partitions") == expected
+    assert file_hashes(tmp_path / "on-one-node") == expected
 
 
 def test_a_configuration_that_does_not_say_what_a_job_is_is_one_error() -> None:

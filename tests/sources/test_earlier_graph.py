@@ -230,7 +230,7 @@ def test_frames_go_on_as_files_do(earlier: Path, tmp_path: Path) -> None:
         {VISITS: edges}, "graph", {"user": users}, output_path=tmp_path / "out", map_ids=True, codes_from=earlier
     )
     assert file_hashes(tmp_path / "out") == file_hashes(expected)
-    with pytest.raises(OptionError, match="codes_from: nothing here has codes"):
+    with pytest.raises(OptionError, match="codes_from: this is about tables"):
         dgp.chunk_graph(([0], [1]), "g", output_path=tmp_path / "none", codes_from=earlier)
 
 
