@@ -31,6 +31,7 @@ LONG_RUNS = [
     ("id_mapping", "--ids 1e3 --runs 1 --dgl-python DGL-1.1.3", ("map_to_homo_eid",)),
     ("kill_and_resume", "--runs 2 --cases random,dispatch", ("| all | 2 |",)),
     ("clusters", f"{TOY} --directory TMP", ("random, killed", "auto, local", "tasks were sent again")),
+    ("loader_gpu", "--toy --directory TMP", ("| parts.neighbor_loader", "| ranks", "| the same sampler")),
     ("kill_commands", "--kills 4 --cases auto,multilevel,metis,cluster", ("same bytes, nothing left",) * 4),
 ]
 
@@ -44,6 +45,7 @@ def test_a_benchmark_runs(script: str, arguments: str, words: tuple[str, ...], t
     # a copy, so that results of toys are not kept among those that count
     copy = tmp_path / "benchmarks"
     shutil.copytree(BENCHMARKS, copy, ignore=shutil.ignore_patterns("results", "__pycache__"))
+    (tmp_path / "docs").symlink_to(BENCHMARKS.parent / "docs")
     places = {"TMP": str(tmp_path)}
     command = [
         dgl_python(word.removeprefix("DGL-")) if word.startswith("DGL-") else places.get(word, word)
