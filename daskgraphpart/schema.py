@@ -201,6 +201,11 @@ class GraphSchema:
         """Features of bfloat16, ``TYPE/FEATURE``."""
         return [f"{t.name}/{spec.name}" for t in self.row_types for spec in t.data if spec.dtype == BFLOAT16]
 
+    @property
+    def masks(self) -> tuple[str, ...]:
+        """Masks of nodes, ``TYPE/FEATURE``."""
+        return tuple(f"{t.name}/{spec.name}" for t in self.node_types for spec in t.data if spec.is_mask)
+
     def node_type(self, name: str) -> NodeType:
         """Node type of that name."""
         return self.node_types[self.ntype_ids[name]]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.assignment import owner_dtype
-from daskgraphpart.dispatching.lay_out import mask_keys
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.dispatching.workspace import EDGE_DIRECTORIES
 from daskgraphpart.storage.runs import id_dtype
@@ -68,7 +67,7 @@ def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions,
     """Estimate the bytes of all partitions together."""
     features = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
     original = 8 * (schema.num_nodes + schema.num_edges)
-    split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {key.partition("/")[0] for key in mask_keys(schema)})
+    split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {key.partition("/")[0] for key in schema.masks})
     by_type = (features + original + split + 16 * schema.num_edges) * len({"ranks", "parquet"} & set(options.layout))
     if "ondisk" in options.layout:
         by_type += features + 2 * split + _whole_graph_nbytes(schema)

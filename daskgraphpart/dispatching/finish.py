@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.dispatching.lay_out import OutputFile, files_of
 from daskgraphpart.dispatching.machines import (
     Destination,
     Machines,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.lay_out import OutputFile, Places
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.quality import Quality
     from daskgraphpart.storage.zarr_arrays import StagedArray
@@ -68,11 +68,9 @@ class Outcome:
         return f"<Outcome {self.config_path}: {parts}, {self.quality.cut_share:.1%} of edges cut>"
 
 
-def finish(
-    job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, staged: Mapping[str, StagedArray]
-) -> Outcome:
+def finish(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, places: Places) -> Outcome:
     """Bring the files of all layouts to where they belong, and describe them; the config of the first is named."""
-    complete = partial(_complete, job, sizes, book, quality, staged)
+    complete = partial(_complete, job, sizes, book, quality, places)
     target = Path(job.out) if job.destination is None else job.destination.target
     config = job.layouts[0].descriptions(job.graph.schema)[-1]
     if not isinstance(target, Machines):
@@ -83,12 +81,9 @@ def finish(
     return Outcome(target.path / config, book, quality, hosts, tuple(part_nbytes), job.assignment.report)
 
 
-def _complete(
-    job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, staged: Mapping[str, StagedArray]
-) -> list[int]:
+def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, places: Places) -> list[int]:
     """Write and describe all files; return the bytes of each part."""
-    files = files_of(job, sizes)
-    flat = [file for of_layout in files.values() for file in of_layout]
+    flat, staged = places.all_files, places.staged
     _encode(job, flat)
     checksums = _write_here(job, flat, staged) if job.destination is None else _send(job, job.destination, flat, staged)
     id_maps = None
@@ -96,7 +91,7 @@ def _complete(
         from daskgraphpart.assignment.id_maps import describe_id_maps
 
         id_maps = describe_id_maps(job.graph, Path(job.out), job.runner)
-    for layout, of_layout in files.items():
+    for layout, of_layout in places.files.items():
         dispatched = DispatchedGraph(
             out=Path(job.out),
             sizes=sizes,
@@ -116,7 +111,7 @@ def _complete(
         _describe(job, job.destination, {file: checksums[file.path] for file in flat})
     part_nbytes = np.zeros(job.num_parts, np.int64)
     for file in flat:
-        part_nbytes[max(0, file.part)] += checksums[file.path].nbytes
+        part_nbytes[file.part or 0] += checksums[file.path].nbytes
     found: list[int] = part_nbytes.tolist()
     return found
 
@@ -177,7 +172,7 @@ def _send(
         return _export(job, files, staged)
     run_on_each("claim-machines", claim_machine, destination.target, destination, job.runner)
     # machines take turns
-    return _export(job, sorted(files, key=lambda file: (PurePath(file.name).name, file.part)), staged)
+    return _export(job, sorted(files, key=lambda file: (PurePath(file.name).name, file.part or 0)), staged)
 
 
 def _describe(job: Job, destination: Destination, sent: Mapping[OutputFile, FileChecksum]) -> None:
@@ -281,7 +276,7 @@ def _stream(file: OutputFile, staged: Mapping[str, StagedArray]) -> Iterator[Buf
     for _, content in sorted(places, key=lambda place: place[0]):
         if isinstance(content, bytes):
             yield content
-        elif content in staged:  # not rows of width 0
+        elif content in staged and file.part is not None:  # not rows of width 0
             dtype = file.layout.regions[content][1]
             for rows in staged[content].blocks(file.part):
                 yield np.ascontiguousarray(rows, dtype).reshape(-1).view(np.uint8).data

@@ -10,7 +10,6 @@ import numpy as np
 
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.layouts.file_layout import ArraySpec, create_file, raw_file_layout
-from daskgraphpart.layouts.layout import GraphSizes
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.region import Region
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.layouts.file_layout import FileLayout
-    from daskgraphpart.layouts.layout import Layout
-    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.layouts.layout import GraphSizes, Layout
     from daskgraphpart.storage.zarr_arrays import StagedArray
 
 _FEATURES = ("node_data/", "edge_data/")
@@ -78,31 +76,17 @@ def write_groups(rows: np.ndarray, counts: np.ndarray, targets: Sequence[RowTarg
             target.write(part, int(before[part]), stored[starts[part] : starts[part + 1]])
 
 
-def mask_keys(schema: GraphSchema) -> list[str]:
-    """Masks of nodes as ``<ntype>/<name>``."""
-    return [f"{kind.name}/{spec.name}" for kind in schema.node_types for spec in kind.data if spec.is_mask]
-
-
-def wanted_arrays(layouts: Sequence[Layout], schema: GraphSchema) -> frozenset[str]:
-    """Names of the arrays that some layout has room for."""
-    no_nodes, no_edges = (np.zeros((1, len(types)), np.int64) for types in (schema.ntypes, schema.etypes))
-    nothing = np.zeros(1, np.int64)
-    sizes = GraphSizes(schema, no_nodes, no_edges, nothing, nothing, dict.fromkeys(mask_keys(schema), nothing))
-    return frozenset(
-        name
-        for layout in layouts
-        for of in (layout.part_files(sizes, 0), layout.graph_files(schema))
-        for file in of.values()
-        for name in file.regions
-    )
+def wanted_arrays(job: Job) -> frozenset[str]:
+    """Names of the arrays that some layout wants and that are gathered before sizes are known."""
+    return frozenset(name for layout in job.layouts for name in layout.wants(job.graph.schema))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutputFile:
-    """A file of one layout: `name` below the output, with ``{part}``; part -1 is for a file of the whole graph."""
+    """A file of one layout: `name` below the output, with ``{part}``; no part is for a file of the whole graph."""
 
     name: str
-    part: int
+    part: int | None
     layout: FileLayout
     is_streamed: bool  # whether it is written from front to back, out of staged arrays
     held: Mapping[str, Region] = field(default_factory=dict)  # arrays that it is encoded from, in files beside it
@@ -110,7 +94,7 @@ class OutputFile:
     @property
     def path(self) -> str:
         """Path below the output."""
-        return file_of_part(self.name, self.part)
+        return self.name if self.part is None else file_of_part(self.name, self.part)
 
 
 def array_directory(job: Job, file: FileLayout) -> str:
@@ -120,11 +104,18 @@ def array_directory(job: Job, file: FileLayout) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Where arrays go, by name."""
+    """All files of each layout; where arrays go, by name."""
+
+    files: Mapping[Layout, list[OutputFile]]
 
     targets: dict[str, tuple[Target, ...]]  # in the files of every part
     whole: dict[str, tuple[Region, ...]]  # in the files of the whole graph
     staged: dict[str, StagedArray]  # in the workspace, for files that are streamed
+
+    @property
+    def all_files(self) -> list[OutputFile]:
+        """The files of all layouts."""
+        return [file for of_layout in self.files.values() for file in of_layout]
 
     @property
     def rows(self) -> Mapping[str, tuple[RowTarget, ...]]:
@@ -137,9 +128,10 @@ class Places:
 
 def lay_out(job: Job, sizes: GraphSizes) -> Places:
     """Create all files once, and the arrays of what is streamed; what tasks have written stays in a continued job."""
-    places, files = Places({}, {}, {}), [file for of_layout in files_of(job, sizes).values() for file in of_layout]
+    places = Places(_files_of(job, sizes), {}, {}, {})
+    files = places.all_files
     for file in files:
-        for array, where in file.layout.regions.items() if file.part < 0 else ():
+        for array, where in file.layout.regions.items() if file.part is None else ():
             region = Region(temporary_path(f"{array_directory(job, file.layout)}/{file.name}"), *where)
             places.whole[array] = (*places.whole.get(array, ()), region)
     for (array, is_streamed), target in _targets(job, files):
@@ -166,7 +158,7 @@ def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, boo
     """Gather where arrays go in the files of all parts: with each its name, and whether it is streamed."""
     found: dict[tuple[str, str, bool], Target] = {}
     for file in files:
-        for array, (offset, dtype, shape) in file.layout.regions.items() if file.part >= 0 else ():
+        for array, (offset, dtype, shape) in file.layout.regions.items() if file.part is not None else ():
             key = (file.name, array, file.is_streamed)
             if key not in found:
                 offsets, num_rows = np.zeros((2, job.num_parts), np.int64)
@@ -177,7 +169,7 @@ def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, boo
     return [(key[1:], target) for key, target in found.items()]
 
 
-def files_of(job: Job, sizes: GraphSizes) -> dict[Layout, list[OutputFile]]:
+def _files_of(job: Job, sizes: GraphSizes) -> dict[Layout, list[OutputFile]]:
     """All files of each layout; those that are encoded read what files of the same run hold, of whatever dtype."""
     files = {layout: list(_files_of_layout(job, layout, sizes)) for layout in job.layouts}
     held = {
@@ -208,7 +200,7 @@ def _files_of_layout(job: Job, layout: Layout, sizes: GraphSizes) -> Iterator[Ou
             is_streamed = job.is_staged and is_features
             yield OutputFile(name, part, file, is_streamed)
     for name, file in layout.graph_files(sizes.schema).items():
-        yield OutputFile(name, -1, file, is_streamed=False)
+        yield OutputFile(name, None, file, is_streamed=False)
 
 
 def _is_feature(name: str) -> bool:

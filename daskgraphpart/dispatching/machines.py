@@ -49,9 +49,9 @@ class Machines:
         """Each machine once, in the order of the lines."""
         return tuple(dict.fromkeys(self.hosts))
 
-    def host_of(self, part: int) -> str:
+    def host_of(self, part: int | None) -> str:
         """Machine of a part, the one that DGL's dispatch pipeline writes it on; files of the whole graph: the first."""
-        return self.hosts[max(0, part) % len(self.hosts)]
+        return self.hosts[(part or 0) % len(self.hosts)]
 
     def check_cluster(self, cluster: object) -> None:
         """Refuse tasks that run on this machine only."""

@@ -10,7 +10,7 @@ from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import Outcome, finish
 from daskgraphpart.dispatching.graphs import find_held, write_graphs
-from daskgraphpart.dispatching.lay_out import lay_out, mask_keys
+from daskgraphpart.dispatching.lay_out import lay_out
 from daskgraphpart.dispatching.nodes import copy_owners, list_all_nodes, number_nodes
 from daskgraphpart.dispatching.offsets import count_intervals
 from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
@@ -35,7 +35,7 @@ def dispatch_graph(job: Job) -> Outcome:
     held = find_held(job, runs, book)
     masks = wanted_masks(job, node_features)
     marked = count_marked(job, masks, nodes)
-    num_marked = {key: marked[key].sum(axis=0) for key in mask_keys(schema)}
+    num_marked = {key: marked[key].sum(axis=0) for key in schema.masks}
     sizes = GraphSizes(schema, nodes.counts, edge_counts, held.halo[:, 0], held.num_extra_edges, num_marked)
 
     places = lay_out(job, sizes)
@@ -50,7 +50,7 @@ def dispatch_graph(job: Job) -> Outcome:
     split_nids(job, masks, nodes, marked, places.targets)
     copy_owners(job, edge_owners, places.whole)
     _warn_of_empty_parts(job, sizes)
-    return finish(job, sizes, book, held.quality(), places.staged)
+    return finish(job, sizes, book, held.quality(), places)
 
 
 def _warn_of_empty_parts(job: Job, sizes: GraphSizes) -> None:

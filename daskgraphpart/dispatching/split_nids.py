@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from daskgraphpart.dispatching.features import Feature, RowUnit, group_rows, row_units
-from daskgraphpart.dispatching.lay_out import Targets, mask_keys, wanted_arrays, write_groups
+from daskgraphpart.dispatching.lay_out import Targets, wanted_arrays, write_groups
 from daskgraphpart.dispatching.offsets import exclusive_sums
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -36,7 +36,7 @@ class SplitUnit(RowUnit):
 
 def wanted_masks(job: Job, features: Sequence[Feature]) -> list[Feature]:
     """List the masks whose marked nodes some layout lists."""
-    wanted = wanted_arrays(job.layouts, job.graph.schema)
+    wanted = wanted_arrays(job)
     return [feature for feature in features if f"split_nids/{feature.key}" in wanted]
 
 
@@ -47,7 +47,7 @@ def count_marked(job: Job, masks: Sequence[Feature], nodes: NumberedNodes) -> di
     blocks = {mask.key: mask.blocks for mask in masks}
     return {
         key: np.array([next(found) for _ in blocks.get(key, ())], np.int64).reshape(-1, job.num_parts)
-        for key in mask_keys(job.graph.schema)
+        for key in job.graph.schema.masks
     }
 
 

@@ -16,7 +16,7 @@ from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, npy_file_layout
-from daskgraphpart.layouts.layout import WITH_EIDS, GraphBoltAttributes
+from daskgraphpart.layouts.layout import WITH_EIDS, GraphBoltAttributes, split_names
 from daskgraphpart.layouts.manifest import SUFFIX, stated_data, write_manifest
 from daskgraphpart.layouts.written_files import (
     EDGE_FEAT,
@@ -33,7 +33,7 @@ from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import hash_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema, RowType
@@ -70,6 +70,11 @@ class DglLayout:
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse nothing: what DGL cannot load is no schema."""
+
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """Lists of marked nodes; the owners of edges where IDs are kept."""
+        owners = () if self.reshuffle else tuple(f"edge_owners/{name}" for name in schema.etypes)
+        return *split_names(schema), *owners
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out the files of one part; see `Layout`."""

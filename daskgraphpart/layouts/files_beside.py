@@ -9,7 +9,7 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.checksums import read_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, Layout
@@ -27,6 +27,10 @@ class FilesBeside:
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Raise what the layout raises."""
         self.layout.check_fits(schema, num_parts)
+
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """What the layout wants."""
+        return self.layout.wants(schema)
 
     def part_files(self, sizes: GraphSizes, part: int) -> Mapping[str, FileLayout]:
         """Lay out the files of one part."""

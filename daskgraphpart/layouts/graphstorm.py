@@ -24,7 +24,7 @@ from daskgraphpart.storage.atomic import whole_file, write_json
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from daskgraphpart.layouts.dgl import DglLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
@@ -69,6 +69,10 @@ class GraphStormLayout:
                     found = f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}"
                     hint = f"flatten its rows, {hint}"
                     raise OptionError(what, place=f"layout {NAME}", expected=expected, found=found, hint=hint)
+
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """What the files of DGL have room for."""
+        return self.layout.wants(schema)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out the files of one part; see `Layout`."""

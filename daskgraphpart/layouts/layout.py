@@ -1,8 +1,9 @@
 """The contract of a layout: from the sizes of all parts to files, and to the place of each named array in them.
 
 Dispatch computes named arrays and knows no format; a layout knows where bytes lie and computes nothing. A layout wants
-the arrays that its files have room for; one that no layout wants is not computed. Several layouts may be written in one
-run: an array then goes to a place in the files of each.
+the arrays that its files have room for; one that no layout wants is not computed. What has to be gathered before sizes
+are known, a layout names in `wants`. Several layouts may be written in one run: an array then goes to a place in the
+files of each.
 
 Names of the arrays of a part, with local IDs inner nodes before HALO nodes and owned edges before the others:
 
@@ -41,7 +42,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -119,11 +120,19 @@ class DispatchedGraph:
         return self.sizes.schema
 
 
+def split_names(schema: GraphSchema) -> tuple[str, ...]:
+    """Names of the lists of the nodes that masks mark."""
+    return tuple(f"split_nids/{key}" for key in schema.masks)
+
+
 class Layout(Protocol):
     """Where the arrays of all parts lie."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Raise an `OptionError` if the files cannot hold a graph in so many parts, None if they are not known yet."""
+
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """Names of the arrays ``split_nids/...`` and ``edge_owners/...`` that its files have room for."""
 
     def part_files(self, sizes: GraphSizes, part: int) -> Mapping[str, FileLayout]:
         """Files of one part by path below the output, with ``{part}`` for its number: the same paths for all parts."""

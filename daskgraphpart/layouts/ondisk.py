@@ -29,6 +29,7 @@ from daskgraphpart.layouts.graphbolt import (
     shortest_int,
     type_numbers,
 )
+from daskgraphpart.layouts.layout import split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.torch_file import ROWS_PER_PIECE, Tensor
@@ -36,7 +37,7 @@ from daskgraphpart.layouts.written_files import GRAPHBOLT, ONDISK, description_o
 from daskgraphpart.storage.atomic import whole_file, write_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from daskgraphpart.layouts.file_layout import FileLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
@@ -70,6 +71,10 @@ class OnDiskLayout:
                 found=str(num_parts),
                 hint="the layout graphbolt writes the same graphs for several parts",
             )
+
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """Lists of marked nodes."""
+        return split_names(schema)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out all files; see `Layout`."""

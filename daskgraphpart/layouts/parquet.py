@@ -25,7 +25,7 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
@@ -57,6 +57,10 @@ class ParquetLayout:
                         found=f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}",
                         hint="rename it or leave it out, or write the layout ranks",
                     )
+
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """Nothing that has to be gathered before: masks are features here."""
+        return ()
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out one table of each type; see `Layout`."""

@@ -15,11 +15,14 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, raw_file_layout
+from daskgraphpart.layouts.layout import split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
 from daskgraphpart.layouts.written_files import PARQUET, RANKS, description_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema
 
@@ -44,6 +47,10 @@ class RanksLayout:
                         hint=f"write the layout dgl or {PARQUET}, or make it "
                         + ("flat" if len(spec.row_shape) > 1 else "int8"),
                     )
+
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """Lists of marked nodes."""
+        return split_names(schema)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out one file for each array; see `Layout`."""

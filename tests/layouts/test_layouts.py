@@ -43,6 +43,9 @@ class NpyLayout:
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         pass
 
+    def wants(self, schema: GraphSchema) -> tuple[str, ...]:
+        return self.wanted
+
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         nodes, edges = sizes.num_local_nodes(part), sizes.num_local_edges(part)
         shapes = {
