@@ -15,14 +15,21 @@ T = TypeVar("T")
 
 
 def option(
-    default: Any, meaning: str, *, choices: Iterable[str] = (), minimum: int | None = None, values: str | None = None
+    default: Any,
+    meaning: str,
+    *,
+    choices: Iterable[str] = (),
+    minimum: int | None = None,
+    values: str | None = None,
+    common: bool = False,
 ) -> Any:
-    """Return a field with its default, its meaning, and its limits.
+    """Return a field with its default, its meaning, and its limits; `--help` shows the first sentence of common ones.
 
     `choices` are all values there are; or some of them, if `values` tells what else there is, as a command line's help
     does: ``"auto|metis|DIR"``. An option that is given once for each value has the default ``()``.
     """
-    return field(default=default, metadata={"meaning": meaning, "choices": choices, "min": minimum, "values": values})
+    limits = {"meaning": meaning, "choices": choices, "min": minimum, "values": values, "common": common}
+    return field(default=default, metadata=limits)
 
 
 def stated_options(kind: Any) -> dict[str, Field[Any]]:

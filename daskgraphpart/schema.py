@@ -18,6 +18,7 @@ from daskgraphpart.errors import GraphPartError, MetadataError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
 DEFAULT_NTYPE, DEFAULT_ETYPE = "_N", "_N:_E:_N"
 """Types of a homogeneous graph, as DGL names them."""
@@ -258,6 +259,16 @@ def check_name(
             expected=f"UTF-8 text of 1 to {LONGEST_NAME} bytes without '/', ':', '~' or NUL",
             hint="rename it",
         )
+
+
+def name_of_directory(directory: Path, otherwise: str) -> str:
+    """Return the name of a directory for the graph that is written to it, if DGL's keys can carry it."""
+    name = directory.absolute().name
+    try:
+        check_name(name, "graph name")
+    except MetadataError:
+        return otherwise
+    return name
 
 
 def _check_unique(names: Iterable[str], what: str) -> None:

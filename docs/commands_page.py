@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: pages of notebooks and of what `--help` shows; tables of options that are fields."""
+"""Hooks of mkdocs: pages of notebooks and of what `--help-all` shows; tables of options that are fields."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
 import daskgraphpart
+from daskgraphpart.cli.help import full_help
 from daskgraphpart.cli.main import group
 from daskgraphpart.options import stated_options
 
@@ -58,7 +59,7 @@ def sections() -> Iterator[str]:
 
 
 def _sections(ctx: click.Context) -> Iterator[str]:
-    yield f"\n## {ctx.command_path}\n\n```text\n{ctx.get_help()}\n```\n"
+    yield f"\n## {ctx.command_path}\n\n```text\n{full_help(ctx)}\n```\n"
     if isinstance(ctx.command, click.Group):
         for name in ctx.command.list_commands(ctx):
             command = ctx.command.get_command(ctx, name)

@@ -212,7 +212,7 @@ def _balance(
     if method not in METHODS or method == "random":
         return None
     if balance_ntypes is not None:
-        path = write_type_weights(balance_ntypes, schema, scratch / "classes.npy")
+        path = write_type_weights(balance_ntypes, schema, scratch / "node class.npy")
         return (f"file:{path}", *(("edges",) if balance_edges else ()))
     if schema.is_heterogeneous:
         return ("ntypes", *(("edges-by-ntype",) if balance_edges else ()))

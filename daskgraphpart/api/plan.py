@@ -50,7 +50,7 @@ class Plan:
     output_nbytes: int  # of all partitions, estimated
     workspace_nbytes: int  # of all temporary files at their peak, estimated
     method: str  # that will be taken
-    why: str
+    why: str  # what `auto` does, in words; empty if the method is asked for
     method_memory: int  # that the method takes on this graph; 0 if it reads no edges
     workers: int  # tasks that run at one time
     memory_budget: int  # that all tasks may hold; about 200 MB per process come on top
@@ -82,7 +82,7 @@ class Plan:
         sizes = ((self.output_nbytes, "of partitions"), (self.workspace_nbytes, "of temporary files"))
         disk = " and ".join(f"{format_size(nbytes)} {what}" for nbytes, what in sizes if nbytes) or "nothing"
         parts = format_number(self.num_parts, "part")
-        return f"{parts} by {self.method} ({self.why}); memory: {self._tasks}; disk: about {disk}"
+        return f"{parts}; {self.why or self.method}; {self._tasks}; about {disk}"
 
     def __repr__(self) -> str:
         return f"<Plan of {self.graph_name!r}: {self.summary}>"
@@ -101,13 +101,13 @@ class Plan:
 
     @property
     def _tasks(self) -> str:
-        return f"{format_number(self.workers, 'task')} at a time, {format_size(self.task_memory)} each"
+        return f"{format_number(self.workers, 'task')} at a time of at most {format_size(self.task_memory)}"
 
     def _facts(self) -> list[tuple[str, str]]:
         needs = f" (needs about {format_size(self.method_memory)})" if self.method_memory else ""
         budget = f"budget {format_size(self.memory_budget)}, at least {format_size(self.smallest_budget)}"
         return [
-            ("method", f"{self.method}: {self.why}{needs}"),
+            ("method", f"{self.why or self.method}{needs}"),
             ("input", format_size(self.input_nbytes)),
             ("output", f"about {format_size(self.output_nbytes)}"),
             ("workspace", f"about {format_size(self.workspace_nbytes)} at its peak"),
@@ -206,13 +206,11 @@ def estimate(
     owners = AssignOptions(str(owners)) if isinstance(owners, Path) else owners
     schema, smallest = graph.schema, smallest_memory(graph.schema, owners, options)
     limited, workspace = resources.limited(smallest), Path(resources.workspace or out)
-    method, why, need, assigning, known = owners.method, "given", 0, 0, None
+    method, why, need, assigning, known = owners.method, "", 0, 0, None
     if isinstance(owners, Assignment):
         known = None if owners.report is None else (owners.report.cut_share, owners.report.volume)
-    elif not owners.needs_adjacency and options is not None:
-        why = "asked for"
-    else:
-        choice, why = None, "asked for"
+    elif owners.needs_adjacency or options is None:
+        choice = None
         if owners.extend is not None:
             method = "extend"
         elif method in METHODS and method != "random" and num_parts > 1:

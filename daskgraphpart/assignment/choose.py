@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
-EFFORT_MEANS = {
-    "fast": "single nodes moved",
-    "default": "refined",
-    "high": "several seeds, refined while it gains",
-}
+LIBRARY_NAMES = {"metis": "METIS", "kaminpar": "KaMinPar"}
 HIGH_SEEDS = 4
 MULTILEVEL_ARCS, LARGE_ARCS = 1 << 21, 1 << 25
 """Beyond the first, unless effort is high, `auto` is `multilevel`; beyond the second there is no V-cycle."""
@@ -48,7 +44,7 @@ def smallest_task_memory(schema: GraphSchema) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A method, its calls of libraries, the bytes it takes, and why it was taken."""
+    """A method, its calls of libraries, the bytes it takes, and what `auto` does and why, in words for people."""
 
     method: str
     calls: tuple[Call, ...]
@@ -82,7 +78,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
     Raises an `OptionError` if the library of a method that was asked for is not installed.
     """
     need = needs(num_nodes, num_arcs, num_constraints, options)
-    method, why = options.method, "asked for"
+    method, why = options.method, ""
     threads = options.threads or (1 if num_arcs <= LARGE_ARCS else resources.workers)
     compress = need["kaminpar"] > resources.memory
     kaminpar = Call("kaminpar", options.seed, threads=threads, compress=compress)
@@ -91,7 +87,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
     if method in ("metis", "kaminpar"):
         need_library(method)
         call = metis if method == "metis" else kaminpar
-        return Choice(method, (call,), max(needed[call], need["graph"]), why + _varies(call))
+        return Choice(method, (call,), max(needed[call], need["graph"]), why)
     if method == "auto":
         calls = tuple(
             call
@@ -103,12 +99,16 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
         if calls:
             most = max(need["graph"], *(needed[call] for call in calls))
             calls = _by_effort(calls, num_constraints, options.effort)
-            names = " and ".join(dict.fromkeys(call.library for call in calls))
-            why = f"{names}, {EFFORT_MEANS[options.effort]}{_varies(calls[-1])}"
-            return Choice("auto", calls, most, why)
-        why = f"kaminpar would need {format_size(need['kaminpar, compressed'])} of {format_size(resources.memory)}"
+            names = " and ".join(dict.fromkeys(LIBRARY_NAMES[call.library] for call in calls))
+            several = "several seeds of " * (options.effort == "high")
+            together = " combined" if len(calls) > 1 else ""
+            return Choice("auto", calls, most, f"auto: {several}{names}{together}{_varies(calls[-1])}")
+        lacking = (
+            f"{format_size(need['kaminpar, compressed'])} of memory, and there are {format_size(resources.memory)}"
+        )
+        why = f"auto: multilevel, because KaMinPar needs {lacking}"
         if num_arcs > MULTILEVEL_ARCS and options.effort != "high":
-            why = f"the graph has more than {MULTILEVEL_ARCS // 2:,} edges"
+            why = f"auto: multilevel, as for all graphs of more than {MULTILEVEL_ARCS // 2:,} edges"
     elif method == "fennel":
         return Choice(method, (), need["fennel"], why)
     calls = tuple(call for call in (metis, Call("kaminpar", options.seed)) if has_library(call.library))
@@ -128,7 +128,7 @@ def _by_effort(calls: tuple[Call, ...], num_constraints: int, effort: str) -> tu
 def _varies(call: Call) -> str:
     if call.threads == 1:
         return ""
-    return f"; with {call.threads} threads the result varies from run to run, with 1 it is repeatable"
+    return f"; {call.threads} threads, so the result varies from run to run"
 
 
 def expected_choice(schema: GraphSchema, options: AssignOptions, resources: Resources) -> Choice:

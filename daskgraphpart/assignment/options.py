@@ -26,67 +26,70 @@ class AssignOptions:
 
     method: str = option(
         "auto",
-        "Partitioner, or a directory of owners; auto takes the best cut that fits into the memory.",
+        "auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks the method with the "
+        "smallest cut that fits in memory.",
         choices=METHODS,
-        values=f"{'|'.join(METHODS)}|DIR",
+        values="METHOD",
+        common=True,
     )
     balance: str | Sequence[str] | None = option(
         None,
-        "What is balanced: nodes, ntypes, edges, edges-by-ntype, bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE, "
-        "file:PATH.npy, each with a tolerance if need be (edges=0.05). Default: nodes,edges; of random owners and of "
-        "a directory of owners balance is only reported.",
+        "What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype, "
+        "bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, each with a tolerance of its own if you "
+        "like. Random owners and owners from a directory are measured, not balanced.",
         values="ITEM,...",
+        common=True,
     )
-    imbalance: float = option(0.03, "How much larger than the average a part may be.")
-    seed: int = option(0, "Seed of the partitioner.", minimum=0)
-    refine: bool = option(False, "Improve the result, or the owners that are given, by V-cycles.")
+    imbalance: float = option(0.03, "Tolerated excess over the average.", common=True)
+    seed: int = option(0, "Seed of the partitioner.", minimum=0, common=True)
+    refine: bool = option(False, "Improve the result, or the given owners, by V-cycles.")
     threads: int | None = option(
         None,
-        "Threads of KaMinPar on large graphs. With several its result varies from run to run; 1 makes it repeatable. "
-        "Default: 1 on graphs of up to ten million edges, else one per worker.",
+        "Threads for KaMinPar. With more than one, the result differs from run to run. Default: 1 up to ten million "
+        "edges, then one per worker.",
         minimum=1,
     )
-    passes: int | None = option(None, "Passes of fennel over the graph; default 3.", minimum=1)
+    passes: int | None = option(None, "Passes that fennel makes over the graph; default 3.", minimum=1)
     objtype: str = option(
         "cut", "What METIS minimises: cut edges, or the communication volume.", choices=("cut", "vol")
     )
-    recursive: bool = option(False, "METIS by recursive bisection instead of k-way.")
+    recursive: bool = option(False, "Let METIS bisect recursively instead of k-way.")
     fill_parts: bool = option(False, "Give every part a node of each type that has enough of them.")
     num_trainers_per_machine: int = option(
         1,
-        "Smaller parts that every part is made of, as in DGL; their number becomes the feature trainer_id of nodes "
-        "and edges.",
+        "Split every part again, one piece per trainer. As in DGL, the number of the piece becomes the feature "
+        "trainer_id of nodes and edges.",
         minimum=1,
     )
     effort: str = option(
         "default",
-        "How much time a small cut may take: fast is one library, or streams large graphs, default METIS and KaMinPar "
-        "combined by a V-cycle, high several seeds of both and V-cycles while they gain.",
+        "How hard to look for a small cut: fast, default, high. fast runs one library, or streams a large graph; "
+        "default combines METIS"
+        "and KaMinPar by a V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.",
         choices=("fast", "default", "high"),
+        values="LEVEL",
+        common=True,
     )
 
     edge_weight: str | Sequence[str] = option(
         (),
-        "Feature of edges that is their weight in the cut, for one edge type; may be repeated. Numbers above 0, of "
-        "which 20 binary digits count. Edges of other types weigh 1.",
+        "Use an edge feature as the weight of the cut. Repeat the option for further edge types; edges of other types "
+        "weigh 1. Values must be positive; 20 binary digits of them count.",
         values="ETYPE/FEATURE",
     )
 
     extend: str | None = option(
         None,
-        "Owners of an earlier state of the graph, or its partitions in DGL's layout, in as many parts. Its nodes stay "
-        "where they are, and new ones are assigned beside them. They are found by original ID if both graphs have maps "
-        "of IDs; without maps they are the first of each type.",
-        values="OLD_DIR",
+        "Keep the owners in OLD; place only new nodes. OLD is a directory of owners, or of partitions in "
+        "DGL's layout, with as many parts. Nodes are matched by original ID if both graphs have ID maps; without, the "
+        "first nodes of each type are the old ones.",
+        values="OLD",
+        common=True,
     )
     old_id_map: str | None = option(
-        None,
-        "The graph that OLD_DIR has the owners of, or its directory id_map. Default: where it was.",
-        values="OLD_GRAPH",
+        None, "The graph whose owners you extend, or its directory id_map. Default: where it was.", values="GRAPH"
     )
-    may_move: str | float = option(
-        "0%", "Share of the old nodes that may move where a graph is extended.", values="SHARE"
-    )
+    may_move: str | float = option("0%", "Share of the old nodes that may move when you extend.", values="SHARE")
 
     def __post_init__(self) -> None:
         names = (self.edge_weight,) if isinstance(self.edge_weight, str) else tuple(self.edge_weight)

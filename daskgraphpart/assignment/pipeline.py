@@ -14,7 +14,7 @@ from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.adjacency.weigh_edges import find_weights
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import parse_balance
-from daskgraphpart.assignment.choose import choose
+from daskgraphpart.assignment.choose import LIBRARY_NAMES, choose
 from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.match_nodes import OldParts
     from daskgraphpart.chunked.graph import Graph
 
-HIGH_HINT = "; --effort high would cut some 3 % less in four times the time"
 
 logger = logging.getLogger(__name__)
 
@@ -152,7 +151,7 @@ def _partition(
         runner.step("create-given", lambda: create_files([start]))
         read_parts(given.owners, start, runner)
         if options.keeps_owners:
-            return start, given.method, "asked for", 0
+            return start, given.method, "", 0
     choice = None
     if given is None and old is None and problem.num_parts > 1 and adjacency.num_arcs:
         nodes = adjacency.num_nodes - adjacency.num_isolated
@@ -169,10 +168,12 @@ def _partition(
     config = PartitionConfig(problem, options, resources.memory, resources.workers, choice, begin, parts)
     (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
     if given is not None:
-        return parts, given.method, "asked for", 0
+        return parts, given.method, "", 0
     if old is not None:
-        return parts, f"extend ({old.matched}; {taken})", "asked for", 0
+        return parts, f"extend ({old.matched}; {taken})", "", 0
     if choice is None:
-        return parts, options.method, "there is nothing to cut: nodes are assigned to balance", 0
-    hint = HIGH_HINT if options.effort != "high" and choice.method == "auto" else ""
-    return parts, taken, choice.why + hint, choice.need
+        return parts, options.method, f"{options.method}: nothing to cut, so the parts are only balanced", 0
+    kept = taken.partition(" ")[0]
+    is_one_of_several = choice.method == "auto" and len(choice.calls) > 1 and kept in LIBRARY_NAMES
+    kept = f"; kept {LIBRARY_NAMES[kept]}'s result" if is_one_of_several else ""
+    return parts, taken, choice.why + kept, choice.need

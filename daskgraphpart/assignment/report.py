@@ -58,7 +58,7 @@ class AssignReport:
     """What came out of an assignment."""
 
     method: str  # what was used, such as ``"kaminpar (eco, 1 thread, seed 0)"``
-    why: str  # why it was
+    why: str  # what `auto` did, in words; empty if the method was asked for
     num_parts: int
     num_cut_edges: int  # edges of the input whose ends have different owners, and all edges
     num_edges: int
@@ -68,6 +68,11 @@ class AssignReport:
     need: int  # bytes that were expected to be needed
     seconds: float  # time of the assignment, adjacency included
     weighted: WeightedCut | None = None  # by the weights of edges, if some were given
+
+    @property
+    def summary(self) -> str:
+        """What ran, in words."""
+        return self.why or self.method
 
     @property
     def cut_share(self) -> float:

@@ -159,7 +159,7 @@ def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[Column]:
     stem = Path(path).stem
     if len(region.shape) == 1 or region.shape[1] == 1:
         return [Column(stem, tolerance, rows=(region, 0))]
-    return [Column(f"{stem}[{i}]", tolerance, rows=(region, i)) for i in range(region.shape[1])]
+    return [Column(f"{stem} {i}", tolerance, rows=(region, i)) for i in range(region.shape[1])]
 
 
 def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSpec]:

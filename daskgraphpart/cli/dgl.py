@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
+from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     FORM_OPTION,
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
     STAGING_OPTION,
-    Command,
     dgl_option,
     graph_of,
     made_of,
@@ -49,51 +49,49 @@ if os.environ.get("OMPI_COMM_WORLD_RANK", "0") == "0":  # of several processes t
 
 @click.group()
 def parmetis() -> None:
-    """Partition with ParMETIS: write the files its programs read, and read the parts they write.
+    """Partition with ParMETIS: write its input, read its output.
 
     The programs are on the branch dgl of github.com/KarypisLab/ParMETIS.
 
     \b
     daskgraphpart parmetis write graph for-parmetis
     cd for-parmetis; mpirun -np 4 pm_dglpart2 mag 8; cd ..
-    daskgraphpart parmetis read graph for-parmetis/mag_part.8 parts-of-nodes
-    daskgraphpart dispatch graph parts-of-nodes partitions
+    daskgraphpart parmetis read graph for-parmetis/mag_part.8 owners
+    daskgraphpart dispatch graph owners parts
     """
 
 
 @parmetis.command("write", cls=Command)
-@click.argument("in_dir", required=False, type=click.Path())
-@click.argument("out_dir", required=False, type=click.Path())
+@click.argument("in_dir", required=False, type=click.Path(), metavar="GRAPH")
+@click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
 @click.option(
     "--weight",
     "weights",
     multiple=True,
     metavar="NAME",
-    help="Node data (integers or bool) that all parts get an even share of, such as train_mask; may be repeated.",
+    help="Node data to balance, integers or bool, such as train_mask; repeat it for more.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace such files in OUT_DIR.")
-@dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script=BEFORE, meaning="IN_DIR")
-@dgl_option("--output-dir", "dgl_out_dir", type=click.Path(), script=BEFORE, meaning="OUT_DIR")
-@dgl_option("--schema-file", type=click.Path(), script=BEFORE, meaning="name of the metadata of the graph in IN_DIR")
+@click.option("--overwrite", is_flag=True, help="Replace existing files in OUT.")
+@dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script=BEFORE, meaning="GRAPH")
+@dgl_option("--output-dir", "dgl_out_dir", type=click.Path(), script=BEFORE, meaning="OUT")
+@dgl_option("--schema-file", type=click.Path(), script=BEFORE, meaning="Name of the metadata file in GRAPH")
 @unused_option("--num-parts", script=BEFORE, why="the number of parts is given to ParMETIS")
 @with_options(*RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def write(**values: Any) -> None:
-    """Write the graph in IN_DIR to OUT_DIR as pm_dglpart and pm_dglpart2 read it.
+    """Write GRAPH to OUT as pm_dglpart and pm_dglpart2 read it.
 
-    Self-loops and repeated edges, which ParMETIS cannot take, go to a file of their own. Every node type has a node
-    weight, so that all parts get an even share of its nodes.
+    Self-loops and repeated edges, which ParMETIS cannot take, go to a file of their own. Every node type is balanced.
 
     \b
     daskgraphpart parmetis write graph for-parmetis
-    daskgraphpart parmetis write graph for-parmetis --weight train_mask --memory 4GB
-    daskgraphpart parmetis write --input_dir graph --output_dir for-parmetis --schema_file metadata.json --num_parts 4
+    daskgraphpart parmetis write graph for-parmetis --weight train_mask
     """
     from daskgraphpart.api.parmetis import write_parmetis
     from daskgraphpart.units import format_count, format_seconds
 
-    graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR"), values)
-    out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
+    graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="GRAPH"), values)
+    out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT")
     with run_of(values) as run:
         found = write_parmetis(graph, out_dir, weights=values["weights"], **run)
     if not values["quiet"]:
@@ -105,41 +103,39 @@ def write(**values: Any) -> None:
 
 
 @parmetis.command("read", cls=Command)
-@click.argument("in_dir", required=False, type=click.Path())
-@click.argument("parts_path", required=False, type=click.Path())
-@click.argument("assign_dir", required=False, type=click.Path())
-@click.option(
-    "--num-parts", type=click.IntRange(min=1), help="Number of parts; default from the file's name, or the file."
-)
+@click.argument("in_dir", required=False, type=click.Path(), metavar="GRAPH")
+@click.argument("parts_path", required=False, type=click.Path(), metavar="PARTS")
+@click.argument("assign_dir", required=False, type=click.Path(), metavar="OUT")
+@click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts; default from the file.")
 @click.option(
     "--num-node-weights",
     type=click.IntRange(min=0),
-    help="For pm_dglpart's output, if nodes have attributes and no stats file is beside it.",
+    help="Weights per node in pm_dglpart's output, if it has attributes and no stats file.",
 )
 @FORM_OPTION
-@click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
-@dgl_option("--postproc-input-dir", "dgl_in_dir", type=click.Path(), script=AFTER, meaning="IN_DIR")
-@dgl_option("--schema-file", type=click.Path(), script=AFTER, meaning="name of the metadata of the graph in IN_DIR")
-@dgl_option("--parmetis-output-file", "dgl_parts_path", type=click.Path(), script=AFTER, meaning="PARTS_PATH")
-@dgl_option("--partitions-dir", "dgl_assign_dir", type=click.Path(), script=AFTER, meaning="ASSIGN_DIR")
+@click.option("--overwrite", is_flag=True, help="Replace existing owners in OUT.")
+@dgl_option("--postproc-input-dir", "dgl_in_dir", type=click.Path(), script=AFTER, meaning="GRAPH")
+@dgl_option("--schema-file", type=click.Path(), script=AFTER, meaning="Name of the metadata file in GRAPH")
+@dgl_option("--parmetis-output-file", "dgl_parts_path", type=click.Path(), script=AFTER, meaning="PARTS")
+@dgl_option("--partitions-dir", "dgl_assign_dir", type=click.Path(), script=AFTER, meaning="OUT")
 @with_options(*RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def read(**values: Any) -> None:
-    """Read what ParMETIS has made of the graph in IN_DIR, check it, and write it to ASSIGN_DIR for dispatch.
+    """Read the parts ParMETIS made of GRAPH; write owners to OUT.
 
-    PARTS_PATH is a file GRAPH_part.N of pm_dglpart2 or pm_dglpart3, or the directory of such a file or of the files
-    p000-GRAPH_nodes.txt and so on of pm_dglpart. (`dispatch` takes them too, in place of ASSIGN_DIR.)
+    PARTS is a file NAME_part.N of pm_dglpart2 or pm_dglpart3, its directory, or the directory of the files
+    p000-NAME_nodes.txt of pm_dglpart. `dispatch` takes these directly, too.
 
     \b
-    daskgraphpart parmetis read graph for-parmetis/mag_part.8 parts-of-nodes
-    daskgraphpart parmetis read graph for-parmetis parts-of-nodes
+    daskgraphpart parmetis read graph for-parmetis/mag_part.8 owners
+    daskgraphpart parmetis read graph for-parmetis owners
     """
     from daskgraphpart.api.parmetis import read_parmetis
     from daskgraphpart.units import format_seconds
 
-    graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR"), values)
-    parts_path = one_of(values["parts_path"], values["dgl_parts_path"], name="PARTS_PATH")
-    assign_dir = one_of(values["assign_dir"], values["dgl_assign_dir"], name="ASSIGN_DIR")
+    graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="GRAPH"), values)
+    parts_path = one_of(values["parts_path"], values["dgl_parts_path"], name="PARTS")
+    assign_dir = one_of(values["assign_dir"], values["dgl_assign_dir"], name="OUT")
     with run_of(values) as run:
         found = read_parmetis(
             graph,
@@ -160,42 +156,41 @@ def _graph(in_dir: str, values: dict[str, Any]) -> Any:
 
 
 @click.command(cls=Command)
-@click.argument("in_dir", required=False, type=click.Path())
-@click.argument("out_dir", required=False, type=click.Path())
-@click.option("--graph-name", help="Name of the graph, in the names of the files; default the one that is there.")
-@click.option("--schema", type=click.Path(), help="Ranges of IDs of all types; default GRAPH_NAME.json in IN_DIR.")
-@click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts; default as many as there are files.")
+@click.argument("in_dir", required=False, type=click.Path(), metavar="FROM")
+@click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
+@click.option("--graph-name", help="Name of the graph in the names of the files; default what is there.")
+@click.option("--schema", type=click.Path(), help="Ranges of IDs of all types; default NAME.json in FROM.")
+@click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts; default the number of files.")
 @click.option(
     "--num-node-weights",
     type=click.IntRange(min=0),
-    help="Weights in a line of nodes; default from GRAPH_NAME_stats.txt, or else all columns but three.",
+    help="Weights per node; default from NAME_stats.txt, else all columns but three.",
 )
 @click.option(
     "--removed-edges",
     type=click.Path(),
-    help="File of the self-loops and repeated edges that were taken out, in IN_DIR or elsewhere.",
+    help="File of the self-loops and repeated edges that were left out.",
 )
-@click.option("--node-attr-dtype", metavar="DTYPE", help="Make the attributes of nodes a feature, such as float32.")
-@click.option("--edge-attr-dtype", metavar="DTYPE", help="Make the attributes of edges a feature.")
+@click.option("--node-attr-dtype", metavar="DTYPE", help="Make a feature of the attributes of nodes; float32, say.")
+@click.option("--edge-attr-dtype", metavar="DTYPE", help="Make a feature of the attributes of edges.")
 @with_options(*OUTPUT_OPTIONS)
-@dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script="convert_partition.py", meaning="IN_DIR")
-@dgl_option("--output", "dgl_out_dir", type=click.Path(), script="convert_partition.py", meaning="OUT_DIR")
+@dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script="convert_partition.py", meaning="FROM")
+@dgl_option("--output", "dgl_out_dir", type=click.Path(), script="convert_partition.py", meaning="OUT")
 @with_options(*RESOURCE_OPTIONS, STAGING_OPTION)
 def convert(**values: Any) -> None:
-    """Turn the complete output of pm_dglpart in IN_DIR into the partitions DGL loads, in OUT_DIR.
+    """Turn ParMETIS' complete output into partitions.
 
-    Reads p000-GRAPH_NAME_nodes.txt, p000-GRAPH_NAME_edges.txt and so on, as convert_partition.py of DGL 0.6 to 0.8
-    did. While it runs, the graph lies in the workspace, or beside OUT_DIR.
+    Reads p000-NAME_nodes.txt, p000-NAME_edges.txt and so on of pm_dglpart, as convert_partition.py of DGL 0.6 to 0.8
+    did.
 
     \b
-    daskgraphpart convert for-parmetis partitions --graph-name mag --removed-edges mag_removed_edges.txt
-    daskgraphpart convert --input-dir . --graph-name mag --schema mag.json --num-parts 2 --num-node-weights 4 \\
-        --output outputs --node-attr-dtype float --removed-edges mag_removed_edges.txt
+    daskgraphpart convert for-parmetis parts --graph-name mag
+    daskgraphpart convert for-parmetis parts --removed-edges mag_removed_edges.txt
     """
     from daskgraphpart.api.parmetis import convert
 
-    in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR")
-    out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT_DIR")
+    in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="FROM")
+    out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT")
     with run_of(values) as run:
         outcome = convert(
             in_dir,
@@ -228,13 +223,14 @@ def _graph_name(in_dir: Path) -> str:
 @click.argument("directory", required=False, type=click.Path(file_okay=False))
 @with_options(*LOG_OPTIONS)
 def dgl_tools(directory: str | None) -> None:
-    """Write scripts that run daskgraphpart under the names of dgl/tools to DIRECTORY, and print it.
+    """Write stand-ins for the scripts of dgl/tools; print their directory.
 
-    They run the Python of this command, whichever runs them. Default: a directory of the user's configuration.
+    They run daskgraphpart by the Python of this command. DIRECTORY is by default one in your configuration.
 
     \b
     daskgraphpart dgl-tools tools
-    python -m graphstorm.gpartition.dist_partition_graph ... --dgl-tool-path $(python -m daskgraphpart dgl-tools)
+    python -m graphstorm.gpartition.dist_partition_graph ... \\
+        --dgl-tool-path $(python -m daskgraphpart dgl-tools)
     """
     target = Path(directory or f"{click.get_app_dir('daskgraphpart')}/dgl-tools").absolute()
     for name, words in SCRIPTS.items():

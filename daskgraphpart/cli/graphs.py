@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     FORMAT_NAMES,
     FORMAT_OPTIONS,
     RESOURCE_OPTIONS,
-    Command,
     progress_of,
     resources_of,
     run_of,
@@ -22,6 +23,7 @@ from daskgraphpart.cli.tables import INPUT_NAMES, TABLE_OPTIONS, construction_of
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
 from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
 from daskgraphpart.options import stated_options
+from daskgraphpart.schema import name_of_directory
 from daskgraphpart.sources.options import GraphChanges
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
@@ -31,29 +33,28 @@ NAMES = ("kind", "seed", *FORMAT_NAMES, "labels", "overwrite")
 
 
 @click.command(cls=Command)
-@click.argument("out_dir", type=click.Path())
+@click.argument("out_dir", type=click.Path(), metavar="OUT")
 @click.option(
     "--kind",
     type=click.Choice(["rmat", "mag", "communities"]),
     default="rmat",
     show_default=True,
-    help="Power-law homogeneous, MAG-like heterogeneous, or homogeneous with communities.",
+    help="Power-law, heterogeneous like MAG, or with communities.",
 )
 @click.option("--nodes", default="1e6", show_default=True, help="Number of nodes, such as 5e6.")
 @click.option("--edges", default="1e7", show_default=True, help="Number of edges.")
-@click.option(
-    "--features", type=click.IntRange(min=0), help="Width of the node features; default 50 (rmat) or 128 (mag)."
-)
-@click.option("--labels", is_flag=True, help="Add labels and train/val/test masks (mag has them anyway).")
+@click.option("--features", type=click.IntRange(min=0), help="Width of node features; default 50, or 128 for mag.")
+@click.option("--labels", is_flag=True, help="Add labels and train/val/test masks; mag always has them.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed.")
+@click.option("--name", help="Name of the graph; default that of its directory.")
 @with_options(*FORMAT_OPTIONS)
 @with_options(*RESOURCE_OPTIONS)
 def generate(**values: Any) -> None:
-    """Write a synthetic chunked graph (CGDF) to OUT_DIR, chunk by chunk.
+    """Write a synthetic chunked graph of any size to OUT.
 
     \b
     daskgraphpart generate graph --nodes 5e6 --edges 5e7
-    daskgraphpart generate mag --kind mag --nodes 1e6 --edges 1e7 --edge-format csv
+    daskgraphpart generate mag --kind mag --nodes 1e6 --edges 1e7
     """
     from daskgraphpart.chunked.graph import read_chunked
     from daskgraphpart.engine.runner import open_runner
@@ -66,6 +67,7 @@ def generate(**values: Any) -> None:
             num_nodes=parse_count(values["nodes"]),
             num_edges=parse_count(values["edges"]),
             feature_width=values["features"],
+            name=values["name"] or name_of_directory(Path(values["out_dir"]), values["kind"]),
             **{name: values[name] for name in NAMES},
             runner=runner,
         )
@@ -78,11 +80,11 @@ def generate(**values: Any) -> None:
 @CONFINED_OPTION
 @with_options(*LOG_OPTIONS)
 def info(directory: str, confined: bool) -> None:
-    """Show what the chunked graph, or the partitioned graph, in DIRECTORY holds. Reads no data.
+    """Show what a chunked graph or partitions hold, without reading the data.
 
     \b
     daskgraphpart info graph
-    daskgraphpart info partitions
+    daskgraphpart info parts
     """
     if _is_partitioned(resolve_path(directory)):
         from daskgraphpart.partitioned.graph import open_partitions
@@ -113,29 +115,27 @@ def _is_partitioned(path: Location) -> bool:
 
 
 @click.command(cls=Command)
-@click.argument("directories", nargs=-1, type=click.Path(), metavar="[CONFIG] OUT_DIR")
+@click.argument("directories", nargs=-1, type=click.Path(), metavar="[CONFIG] OUT")
 @click.option(
     "--graph",
     type=click.Path(),
     metavar="DIRECTORY",
-    help="A chunked graph, to be changed, or cut into other files, in place of --edges.",
+    help="Change a chunked graph, or cut it into other files, instead of reading --edges.",
 )
 @with_options(*TABLE_OPTIONS)
 @with_options(*FORMAT_OPTIONS)
 @with_options(*RESOURCE_OPTIONS)
 def chunk(**values: Any) -> None:
-    """Make a chunked graph (CGDF) in OUT_DIR of tables of edges and nodes, out of core.
+    """Turn tables of edges and nodes into a chunked graph in OUT.
 
-    CONFIG is a construction config of GraphStorm, of gconstruct or GSProcessing, which describes all tables.
+    CONFIG is a construction config of GraphStorm (gconstruct or GSProcessing), which names the tables itself.
 
     \b
     daskgraphpart chunk graph --edges edges.csv
-    daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --edge-columns weight --map-ids
-    daskgraphpart chunk both-ways --graph graph --add-reverse dgl --remove-self-loops
+    daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --map-ids
     daskgraphpart chunk mag240m --from mag240m mag240m_kddcup2021
-    daskgraphpart chunk mag --map-ids --edges author:writes:paper=writes.csv --edges paper:cites:paper=cites.parquet \\
-        --nodes paper=papers.csv:doi --node-data paper:year=papers.csv:year --mask paper:train_mask=train.csv.gz
-    daskgraphpart chunk config.json graph --add-reverse graphstorm
+    daskgraphpart chunk both-ways --graph graph --add-reverse dgl
+    daskgraphpart chunk config.json graph
     """
     from daskgraphpart.api.chunk_graph import chunk_edge_lists, chunk_graph
     from daskgraphpart.chunked.graph import read_chunked
@@ -143,8 +143,10 @@ def chunk(**values: Any) -> None:
 
     *configs, out_dir = values["directories"] or [None]
     if out_dir is None or len(configs) > 1:
-        raise click.UsageError("Give OUT_DIR, or CONFIG and OUT_DIR.")
+        raise click.UsageError("Give OUT, or CONFIG and OUT.")
     how = {name: values[name] for name in (*stated_options(GraphChanges), *FORMAT_NAMES)}
+    if values["graph"] is None:
+        values["name"] = values["name"] or name_of_directory(Path(out_dir), "graph")
     with run_of(values) as run:
         if configs:
             spec = _construction(configs[0], values)

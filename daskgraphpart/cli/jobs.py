@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     DISPATCH_OPTIONS,
@@ -17,7 +18,6 @@ from daskgraphpart.cli.options import (
     JOB_OPTIONS,
     METHOD_OPTIONS,
     RESOURCE_OPTIONS,
-    Command,
     dgl_option,
     graph_of,
     made_of,
@@ -39,24 +39,22 @@ logger = logging.getLogger(__name__)
 STEP_1, STEP_2 = "random_partition.py", "dispatch_data.py"
 NUM_PARTS = click.option("--num-parts", type=int, required=True, help="Number of parts.")
 DGL_OPTIONS = (
-    dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_2, meaning="IN_DIR"),
-    dgl_option(
-        "--metadata-filename", type=click.Path(), script=STEP_2, meaning="name of the metadata of the graph in IN_DIR"
-    ),
-    dgl_option("--partitions-dir", "dgl_partitions_dir", type=click.Path(), script=STEP_2, meaning="ASSIGN_DIR"),
+    dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_2, meaning="GRAPH"),
+    dgl_option("--metadata-filename", type=click.Path(), script=STEP_2, meaning="Name of the metadata file in GRAPH"),
+    dgl_option("--partitions-dir", "dgl_partitions_dir", type=click.Path(), script=STEP_2, meaning="ASSIGNMENT"),
     dgl_option(
         "--out-dir",
         "dgl_out_dir",
         type=click.Path(),
         script=STEP_2,
-        meaning="OUT_DIR, and the config is then named metadata.json",
+        meaning="OUT; the config is then named metadata.json",
     ),
     dgl_option(
         "--ip-config",
         type=click.Path(exists=True, dir_okay=False),
         script=STEP_2,
-        meaning="a file of machines, whose number must divide that of the parts; --dispatch, if --cluster is one of "
-        "several machines, else all parts are written to OUT_DIR here",
+        meaning="A file of machines, whose number must divide that of the parts. Means --dispatch if --cluster is one "
+        "of several machines; else all parts are written to OUT here",
     ),
     unused_option("--save-orig-nids", script=STEP_2, why="original IDs are always written", is_flag=True),
     unused_option("--save-orig-eids", script=STEP_2, why="original IDs are always written", is_flag=True),
@@ -67,42 +65,38 @@ DGL_OPTIONS = (
     dgl_option(
         "--use-graphbolt",
         script=STEP_2,
-        meaning="--layout graphbolt, without edge IDs unless --store-eids",
+        meaning="Means --layout graphbolt, without edge IDs unless you give --store-eids",
         is_flag=True,
     ),
     dgl_option(
         "--store-eids/--no-store-eids",
         script=STEP_2,
-        meaning="new edge IDs in GraphBolt's graphs; default: with --layout, not with --use-graphbolt",
+        meaning="Store new edge IDs in GraphBolt's graphs; default with --layout, not with --use-graphbolt",
         default=None,
     ),
-    dgl_option("--store-inner-node", script=STEP_2, meaning="inner_node in GraphBolt's graphs", is_flag=True),
-    dgl_option("--store-inner-edge", script=STEP_2, meaning="inner_edge in GraphBolt's graphs", is_flag=True),
+    dgl_option("--store-inner-node", script=STEP_2, meaning="Store inner_node in GraphBolt's graphs", is_flag=True),
+    dgl_option("--store-inner-edge", script=STEP_2, meaning="Store inner_edge in GraphBolt's graphs", is_flag=True),
 )
 
 
 @click.command(cls=Command)
-@click.argument("in_dir", type=click.Path(), metavar="[IN_DIR]")
-@click.argument("out_dir", required=False, type=click.Path(), metavar="OUT_DIR")
+@click.argument("in_dir", type=click.Path(), metavar="[GRAPH]")
+@click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
 @with_options(NUM_PARTS, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
 def partition(**values: Any) -> None:
-    """Partition the graph in IN_DIR, or in the tables given by --edges, and write what DGL loads to OUT_DIR.
+    """Partition GRAPH and write the parts to OUT.
 
-    IN_DIR is a chunked graph (metadata.json and data files), or a table of edges.
+    GRAPH is a chunked graph (a directory with metadata.json), a table of edges, or a GraphStorm config. Or leave it out
+    and give tables by --edges.
 
     \b
-    daskgraphpart partition graph partitions --num-parts 4
-    daskgraphpart partition partitions --edges follows.csv --map-ids --num-parts 4
-    daskgraphpart partition follows.parquet partitions --num-parts 4
-    daskgraphpart partition graph partitions --num-parts 8 --balance nodes,edges=0.05 --method kaminpar
-    daskgraphpart partition graph partitions --num-parts 64 --method parts-of-nodes --memory 8GB --graph-formats coo,csc
-    daskgraphpart partition s3://bucket/graph s3://bucket/partitions --num-parts 8 --workspace /scratch
-    daskgraphpart partition graph /disk/partitions --num-parts 8 --cluster scheduler.json --workspace /shared \\
-        --dispatch ip_config.txt
+    daskgraphpart partition graph parts --num-parts 4
+    daskgraphpart partition parts --num-parts 4 --edges follows.csv --map-ids
+    daskgraphpart partition graph parts --num-parts 8 --method metis --memory 8GB
     """
     from daskgraphpart.api.pipeline import partition
 
-    graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("IN_DIR", "OUT_DIR"))
+    graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
     how: dict[str, Any] = {"num_parts": values["num_parts"], "dispatch_to": values["dispatch_to"]}
     how |= {"method": made_of(AssignOptions, values), "options": made_of(DispatchOptions, values)}
     with run_of(values) as run:
@@ -111,36 +105,35 @@ def partition(**values: Any) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("in_dir", required=False, type=click.Path())
-@click.argument("assign_dir", required=False, type=click.Path())
+@click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
+@click.argument("assign_dir", required=False, type=click.Path(), metavar="OUT")
 @click.option("--num-parts", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts.")
 @with_options(*METHOD_OPTIONS, *TABLE_OPTIONS, FORM_OPTION)
-@click.option("--report", "report_path", type=click.Path(dir_okay=False), help="Also write the report, as JSON.")
-@click.option("--overwrite", is_flag=True, help="Replace an assignment that is in ASSIGN_DIR.")
+@click.option("--report", "report_path", type=click.Path(dir_okay=False), help="Write a report as JSON, too.")
+@click.option("--overwrite", is_flag=True, help="Replace existing owners in OUT.")
 @with_options(*RESOURCE_OPTIONS, *JOB_OPTIONS, CONFINED_OPTION)
-@dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_1, meaning="IN_DIR")
-@dgl_option("--out-dir", "dgl_out_dir", type=click.Path(), script=STEP_1, meaning="ASSIGN_DIR")
+@dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_1, meaning="GRAPH")
+@dgl_option("--out-dir", "dgl_out_dir", type=click.Path(), script=STEP_1, meaning="OUT")
 def assign(**values: Any) -> None:
-    """Give every node of the graph in IN_DIR, or in the tables given by --edges, a part; write these to ASSIGN_DIR.
+    """Give every node of GRAPH an owner, and write the owners to OUT.
 
-    Writes <ntype>.txt and partition_meta.json, which DGL's tools read, and a binary form beside them.
+    The first half of `partition`. OUT gets <ntype>.txt and partition_meta.json, which DGL's tools read, and the same in
+    binary form.
 
     \b
-    daskgraphpart assign graph parts-of-nodes --num-parts 4
-    daskgraphpart assign graph parts-of-nodes --num-parts 8 --method metis --balance nodes
-    daskgraphpart assign graph parts-of-nodes --num-parts 64 --method multilevel --memory 2GB --balance ntypes,edges
-    daskgraphpart assign graph better --num-parts 8 --method parts-of-nodes --refine
-    daskgraphpart assign --in_dir graph --out_dir parts-of-nodes --num_partitions 4
+    daskgraphpart assign graph owners --num-parts 4
+    daskgraphpart assign graph owners --num-parts 8 --method metis --balance nodes
+    daskgraphpart assign graph better --num-parts 8 --method owners --refine
     """
     from daskgraphpart.api.pipeline import assign
 
     given = (values["in_dir"], values["assign_dir"])
     if values["dgl_in_dir"] or values["dgl_out_dir"]:
         given = (
-            one_of(values["in_dir"], values["dgl_in_dir"], name="IN_DIR"),
-            one_of(values["assign_dir"], values["dgl_out_dir"], name="ASSIGN_DIR"),
+            one_of(values["in_dir"], values["dgl_in_dir"], name="GRAPH"),
+            one_of(values["assign_dir"], values["dgl_out_dir"], name="OUT"),
         )
-    graph, (assign_dir,) = input_of(values, given, ("IN_DIR", "ASSIGN_DIR"))
+    graph, (assign_dir,) = input_of(values, given, ("GRAPH", "OUT"))
     how = {"method": made_of(AssignOptions, values), "form": values["form"], "out_dir": assign_dir}
     with run_of(values) as run:
         assignment = assign(graph, values["num_parts"], **how, **run)
@@ -150,23 +143,23 @@ def assign(**values: Any) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("in_dir", required=False, type=click.Path())
-@click.argument("assign_dir", required=False, type=click.Path())
-@click.argument("out_dir", required=False, type=click.Path())
-@click.option("--num-parts", type=int, help="Number of parts, if ASSIGN_DIR has no partition_meta.json.")
+@click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
+@click.argument("assign_dir", required=False, type=click.Path(), metavar="ASSIGNMENT")
+@click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
+@click.option("--num-parts", type=int, help="Number of parts, if ASSIGNMENT does not tell.")
 @with_options(*TABLE_OPTIONS, *DISPATCH_OPTIONS, *DGL_OPTIONS)
 def dispatch(**values: Any) -> None:
-    """Bring every node, edge and feature of the graph in IN_DIR to the parts given in ASSIGN_DIR, and write OUT_DIR.
+    """Write the parts of GRAPH to OUT, with owners from ASSIGNMENT.
 
-    Options of tables, as in partition, are in the place of IN_DIR.
+    The second half of `partition`. ASSIGNMENT is a directory that `assign`, DGL or ParMETIS wrote.
 
     \b
-    daskgraphpart dispatch graph parts-of-nodes partitions --memory 4GB
-    daskgraphpart dispatch --in-dir graph --partitions-dir parts-of-nodes --out-dir partitions --ip-config ips.txt
+    daskgraphpart dispatch graph owners parts
+    daskgraphpart dispatch graph owners parts --layout graphbolt --memory 4GB
     """
     from daskgraphpart.api.pipeline import dispatch
 
-    names = ("IN_DIR", "ASSIGN_DIR", "OUT_DIR")
+    names = ("GRAPH", "ASSIGNMENT", "OUT")
     given = (values["in_dir"], values["assign_dir"], values["out_dir"])
     flags = (values["dgl_in_dir"], values["dgl_partitions_dir"], values["dgl_out_dir"])
     if any(flags):
@@ -201,31 +194,30 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
     found, num_parts = read_machines(by_dgl, Path(out_dir)), values["num_parts"] or read_num_parts(Path(assign_dir))
     if num_parts is not None:
         found.check_parts(num_parts)
-    logger.info("--ip-config without a --cluster of these machines: all parts are written to OUT_DIR here")
+    logger.info("--ip-config without a --cluster of these machines: all parts are written to OUT here")
     return None
 
 
 @click.command(cls=Command)
-@click.argument("in_dir", required=False, type=click.Path())
-@click.argument("out_dir", required=False, type=click.Path())
+@click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
+@click.argument("out_dir", required=False, type=click.Path(), metavar="[OUT]")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
 @with_options(NUM_PARTS, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
 def plan(**values: Any) -> None:
-    """Estimate what `partition` does with the graph in IN_DIR, without reading the data; tables are read.
+    """Estimate disk, memory and method of a partition.
 
-    Bytes of input, output and temporary files, memory per task, the smallest budget that works, and the method that is
-    taken. It takes the whole command line of `partition`: replace that word.
+    Takes the same options as `partition`. Reads no data of a chunked graph; tables have to be read.
 
     \b
     daskgraphpart plan graph --num-parts 64 --memory 32GB --workers 16
-    daskgraphpart plan graph /data/partitions --num-parts 8 --method kaminpar --graph-formats coo,csc
+    daskgraphpart plan graph /data/parts --num-parts 8 --method kaminpar
     daskgraphpart plan graph --num-parts 8 --format json
     """
     from daskgraphpart.api.plan import plan
 
     paths = (values["in_dir"], values["out_dir"])
     is_one = bool(values["edges"] or values["from"]) + sum(path is not None for path in paths) == 1
-    graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("IN_DIR", "OUT_DIR"))
+    graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("GRAPH", "OUT"))
     found = plan(
         graph,
         values["num_parts"],
@@ -239,7 +231,7 @@ def plan(**values: Any) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("in_dir", type=click.Path())
+@click.argument("in_dir", type=click.Path(), metavar="GRAPH")
 @click.option("--parts", default="4,8,64", show_default=True, metavar="N,...", help="Numbers of parts.")
 @click.option(
     "--methods",
@@ -251,22 +243,21 @@ def plan(**values: Any) -> None:
 @click.option(
     "--sampling",
     metavar="N,...",
-    help="Neighbours that training samples at each hop, such as 10,10: write partitions, too, and sort the methods by "
-    "the share of rows that trainers would fetch from other parts.",
+    help="Sort by what trainers would fetch, if they sample 10,10 neighbours, say. Writes partitions to find out.",
 )
 @click.option(
-    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes in a batch of --sampling."
+    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes per batch, for --sampling."
 )
-@click.option("--csv", "csv_path", type=click.Path(dir_okay=False), help="Also write the table to this file.")
-@click.option("--plot", "plot_path", type=click.Path(dir_okay=False), help="Also draw it: PNG, SVG or PDF.")
+@click.option("--csv", "csv_path", type=click.Path(dir_okay=False), help="Write the table to this file, too.")
+@click.option("--plot", "plot_path", type=click.Path(dir_okay=False), help="Draw it: PNG, SVG or PDF.")
 @with_options(*METHOD_OPTIONS[1:], *RESOURCE_OPTIONS, CONFINED_OPTION)
 def compare(**values: Any) -> None:
-    """Compare methods on the graph in IN_DIR: cut, balance, replication, seconds and peak memory.
+    """Compare methods on GRAPH: cut, balance, time and memory.
 
-    Each method runs in a fresh process; time and memory are those of the whole process.
+    Each method runs in a process of its own; time and memory are those of the whole process.
 
     \b
-    daskgraphpart compare graph --parts 4,8 --methods metis,kaminpar,fennel --balance nodes
+    daskgraphpart compare graph --parts 4,8 --methods auto,metis,fennel
     daskgraphpart compare graph --csv methods.csv --plot methods.png
     daskgraphpart compare graph --parts 8 --sampling 10,10
     """

@@ -25,26 +25,28 @@ from daskgraphpart.storage.faults import environment_faults
 logger = logging.getLogger("daskgraphpart")
 
 COMMANDS = {
-    "generate": "Write a synthetic chunked graph of any size.",
-    "chunk": "Make a chunked graph of tables of edges and nodes; map string or sparse IDs to dense ones.",
-    "info": "Show what a chunked graph, or a partitioned graph, holds.",
-    "assign": "Give every node a part (step 1).",
-    "dispatch": "Bring nodes, edges and features to their parts (steps 2 and 3).",
-    "partition": "Assign and dispatch in one go.",
-    "plan": "Estimate disk and memory of partition, and the method it takes, without reading the data.",
-    "compare": "Partition by several methods, and tabulate cut, balance, time and memory.",
-    "parmetis": "Write a graph for ParMETIS, and read the parts it has made.",
-    "convert": "Turn the complete output of ParMETIS' pm_dglpart into partitions.",
-    "remap": "Bring rows (embeddings, say) back into the order of the input graph.",
-    "report": "Show cut, balance, HALO, edges between parts and more, as text, JSON or a page.",
-    "verify": "Compare partitions with the graph they were made from.",
-    "dgl-tools": "Print a directory with scripts in place of those of dgl/tools, as GraphStorm calls them.",
+    "partition": "Partition a graph, or tables.",
+    "verify": "Compare partitions with their graph, node by node.",
+    "report": "Show how good partitions are: cut, balance, HALO nodes.",
+    "plan": "Estimate disk, memory and method of a partition.",
+    "compare": "Compare methods: cut, balance, time, memory.",
+    "chunk": "Turn tables into a chunked graph.",
+    "info": "Show what a graph or partitions hold.",
+    "assign": "Give every node an owner; the first half of partition.",
+    "dispatch": "Write the parts; the second half of partition.",
+    "remap": "Bring rows (embeddings, say) back into the input's order.",
+    "generate": "Write a synthetic graph of any size.",
+    "parmetis": "Partition with ParMETIS.",
+    "convert": "Turn ParMETIS' complete output into partitions.",
+    "dgl-tools": "Write stand-ins for the scripts of dgl/tools.",
+    "completion": "Print a script that completes commands in your shell.",
 }
 MODULES = {
     "graphs": ("generate", "chunk", "info"),
     "jobs": ("partition", "assign", "dispatch", "plan", "compare"),
     "dgl": ("parmetis", "convert", "dgl-tools"),
     "outputs": ("remap", "report", "verify"),
+    "completion": ("completion",),
 }
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """Imports make many objects that stay; collecting garbage among them as often as is Python's default takes 0.1 s."""
@@ -104,20 +106,22 @@ def _with_dashes(token: str) -> str:
         "help_option_names": ["-h", "--help"],
         "show_default": True,
         "token_normalize_func": _with_dashes,
+        "max_content_width": 120,
     },
-    epilog="Exit codes: 0 done, 1 verify found faults, 2 a mistake in the input or the usage, 3 the machine failed "
-    "(disk full, worker lost; the same command continues), 70 a bug of ours, 130 interrupted.",
+    epilog="`daskgraphpart COMMAND --help` shows the common options of a command, --help-all all of them. Exit codes: "
+    "0 done, 1 verify found faults, 2 wrong input or usage, 3 the machine failed (run the command again to continue), "
+    "70 a bug in daskgraphpart, 130 interrupted.",
 )
-@click.version_option(__version__, prog_name="daskgraphpart")
+@click.version_option(__version__, "-V", "--version", prog_name="daskgraphpart", message="%(prog)s %(version)s")
 @LOG_OPTIONS[0]
 @LOG_OPTIONS[1]
 def group() -> None:
-    """Partition graphs that do not fit into memory, for distributed training with DGL.
+    """Partition graphs that do not fit into memory, for distributed GNN training.
 
     \b
-    daskgraphpart generate graph --nodes 1e6 --edges 1e7
-    daskgraphpart partition graph parts --num-parts 4
-    daskgraphpart verify graph parts
+    daskgraphpart partition parts --num-parts 4 --edges edges.csv
+    daskgraphpart verify parts --edges edges.csv
+    daskgraphpart report parts --output report.html
     """
 
 

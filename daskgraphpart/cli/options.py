@@ -15,7 +15,8 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.cli.session import LOG_OPTIONS, Option, Session
+from daskgraphpart.cli.help import Option, rare
+from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.options import option_name, stated_options
@@ -31,24 +32,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-OPTIONS = "Options"
-
-
-class Command(click.Command):
-    """A command whose help lists options under headings."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section for each heading, in the order of the first option of each."""
-        sections: dict[str, list[tuple[str, str]]] = {OPTIONS: []}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                heading = OPTIONS if param.name == "help" else getattr(param, "heading", OPTIONS)
-                sections.setdefault(heading, []).append(record)
-        for heading, records in sections.items():
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
 
 
 def _options_of(kind: type, heading: str, *names: str, is_open: bool = False) -> tuple[Callable[[Any], Any], ...]:
@@ -60,9 +43,13 @@ def _options_of(kind: type, heading: str, *names: str, is_open: bool = False) ->
 def _option(stated: Field[Any], heading: str, is_open: bool) -> Callable[[Any], Any]:
     limits, word = stated.metadata, str(stated.type).partition(" ")[0]
     default = (",".join(stated.default) or None) if isinstance(stated.default, tuple) else stated.default
-    settings: dict[str, Any] = {"default": None if is_open else default, "metavar": limits["values"]}
+    settings: dict[str, Any] = {
+        "default": None if is_open else default,
+        "metavar": limits["values"],
+        "common": limits["common"],
+    }
     if word == "bool":
-        settings = {"is_flag": True} if stated.default is False else {"default": None}
+        settings |= {"is_flag": True} if stated.default is False else {"default": None}
     elif stated.default == ():
         settings |= {"type": str, "default": (), "multiple": True}
     elif limits["values"] == "DIRECTORY":
@@ -85,7 +72,7 @@ def _complete(choices: tuple[str, ...], ctx: click.Context, param: click.Paramet
     return found or [CompletionItem(typed, type="file")]
 
 
-_files = partial(click.option, cls=Option, heading="Files")
+_files = partial(click.option, cls=Option, heading="Files to write")
 FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
 FORMAT_OPTIONS = (
     _files(
@@ -95,57 +82,55 @@ FORMAT_OPTIONS = (
         help="Format of edge files.",
     ),
     _files("--data-format", type=click.Choice(["numpy", "parquet"]), default="numpy", help="Format of feature files."),
-    _files("--num-chunks", type=click.IntRange(min=1), help="Files of each edge type and feature; default by size."),
-    _files("--overwrite", is_flag=True, help="Replace a graph that is in OUT_DIR."),
+    _files("--num-chunks", type=click.IntRange(min=1), help="Files per edge type and feature; default by size."),
+    _files("--overwrite", is_flag=True, common=True, help="Replace an existing graph."),
 )
 FORM_OPTION = _files(
     "--form",
     type=click.Choice(["npy", "parquet", "zarr"]),
     default="npy",
-    help="Binary form of the owners beside the text.",
+    help="Binary form of the owners, beside the text.",
 )
-_shown = partial(click.option, cls=Option, heading="What is shown")
+_shown = partial(click.option, cls=Option, heading="Progress", common=True)
 RESOURCE_OPTIONS = (
     *_options_of(Resources, "Resources", "memory", "cluster", "workers", "workspace", is_open=True),
     _shown(
         "--progress",
         type=click.Choice(["auto", "bar", "log", "json", "none"]),
         default="auto",
-        help="On standard error: one bar, log lines, or JSON lines for programs. auto: the bar, in a terminal.",
+        metavar="FORM",
+        help="auto, bar, log, json or none. It goes to standard error. auto shows a bar in a terminal and nothing "
+        "elsewhere; json writes lines for programs.",
     ),
-    _shown("--quiet", is_flag=True, help="No progress, no plan, no summary."),
-    _shown("--verbose", "-v", is_flag=True, help="Show every pass, and a table of the parts."),
+    _shown("--quiet", is_flag=True, help="Show no progress, plan or summary."),
+    _shown("--verbose", "-v", is_flag=True, help="Show every pass and a table of the parts."),
     *LOG_OPTIONS,
 )
 (STAGING_OPTION,) = _options_of(Resources, "Resources", "staging")
-CONFINED_OPTION = click.option(
-    "--confined", is_flag=True, help="Refuse input files outside the input directory, links followed."
+CONFINED_OPTION = rare(
+    "--confined", is_flag=True, help="Refuse input files outside the input directory, even through links."
 )
+_output = partial(click.option, cls=Option, heading="Output")
 OUTPUT_OPTIONS = (
-    *_options_of(DispatchOptions, "Partitions", "layout", "num_hops", "graph_formats", "out_edges", "map_feature"),
-    click.option(
-        "--overwrite", cls=Option, heading="Partitions", is_flag=True, help="Replace partitions that are in OUT_DIR."
-    ),
+    *_options_of(DispatchOptions, "Output", "layout", "num_hops", "graph_formats", "out_edges", "map_feature"),
+    _output("--overwrite", is_flag=True, common=True, help="Replace existing partitions in OUT."),
 )
-_run = partial(click.option, cls=Option, heading="Unfinished runs")
 JOB_OPTIONS = (
-    _run("--restart", is_flag=True, help="Start over, where an unfinished run would be continued."),
-    _run("--keep-workspace", is_flag=True, help="Keep the temporary files at the end."),
+    _output("--restart", is_flag=True, common=True, help="Start over instead of resuming a stopped run."),
+    _output("--keep-workspace", is_flag=True, help="Keep the temporary files."),
 )
 READ_OPTIONS = _options_of(ReadOptions, "Tables")
-CHANGE_OPTIONS = _options_of(GraphChanges, "Changes")
-METHOD_OPTIONS = _options_of(AssignOptions, "Assignment")
+CHANGE_OPTIONS = _options_of(GraphChanges, "Tables")
+METHOD_OPTIONS = _options_of(AssignOptions, "Method")
 DISPATCH_OPTIONS = (
     *OUTPUT_OPTIONS,
-    click.option(
+    _output(
         "--dispatch",
         "dispatch_to",
-        cls=Option,
-        heading="Partitions",
         metavar="IP_CONFIG",
         type=click.Path(),
-        help="File of machines, one address per line: part p goes to OUT_DIR on the disk of machine p modulo lines. "
-        "Needs a --cluster with a worker on each, and a --workspace that all share.",
+        help="Send the parts to the disks of machines, one address per line of this file. Part p goes to OUT on "
+        "machine p modulo lines. Needs a --cluster with a worker on each, and a --workspace that all share.",
     ),
     *RESOURCE_OPTIONS,
     STAGING_OPTION,
@@ -247,13 +232,13 @@ class DglOption(Option):
     """An option of one of DGL's scripts."""
 
     def __init__(self, *args: Any, script: str, **settings: Any) -> None:
-        super().__init__(*args, heading="Options of DGL's scripts", **settings)
+        super().__init__(*args, heading=f"As DGL's {script} has them", **settings)
         self.script = script
 
 
 def dgl_option(*names: str, script: str, meaning: str, **settings: Any) -> Callable[[Any], Any]:
     """Option of a script of DGL's that means something here."""
-    return click.option(*names, cls=DglOption, script=script, help=f"As {script} has it: {meaning}.", **settings)
+    return click.option(*names, cls=DglOption, script=script, help=f"{meaning}.", **settings)
 
 
 def unused_option(
@@ -274,5 +259,5 @@ def unused_option(
         metavar=None if is_flag else "VALUE",
         expose_value=False,
         callback=log,
-        help=f"As {script} has it: no effect, {why}.",
+        help=f"No effect: {why}.",
     )

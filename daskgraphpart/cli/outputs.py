@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     RESOURCE_OPTIONS,
-    Command,
     dgl_option,
     run_of,
     unused_option,
@@ -28,50 +28,46 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("directories", nargs=-1, type=click.Path(), metavar="[IN_DIR] OUT_DIR")
-@click.option("--quick", is_flag=True, help="Read headers and small files only: seconds, whatever the size.")
-@click.option(
-    "--sample", type=float, default=1.0, metavar="FRACTION", help="Share of the rows of features that is compared."
-)
+@click.argument("directories", nargs=-1, type=click.Path(), metavar="[GRAPH] OUT")
+@click.option("--quick", is_flag=True, help="Read headers and small files only; takes seconds.")
+@click.option("--sample", type=float, default=1.0, metavar="FRACTION", help="Share of feature rows to compare.")
 @click.option(
     "--checksums/--no-checksums",
     default=None,
-    help="Compare checksums with the manifest (default, if there is one); --checksums without IN_DIR does just that.",
+    help="Compare checksums with the manifest; without GRAPH, do only that.",
 )
-@dgl_option("--orig-dataset-dir", "dgl_in_dir", type=click.Path(), script="verify_partitions.py", meaning="IN_DIR")
-@dgl_option("--part-graph-dir", "dgl_out_dir", type=click.Path(), script="verify_partitions.py", meaning="OUT_DIR")
+@dgl_option("--orig-dataset-dir", "dgl_in_dir", type=click.Path(), script="verify_partitions.py", meaning="GRAPH")
+@dgl_option("--part-graph-dir", "dgl_out_dir", type=click.Path(), script="verify_partitions.py", meaning="OUT")
 @unused_option(
     "--partitions-dir",
     script="verify_partitions.py",
-    why="owners are taken from OUT_DIR and not compared with those of an assignment",
+    why="owners are taken from OUT and not compared with those of an assignment",
     level=logging.WARNING,
 )
 @with_options(*TABLE_OPTIONS, *RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def verify(**values: Any) -> None:
-    """Compare the partitions in OUT_DIR with the graph in IN_DIR they were made from.
+    """Compare the partitions in OUT with GRAPH, node by node.
 
-    Checks counts and ranges, that every node and edge is there once, in the part that owns it, HALO nodes, every row of
-    every feature, and checksums. OUT_DIR may have been written by DGL's own tools. Ends with exit code 1 if anything is
-    wrong.
+    Checks that every node, edge and feature row is there once, in the right part; HALO nodes; checksums. OUT may be
+    written by DGL's own tools. Ends with exit code 1 if anything is wrong.
 
     \b
-    daskgraphpart verify graph partitions
-    daskgraphpart verify partitions --edges follows.csv --map-ids
-    daskgraphpart verify copy-of-partitions --checksums
-    daskgraphpart verify --orig-dataset-dir graph --part-graph-dir partitions
+    daskgraphpart verify graph parts
+    daskgraphpart verify parts --edges follows.csv --map-ids
+    daskgraphpart verify copy-of-parts --checksums
     """
     by_flag = tuple(values[name] for name in ("dgl_in_dir", "dgl_out_dir") if values[name] is not None)
     directories = values["directories"] + by_flag
     if not directories:
-        raise click.UsageError("Missing OUT_DIR.")
+        raise click.UsageError("Missing OUT.")
     if by_flag and values["directories"]:
-        raise click.UsageError("Give IN_DIR and OUT_DIR once.")
+        raise click.UsageError("Give GRAPH and OUT once.")
     has_tables = bool(values["edges"] or values["from"])
     if len(directories) > 2:
-        raise click.UsageError("Give IN_DIR and OUT_DIR, or OUT_DIR and --checksums.")
+        raise click.UsageError("Give GRAPH and OUT, or OUT and --checksums.")
     if len(directories) == 1 and not values["checksums"] and not has_tables:
-        raise click.UsageError("Missing IN_DIR; without it, give --checksums.")
+        raise click.UsageError("Missing GRAPH; without it, give --checksums.")
     with run_of(values) as run:
         found = _verify(directories, values, run)
     if not found.ok:
@@ -86,7 +82,7 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
     from daskgraphpart.verification import pipeline
 
     has_graph = len(directories) > 1 or bool(values["edges"] or values["from"])
-    graph = input_of(values, directories, ("IN_DIR", "OUT_DIR"))[0] if has_graph else None
+    graph = input_of(values, directories, ("GRAPH", "OUT"))[0] if has_graph else None
     out_dir = directories[-1]
     if values["confined"]:
         open_partitions(out_dir, confined=True)
@@ -100,40 +96,39 @@ ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
 
 
 @click.command(cls=Command)
-@click.argument("out_dir", type=click.Path())
+@click.argument("out_dir", type=click.Path(), metavar="OUT")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "html"]),
-    help="Default: what the name of --output ends in, else text.",
+    help="Form; default by the ending of --output, else text.",
 )
-@click.option("--output", type=click.Path(dir_okay=False), help="File to write; default standard output.")
+@click.option("--output", type=click.Path(dir_okay=False), help="File to write; default the screen.")
 @click.option(
     "--labels",
     multiple=True,
     metavar="NTYPE:NAME",
-    help="Node data that are classes; may be given several times. Default: whole numbers named label, labels or y.",
+    help="Node data that hold classes; repeat it for more. Default: integers named label, labels or y.",
 )
 @click.option(
     "--sampling",
     metavar="N,...",
-    help="Neighbours that training samples at each hop, such as 10,10: estimate what trainers fetch from other parts.",
+    help="Estimate what trainers fetch from other parts, if they sample 10,10 neighbours, say.",
 )
 @click.option(
-    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes in a batch of --sampling."
+    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes per batch, for --sampling."
 )
 @with_options(*RESOURCE_OPTIONS)
 def report(**values: Any) -> None:
-    """Show the quality of the partitions in OUT_DIR, ours or DGL's. Everything is computed from their files.
+    """Show how good the partitions in OUT are.
 
-    Cut, communication volume, replication, HALO nodes, balance of nodes, edges, types, classes, masks and bytes, edges
-    between parts, in-degrees, sizes on disk. An HTML report is one page that needs no network.
+    Cut, balance, HALO nodes, edges between parts, sizes; as text, as JSON, or as one HTML page that needs no network.
+    OUT may be written by DGL's own tools.
 
     \b
-    daskgraphpart report partitions
-    daskgraphpart report partitions --output report.html
-    daskgraphpart report partitions --format json --labels paper:field
-    daskgraphpart report partitions --sampling 10,10 --batch-size 1000
+    daskgraphpart report parts
+    daskgraphpart report parts --output report.html
+    daskgraphpart report parts --sampling 10,10
     """
     from daskgraphpart.partitioned.graph import open_partitions
     from daskgraphpart.reporting.report import check_directory_of, write_text
@@ -171,33 +166,28 @@ def _form_of(output: str | None) -> str:
 
 @click.command(cls=Command)
 @click.argument("partitions", type=click.Path())
-@click.argument("in_path", type=click.Path())
-@click.argument("out_path", type=click.Path())
-@click.option(
-    "--type", "kind", metavar="NTYPE|ETYPE", help="Node type, or edge type; may be left out if there is one node type."
-)
-@click.option("--reverse", is_flag=True, help="From the order of the input graph into that of new IDs.")
+@click.argument("in_path", type=click.Path(), metavar="FROM")
+@click.argument("out_path", type=click.Path(), metavar="TO")
+@click.option("--type", "kind", metavar="NTYPE|ETYPE", help="Node or edge type; not needed if there is one node type.")
+@click.option("--reverse", is_flag=True, help="From the order of the input to that of new IDs.")
 @click.option(
     "--id-map",
     type=click.Path(),
-    help="Graph that chunk --map-ids wrote, for the column id of parquet; default: the one that was partitioned.",
+    help="Graph with the ID map for Parquet's column id; default: the one you partitioned.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace OUT_PATH.")
+@click.option("--overwrite", is_flag=True, help="Replace TO.")
 @with_options(*RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def remap(**values: Any) -> None:
-    """Bring the rows in IN_PATH, by new type-wise ID, into the order of the graph that was partitioned.
+    """Bring rows (embeddings, say) back into the input's order.
 
-    PARTITIONS is the partition config or its directory; IN_PATH has a row for every node (edge) of the type, such as
-    embeddings or predictions: an npy file, a zarr array, a tensor (.pt) or parquet. OUT_PATH ends in .npy, .zarr, .pt
-    or .parquet. Parquet has a column id of original IDs: as they were before chunk --map-ids, if it mapped them. Memory
-    does not grow with the rows.
+    FROM has a row per node or edge of a type, by new ID. FROM and TO end in .npy, .zarr, .pt or .parquet; Parquet gets
+    a column id with your own IDs.
 
     \b
-    daskgraphpart remap partitions predictions.pt predictions.parquet
-    daskgraphpart remap partitions embeddings.npy embeddings-original.npy --type paper
-    daskgraphpart remap partitions scores.npy scores-original.zarr --type author:writes:paper
-    daskgraphpart remap partitions labels.npy labels-new.npy --reverse
+    daskgraphpart remap parts predictions.pt predictions.parquet
+    daskgraphpart remap parts embeddings.npy original.npy --type paper
+    daskgraphpart remap parts labels.npy labels-new.npy --reverse
     """
     from daskgraphpart.errors import OptionError
     from daskgraphpart.partitioned.graph import open_partitions

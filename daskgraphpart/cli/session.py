@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from daskgraphpart.cli.help import Option
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ class _StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = self.format(record)
         with suppress(OSError):
-            self.session.show("log", f"{record.levelname}: {text}", level=record.levelname.lower(), text=text)
+            level = record.levelname.lower()
+            line = text if record.levelno == logging.INFO else f"{level}: {text}"
+            self.session.show("log", line, level=level, text=text)
 
 
 def _log_level(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -97,21 +100,13 @@ def _log_file(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         ctx.ensure_object(Session).log_to(value)
 
 
-class Option(click.Option):
-    """An option with a heading, under which help lists it."""
-
-    def __init__(self, *args: Any, heading: str, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.heading = heading
-
-
-_log = partial(click.option, cls=Option, heading="What is shown", expose_value=False, is_eager=True)
+_log = partial(click.option, cls=Option, heading="Progress", expose_value=False, is_eager=True)
 LOG_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _log(
         "--log-level",
         type=click.Choice(LEVELS, case_sensitive=False),
         callback=_log_level,
-        help="What is logged to standard error; default info.",
+        help="Least level to log to standard error; default info.",
     ),
-    _log("--log-file", type=click.Path(dir_okay=False), callback=_log_file, help="Also log to the end of this file."),
+    _log("--log-file", type=click.Path(dir_okay=False), callback=_log_file, help="Append the log to this file, too."),
 )

@@ -43,7 +43,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
         "config": f"{config} on each machine" if outcome.hosts else str(config),
     }
     if report is not None:
-        facts = {"method": report.method, **facts}
+        facts = {"method": report.summary, **facts}
     if in_dir is not None and not outcome.hosts and "dgl" in made_of(DispatchOptions, dict(values)).graphs:
         facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent)])
     _show(facts)
@@ -72,7 +72,7 @@ def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory
         return
     assert report is not None, "assign measures every assignment"
     facts = {
-        "method": f"{report.method}: {report.why}",
+        "method": report.summary,
         "parts": str(assignment.num_parts),
         "edge cut": _cut(report) + _weighted(report),
         "HALO nodes": f"at most {format_count(report.volume)}, replication factor at most "

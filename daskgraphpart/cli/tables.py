@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from daskgraphpart.cli.help import Option
 from daskgraphpart.cli.options import CHANGE_OPTIONS, READ_OPTIONS, graph_of, made_of
-from daskgraphpart.cli.session import Option
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import option_name, stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
@@ -28,61 +28,60 @@ INPUT_OPTIONS = (
     _table(
         "--edges",
         multiple=True,
-        metavar="[SRC:REL:DST=]FILE[:WORD]",
-        help="Edges of one type: text, parquet, Matrix Market, npz or npy; a file, a directory (also of Delta or "
-        "Iceberg), a quoted pattern, a pipe, or - for standard input. WORD says how this file is read: header, "
-        "no-header, comma, tab, space, semicolon, the columns SRC,DST, or, of raw binary rows, their dtype and width: "
-        "uint32, int64:3. May be repeated, for further files and types. Without a type: _N:_E:_N.",
+        common=True,
+        metavar="[TYPE=]FILE[:WORD]",
+        help="A table of edges; repeat it for more. Text, Parquet, Matrix Market, npz or npy; a file, "
+        "a directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to "
+        "read it: header, no-header, comma, tab, space, semicolon, the columns SRC,DST, or for raw binary rows their "
+        "dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
     ),
     _table(
         "--from",
         type=(click.Choice(KINDS), click.Path()),
-        metavar="|".join(KINDS) + " DIR",
-        help="A public data set, as it is downloaded: of OGB's node and link property prediction, MAG240M, IGB, "
-        "WikiKG90Mv2. "
-        "Splits become train_mask, val_mask and test_mask. Other options add to it.",
+        common=True,
+        metavar="NAME DIR",
+        help=f"A public data set: {', '.join(KINDS)}. DIR is where you downloaded it. Splits become train_mask, "
+        "val_mask and test_mask. Other options add to it.",
     ),
     _table(
         "--num-nodes",
         multiple=True,
         metavar="[TYPE=]N|FILE",
-        help="Number of nodes of a type whose IDs are not mapped, or a file of it; default the rows of a feature, or "
-        "the largest ID and one.",
+        help="Number of nodes of a type whose IDs are not mapped, or a file that holds it. Default: the rows of a "
+        "feature, else the largest ID plus one.",
     ),
     _table(
         "--nodes",
         multiple=True,
         metavar="[TYPE=]FILE[:COLUMN]",
-        help="A list of nodes; some may have no edges. COLUMN holds the IDs; default id, or the first.",
+        help="A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.",
     ),
     _table(
         "--node-data",
         multiple=True,
+        common=True,
         metavar="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
-        help="A feature of nodes. A COLUMN of a table goes to the nodes whose IDs are beside it, in the column ID "
-        "(default that of --nodes, id, or the first). A whole file, npy, parquet, CSV, or raw binary as "
-        "FILE:float32:WIDTH, and an array of an npz file, have rows in the order of IDs, or of the list given to "
-        "--nodes.",
+        help="A node feature; a COLUMN is joined by node ID. The IDs are in the column ID: default that of "
+        "--nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as FILE:float32:WIDTH) or an array "
+        "of an npz file has its rows in the order of IDs, or of the list given to --nodes.",
     ),
     _table(
         "--edge-data",
         multiple=True,
-        metavar="[SRC:REL:DST:]NAME=FILE[:COLUMN],...",
-        help="A feature of edges: npy, parquet or CSV, rows in the order of the edges.",
+        metavar="[TYPE:]NAME=FILE[:COLUMN],...",
+        help="An edge feature from npy, Parquet or CSV, its rows in the order of the edges.",
     ),
     _table(
         "--mask",
         multiple=True,
         metavar="[TYPE:]NAME=FILE[:COLUMN],...",
-        help="A list of node IDs that becomes a feature, true for these nodes, such as train_mask.",
+        help="A list of node IDs that becomes a mask, such as train_mask.",
     ),
+    _table("--split-seed", type=int, default=0, help="Seed of the splits that a GraphStorm config asks for."),
     _table(
-        "--split-seed",
-        type=int,
-        default=0,
-        help="Seed by which the sets of a construction config of GraphStorm are drawn; default 0.",
+        "--name",
+        help="Name of the graph. chunk names it after its directory; default elsewhere: graph, or the name it has.",
     ),
-    _table("--name", help="Name of the graph; default graph, or that of the chunked graph."),
 )
 TABLE_OPTIONS = *INPUT_OPTIONS, *READ_OPTIONS, *CHANGE_OPTIONS
 INPUT_NAMES = (
@@ -127,9 +126,9 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequence[str]) -> tuple[Any, list[str]]:
-    """Return the graph that a command takes, and its other arguments: IN_DIR comes first unless there are tables.
+    """Return the graph that a command takes, and its other arguments: GRAPH comes first unless there are tables.
 
-    IN_DIR may be a table of edges, too, or a construction config of GraphStorm.
+    GRAPH may be a table of edges, too, or a construction config of GraphStorm.
     """
     from daskgraphpart.chunked.metadata import is_table
 

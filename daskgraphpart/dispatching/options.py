@@ -24,44 +24,46 @@ class DispatchOptions:
 
     num_hops: int = option(
         1,
-        "Hops of HALO nodes: at 1 a part holds the foreign sources of its edges, at h > 1 also the in-edges of HALO "
-        "nodes up to h - 1 hops out.",
+        "Hops of HALO nodes around each part. At 1, a part holds the foreign sources of its edges; at h, also the "
+        "in-edges of HALO nodes up to h - 1 hops away.",
         minimum=1,
+        common=True,
     )
     graph_formats: tuple[str, ...] = option(
         ("coo",),
-        "Formats in graph.dgl: some of coo, csr (rows are sources), csc (rows are destinations).",
+        "Sparse formats in graph.dgl. Any of coo, csr (rows are sources) and csc (rows are destinations).",
         choices=GRAPH_FORMATS,
         values="FORMAT,...",
     )
     out_edges: bool = option(
         False,
-        "Also store the edges from nodes of a part to those of others, as dgl.distributed.partition_graph does and "
-        "DGL's distributed pipeline does not.",
+        "Also store the edges that leave a part. dgl.distributed.partition_graph does; DGL's distributed pipeline "
+        "does not.",
     )
-    config_name: str | None = option(None, "File name of the partition config; None for <graph name>.json.")
+    config_name: str | None = option(None, "File name of the partition config. Default: <graph name>.json.")
     reshuffle: bool = option(
         True,
-        "Whether nodes and edges get new IDs, contiguous in every part, which all of DGL since 1.0 needs. Without, "
-        "they keep theirs, as in DGL 0.9; for graphs with one node type and one edge type only.",
+        "Give nodes and edges new IDs, contiguous in every part, as DGL 1.0 and later needs. With False they keep "
+        "theirs, as in DGL 0.9; only for graphs with one node type and one edge type.",
     )
     layout: tuple[str, ...] = option(
         ("dgl",),
-        "What is written: some of dgl (what DGL loads), graphbolt (the same with GraphBolt's graphs in place of DGL's, "
-        "or, given both, beside them), graphstorm (what dgl has, in dist_graph, as GSPartition leaves it), ranks (raw "
-        "arrays by rank), parquet (tables), ondisk (GraphBolt's dataset of the whole graph, for one part); the latter "
-        "each in a directory of its name.",
+        "What to write: dgl, graphbolt, graphstorm, ranks, parquet, ondisk. dgl is what DGL loads. graphbolt has "
+        "GraphBolt's graphs in place of DGL's, or beside them if you give both. graphstorm is what GSPartition "
+        "leaves, in dist_graph. ranks is raw arrays by rank, parquet is tables, and ondisk is GraphBolt's dataset of "
+        "the whole graph as a single part; each in a directory of its name.",
         choices=LAYOUTS,
         values="LAYOUT,...",
+        common=True,
     )
 
-    store_eids: bool = option(True, "Whether GraphBolt's graphs have new edge IDs, as edge_attributes['_ID'].")
-    store_inner_node: bool = option(False, "Whether GraphBolt's graphs say which nodes a part owns.")
-    store_inner_edge: bool = option(False, "Whether GraphBolt's graphs say which edges a part owns.")
+    store_eids: bool = option(True, "Store new edge IDs in GraphBolt's graphs, as edge_attributes['_ID'].")
+    store_inner_node: bool = option(False, "Mark in GraphBolt's graphs which nodes a part owns.")
+    store_inner_edge: bool = option(False, "Mark in GraphBolt's graphs which edges a part owns.")
     map_feature: tuple[str, ...] = option(
         (),
-        "Features that hold IDs of nodes, such as hard negatives, with the node type: these IDs become new type-wise "
-        "ones, and -1 stays. The layout graphstorm finds those of GSProcessing itself.",
+        "Translate a feature of node IDs, such as hard negatives, to new IDs. NTYPE is the type of these nodes; -1 "
+        "stays. The layout graphstorm finds those of GSProcessing itself.",
         values="TYPE/FEATURE=NTYPE,...",
     )
 

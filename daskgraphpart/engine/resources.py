@@ -28,33 +28,39 @@ class Resources:
 
     memory: int = option(
         MISSING,
-        "Memory that all tasks running at one time may hold together, such as 2GB (an integer is bytes); the "
-        "interpreter and its libraries, about 200 MB per process, come on top. Default: half of the machine's.",
+        "Memory for all tasks; default half the machine's. The interpreter and its libraries add "
+        "about 200 MB per process. In Python, an integer is bytes.",
         values="SIZE",
+        common=True,
     )
     cluster: str | Client | Cluster = option(
         "auto",
-        "Where tasks run: threads or processes of this machine (sync: one after the other), a dask LocalCluster, jobs "
-        "of a queueing system of dask-jobqueue, or the workers of the scheduler at an address or of a scheduler file; "
-        "in Python also a Client or a Cluster. Default: daskgraphpart.cluster of the dask configuration, else an "
-        "active Client, else threads.",
+        "Where: threads (default), processes, local, slurm, or an address. sync runs one task after the other; "
+        "local is a dask LocalCluster; slurm, pbs, sge, lsf, htcondor, oar and moab submit jobs through "
+        "dask-jobqueue; an address or a scheduler file is that of a running scheduler. In Python also a Client or a "
+        "Cluster. Default: daskgraphpart.cluster of dask's configuration, else an active Client, else threads.",
         choices=("threads", "processes", "sync", "local", "slurm", "pbs", "sge", "lsf", "htcondor", "oar", "moab"),
-        values="threads|processes|sync|local|slurm|pbs|sge|lsf|htcondor|oar|moab|ADDRESS|FILE",
+        values="CLUSTER",
+        common=True,
     )
     workers: int = option(
         1,
-        "Tasks that run at one time. Default: all processors of the machine, the cluster, or one job.",
+        "Tasks that run at once; default one per processor. On a cluster: one per thread of its workers; in a queue: "
+        "those of one job.",
         minimum=1,
+        common=True,
     )
     staging: str = option(
         "auto",
-        "How features travel: written in place, or through zarr arrays in the workspace.",
+        "How features travel: in place, or through zarr arrays in the workspace.",
         choices=("auto", "in-place", "zarr"),
     )
     workspace: str | None = option(
         None,
-        "Directory for temporary files. Not in a store; needed if the output is in one. Default: beside the output.",
+        "For temporary files; default beside the output. Required if the output is in a store; cannot be in "
+        "a store itself.",
         values="DIRECTORY",
+        common=True,
     )
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,7 @@ def generate(
     data_format: str = "numpy",
     num_chunks: int | None = None,
     labels: bool = False,
+    name: str | None = None,
     overwrite: bool = False,
     runner: Runner,
 ) -> Path:
@@ -72,6 +74,7 @@ def generate(
         graph = mag_graph(num_nodes, num_edges, feature_width, seed)
     else:
         graph = homogeneous_graph(kind, num_nodes, num_edges, feature_width, labels, seed)
+    graph = replace(graph, schema=replace(graph.schema, name=name or kind))
     out = require_local(out_dir, "a graph that is written")
     with environment_faults(), claimed_directory(out, (), overwrite):
         return write_graph(graph, out, form, runner)

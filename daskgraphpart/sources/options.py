@@ -34,60 +34,58 @@ class ReadOptions:
 
     columns: tuple[str, ...] = option(
         None,
-        "Names or 0-based numbers of the columns of IDs; default those named src and dst (or alike), or the first two.",
+        "Names or 0-based numbers of the ID columns. Default: src and dst, or names like them, else the first two.",
         values="SRC,DST",
     )
     edge_columns: tuple[str, ...] = option(
         None,
-        "Further columns, which become features of the edges. Numbers in text become int64, or float64 if one is no "
-        "integer.",
+        "Columns to keep as edge features. Numbers in text become int64, or float64 if one is not an integer.",
         values="NAME,...",
     )
     delimiter: str | None = option(
         None,
-        "Between fields of text; space is any run of spaces and tabs. Default: guessed from the first line.",
+        "What separates fields of text; guessed by default. space is any run of spaces and tabs.",
         choices=tuple(DELIMITERS)[:4],
-        values="comma|tab|space|semicolon|CHARACTER",
+        values="comma|tab|space|semicolon|CHAR",
     )
-    header: bool | None = option(None, "Whether the first line of text names columns. Default: guessed.")
-    comment: str = option("#", "Lines of text that begin with it are skipped; '' for none.")
+    header: bool | None = option(None, "Whether the first line of text names the columns; guessed by default.")
+    comment: str = option("#", "Skip lines of text that begin with this character; '' for none.")
     map_ids: bool = option(
         False,
-        "Map string or sparse IDs to 0, 1, 2, ... in their order, by number or by UTF-8 bytes; "
-        "OUT_DIR/id_map/TYPE.parquet keeps them.",
+        "Map string or sparse IDs to 0, 1, 2 and so on. They are sorted by number, or by UTF-8 bytes; "
+        "id_map/TYPE.parquet in the output keeps the map.",
+        common=True,
     )
     ids_from: str | os.PathLike[str] | None = option(
         None,
-        "With --map-ids: keep the new IDs of the nodes of an earlier graph, or of its partitions; other nodes follow. "
-        "Nodes that are gone stay, without edges.",
+        "Continue the mapped IDs of an earlier graph, or of its partitions. Other nodes follow. Nodes that are gone "
+        "stay, without edges.",
         values="OLD",
     )
     codes_from: str | os.PathLike[str] | None = option(
         None,
-        "Keep the codes that strings have in an earlier graph, or in its partitions if it has maps of IDs; other "
+        "Keep the codes that strings have in an earlier graph. Or in its partitions, if they have ID maps. Other "
         "strings follow.",
         values="OLD",
     )
     id_type: str = option(
         "auto",
-        "With --map-ids: what IDs are. auto: integers if all look like it, and a mixture is refused.",
+        "What mapped IDs are. auto takes integers if all look like integers, and refuses a mixture.",
         choices=ID_TYPES,
     )
     unknown_nodes: str = option(
         "add",
-        "What becomes of nodes that edges name and lists of nodes do not: added, left out with their edges, or "
+        "What to do with nodes that edges name and node lists do not. They are added, dropped with their edges, or "
         "refused.",
         choices=UNKNOWN_NODES,
     )
     missing_ids: str = option(
-        "error",
-        "What becomes of rows of tables without an ID: refused, or left out; one line counts them.",
-        choices=MISSING_IDS,
+        "error", "What to do with rows that have no ID. They are refused, or dropped and counted.", choices=MISSING_IDS
     )
     fill: Mapping[str, object] | object = option(
         (),
-        "What takes the place of missing values of a feature, or of all; otherwise they are refused. Dtypes grow to "
-        "hold it.",
+        "Value for missing entries of a feature, or of all features. Without it they are refused. The dtype grows to "
+        "hold the value.",
         values="[[TYPE:]NAME=]VALUE",
     )
 
@@ -140,33 +138,32 @@ class GraphChanges:
 
     split_by: Mapping[str, str] | Sequence[str] = option(
         (),
-        "Split edge types by a column of integers or strings, or a feature, whose values become relations: user:*:item "
-        "becomes user:bought:item and user:saw:item. Of one edge type, or of all.",
+        "Split edge types by the values of a column or feature. user:*:item becomes user:bought:item and "
+        "user:saw:item. Give one edge type, or none for all.",
         values="[SRC:REL:DST=]COLUMN",
     )
     add_reverse: str | None = option(
         None,
-        "Add the reverse of every edge, in edge types named as DGL (rev_REL) or GraphStorm (REL-rev) names them, or by "
-        "a PATTERN such as '{}-by'. Where DGL and GraphStorm add no type, edges are doubled in their own: dgl if "
-        "source and destination type are the same, graphstorm if the graph has one node type and one edge type.",
+        "Add the reverse of every edge. dgl names reverse types rev_REL, graphstorm REL-rev, and a PATTERN such as "
+        "'{}-by' as you like. Where DGL and GraphStorm add no type, edges are doubled in their own: dgl if source and "
+        "destination type are the same, graphstorm if the graph has one node type and one edge type.",
         choices=tuple(REVERSE_NAMES),
         values="dgl|graphstorm|PATTERN",
+        common=True,
     )
     copy_edata: bool = option(
         False,
-        "Give reverse edges the features of their edges; without, reverse types have none, and reverse edges in the "
-        "type of their edges zeros, as in DGL.",
+        "Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own "
+        "type get zeros, as in DGL.",
     )
-    remove_self_loops: bool = option(
-        False, "Leave out edges from a node to itself, where source and destination type are the same."
-    )
+    remove_self_loops: bool = option(False, "Drop edges from a node to itself.")
     deduplicate: bool = option(
-        False, "Of edges of one type between the same two nodes keep the first, with its features."
+        False, "Keep only the first of several edges between the same two nodes. It keeps its features."
     )
     cast: Mapping[str, str] | Sequence[str] = option(
         (),
-        "Cast features, such as paper/feat to float16. Floats are rounded; a value that would become infinite, or "
-        "another integer, is refused.",
+        "Change the dtype of a feature, such as paper/feat=float16. Floats are rounded; a value that would become "
+        "infinite, or a different integer, is refused.",
         values="[TYPE/]FEATURE=DTYPE",
     )
 

@@ -199,7 +199,7 @@ def verify_checksums(
             "these partitions have no checksums",
             file=str(out_dir),
             expected="<graph>.manifest.json of version 2, which daskgraphpart writes",
-            hint="compare them with their graph: daskgraphpart verify IN_DIR OUT_DIR",
+            hint="compare them with their graph: daskgraphpart verify GRAPH OUT",
         )
     findings, sound = size_findings(manifest)
     findings += change_findings(manifest)

@@ -132,8 +132,7 @@ def test_more_effort_cuts_less_and_every_effort_keeps_the_limits(communities: Pa
         assert all(balance.is_kept for balance in report.balances)
         reports.append(report)
     assert reports[0].cut_share > reports[1].cut_share >= reports[2].cut_share
-    assert "metis, " in reports[0].why
-    assert "--effort high" in reports[1].why
+    assert [report.why.count(" combined; kept ") for report in reports] == [0, 1, 1]
 
 
 @pytest.mark.parametrize("method", ["auto", "metis", "kaminpar", "multilevel", "fennel"])

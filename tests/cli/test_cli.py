@@ -40,7 +40,7 @@ def test_all_commands_in_a_row(graph: Path, tmp_path: Path, capsys: pytest.Captu
     assert call("verify", graph, tmp_path / "out") == 0
     assert "all is well: 2,000 nodes, 10,000 edges" in capsys.readouterr().out
     assert call("info", tmp_path / "out") == 0
-    assert "PartitionedGraph 'mag': 3 parts" in capsys.readouterr().out
+    assert "PartitionedGraph 'graph': 3 parts" in capsys.readouterr().out
 
 
 def test_verbose_shows_the_parts_and_quiet_shows_nothing(
@@ -64,7 +64,7 @@ def test_partition_is_assign_and_dispatch(graph: Path, tmp_path: Path) -> None:
     assert call("partition", graph, tmp_path / "three", "--num-parts", "3", "--method", tmp_path / "owners", *more) == 0
     found = [file_hashes(tmp_path / name) for name in ("one", "two", "three")]
     for hashes in found:
-        hashes.pop("mag.manifest.json")  # tells what was balanced, if that is known
+        hashes.pop("graph.manifest.json")  # tells what was balanced, if that is known
     assert found[0] == found[1] == found[2]
 
 
@@ -102,6 +102,7 @@ def test_formats_of_the_input_do_not_change_the_partitions(tmp_path: Path) -> No
     for edge_format, data_format, chunks in (("csv", "parquet", 1), ("numpy", "numpy", 3), ("parquet", "parquet", 2)):
         graph, out = tmp_path / f"graph-{edge_format}", tmp_path / f"out-{edge_format}"
         formats = ("--edge-format", edge_format, "--data-format", data_format, "--num-chunks", str(chunks))
+        formats += ("--name", "mag")
         assert call("generate", graph, "--kind", "mag", "--features", "4", *SIZES, *formats) == 0
         assert call("partition", graph, out, "--num-parts", "2", *RANDOM) == 0
         assert call("verify", graph, out, "--quiet") == 0
@@ -166,7 +167,7 @@ def test_names_of_a_dgl_dispatch(graph: Path, tmp_path: Path, capsys: pytest.Cap
     assert sorted(path.name for path in out.glob("*.json") if "manifest" not in path.name) == ["metadata.json"]
     assert json.loads((out / "metadata.json").read_text())["num_parts"] == 4
     assert call("info", out) == 0
-    assert "PartitionedGraph 'mag': 4 parts" in capsys.readouterr().out
+    assert "PartitionedGraph 'graph': 4 parts" in capsys.readouterr().out
     machines.write_text("10.0.0.1\n10.0.0.2\n10.0.0.3\n")
     assert call(*line, "--quiet", "--overwrite") == 2
 
@@ -186,4 +187,4 @@ def test_a_directory_is_given_once(
 ) -> None:
     flags = ("--in-dir", graph, "--out-dir", tmp_path / "x")
     assert call(*command, graph, tmp_path / "y", *flags) == 2
-    assert "Give only one IN_DIR" in capsys.readouterr().err
+    assert "Give only one GRAPH" in capsys.readouterr().err

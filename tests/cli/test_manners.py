@@ -80,16 +80,52 @@ def test_commands_and_exit_codes_are_listed(capsys: pytest.CaptureFixture[str]) 
     assert call("--help") == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert all(f"{name} {text}" in shown for name, text in COMMANDS.items())
-    for code in ("0 done", "1 verify", "2 a mistake", "3 the machine", "70 a bug", "130 interrupted"):
+    for code in ("0 done", "1 verify", "2 wrong input", "3 the machine", "70 a bug", "130 interrupted"):
         assert code in shown
 
 
-def test_options_are_listed_under_headings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("partition", "--help") == 0
+def headings(shown: str) -> list[str]:
+    """Headings of options in a help."""
+    return [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=named)
+def test_help_fits_a_terminal(
+    path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert call(*path, "--help") == 0
     shown = capsys.readouterr().out.splitlines()
-    headings = ["Options:", "Assignment:", "Tables:", "Changes:", "Partitions:", "Resources:"]
-    headings += ["What is shown:", "Unfinished runs:"]
-    assert [line for line in shown if line.endswith(":") and not line.startswith(" ")] == headings
+    assert len(shown) <= 60
+    assert max(map(len, shown)) <= 80
+
+
+def test_help_is_as_wide_as_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    assert call("partition", "--help") == 0
+    assert 80 < max(map(len, capsys.readouterr().out.splitlines())) <= 110
+
+
+def test_all_options_are_a_help_away(capsys: pytest.CaptureFixture[str]) -> None:
+    for path, command in LEAVES.items():
+        assert call(*path, "--help") == 0
+        brief = capsys.readouterr().out
+        assert "--help-all" in {name for param in command.params for name in param.opts} or "--help-all" not in brief
+        full = brief
+        if "--help-all" in brief:
+            assert call(*path, "--help-all") == 0
+            full = capsys.readouterr().out
+        names = {param.opts[0] for param in command.params if isinstance(param, click.Option)}
+        assert all(name in full for name in names)
+        assert len(brief) <= len(full)
+    assert call("partition", "--help") == 0
+    assert headings(capsys.readouterr().out) == ["Options:", "Method:", "Tables:", "Output:", "Resources:", "Progress:"]
+
+
+def test_resources_are_described_once(capsys: pytest.CaptureFixture[str]) -> None:
+    for path in LEAVES:
+        assert call(*path, "--help") == 0
+        assert ("Resources:" in headings(capsys.readouterr().out)) == (path == ("partition",))
 
 
 def test_the_number_of_parts_is_the_only_choice_one_has_to_make() -> None:
@@ -137,7 +173,7 @@ def test_a_mistake_of_usage_is_one_line(path: tuple[str, ...], capsys: pytest.Ca
         (("partitoin", "a", "b"), "No such command 'partitoin'. Did you mean 'partition'?"),
         (("parmetis", "run"), "No such command 'run'."),
         (("partition", "a", "b"), "Missing option '--num-parts'."),
-        (("partition", "a", "--num-parts", "3"), "Missing OUT_DIR."),
+        (("partition", "a", "--num-parts", "3"), "Missing OUT."),
         (("partition", "a", "b", "--num-parts", "many"), "'many' is not a valid integer."),
         (("partition", "a", "b", "--num-parts", "2", "--progress", "loud"), "'loud' is not one of 'auto', 'bar',"),
         (
@@ -145,9 +181,9 @@ def test_a_mistake_of_usage_is_one_line(path: tuple[str, ...], capsys: pytest.Ca
             "--seed: too small; expected 0 or more, found -1",
         ),
         (("partition", "gone", "b", "--num-parts", "2", "--memory", "lots"), "--memory: not a size"),
-        (("assign", "--num-parts", "2"), "Missing IN_DIR."),
-        (("verify",), "Missing OUT_DIR."),
-        (("verify", "out"), "Missing IN_DIR; without it, give --checksums."),
+        (("assign", "--num-parts", "2"), "Missing GRAPH."),
+        (("verify",), "Missing OUT."),
+        (("verify", "out"), "Missing GRAPH; without it, give --checksums."),
         (("--log-level", "loud", "info", "x"), "'loud' is not one of"),
         (("--log-file", "none/job.log", "info", "x"), "--log-file"),
     ],
@@ -259,9 +295,10 @@ def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any
     line = ("partition", graph, "out", "--num-parts", "2", "--balance", "nodes,edges,file:w.npy")
     assert call(*line) == 0
     (plan,) = caplog.messages
-    assert plan.startswith("plan: 2 parts by auto (metis and kaminpar, refined); memory: ")
+    assert plan.startswith("plan: 2 parts; auto: METIS and KaMinPar combined; ")
     shown = {row[:12].strip(): row[12:] for row in capsys.readouterr().out.splitlines()}
     assert list(shown) == ["method", "parts", "edge cut", "HALO nodes", "balance", "time", "config", "to verify"]
+    assert shown["method"].startswith("auto: METIS and KaMinPar combined; kept ")
     assert all(f"{name} 1." in shown["balance"] for name in ("nodes", "edges", "w"))
     for balance in ("types:_N/train_maskk", "file:nope.npy"):
         assert call("partition", graph, "refused", "--num-parts", "2", "--balance", balance) == 2
@@ -272,7 +309,7 @@ def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any
 
 
 def test_the_module_runs_as_the_command_does() -> None:
-    assert run("--version").stdout.strip() == f"daskgraphpart, version {__version__}"
+    assert run("--version").stdout.strip() == f"daskgraphpart {__version__}"
 
 
 @pytest.mark.parametrize("cluster", ["threads", pytest.param("processes", marks=pytest.mark.long)])
@@ -321,7 +358,7 @@ def test_closed_streams_and_a_directory_that_is_gone_give_no_traceback(graph: Pa
         [ $? = 2 ] && mkdir gone && cd gone && rmdir ../gone && {command} {graph}
     """
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
-    assert "Graph 'rmat'" in (directory / "shown").read_text()
+    assert "Graph 'graph'" in (directory / "shown").read_text()
     assert (done.returncode, done.stdout, done.stderr.splitlines()[-1:]) == (
         3,
         "",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def graph(tmp_path: Path) -> Path:
     sizes = ("--nodes", "2e3", "--edges", "1e4", "--features", "4", "--quiet")
-    assert call("generate", tmp_path / "graph", "--kind", "mag", *sizes) == 0
+    assert call("generate", tmp_path / "graph", "--kind", "mag", "--name", "mag", *sizes) == 0
     return tmp_path / "graph"
 
 

@@ -162,4 +162,4 @@ def test_the_page_of_the_command_line_has_every_command_as_its_help_shows_it(mon
     assert "Sentinel" not in text and "\b" not in text
     for path in every_command():
         assert f"\n## daskgraphpart {' '.join(path)}\n\n```text\nUsage: daskgraphpart {' '.join(path)} " in text
-    assert "\n  daskgraphpart partition graph partitions --num-parts 4\n" in text
+    assert "\n  daskgraphpart partition graph parts --num-parts 4\n" in text

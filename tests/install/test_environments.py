@@ -37,7 +37,7 @@ assert np.array_equal(np.unique(edges, axis=0), np.unique(expected, axis=0)) and
 IN_DGL = """
 import numpy, pandas, pyarrow, dgl
 assert int(numpy.__version__.split(".")[0]) == 1
-graph, node_feats, *_ = dgl.distributed.load_partition("partitions/communities.json", 0)
+graph, node_feats, *_ = dgl.distributed.load_partition("partitions/graph.json", 0)
 assert graph.num_nodes() and node_feats["_N/feat"].shape[1] == 50
 """
 

@@ -212,12 +212,12 @@ def test_the_command_ends_with_1_where_something_is_wrong(
         (("in", "nowhere"), "no such file or directory"),
         (("in", "in"), "no partition config"),
         (("nowhere", "out"), "nowhere"),
-        (("out",), "Missing IN_DIR"),
+        (("out",), "Missing GRAPH"),
         (("nowhere", "--checksums"), "no such file or directory"),
         (("in", "--checksums"), "no partition config"),
-        (("in", "out", "out"), "Give IN_DIR and OUT_DIR"),
+        (("in", "out", "out"), "Give GRAPH and OUT"),
         (("in", "out", "--sample", "2"), "not a fraction"),
-        ((), "Missing OUT_DIR"),
+        ((), "Missing OUT"),
     ],
 )
 def test_the_command_ends_with_2_where_it_cannot_be_meant(

@@ -1,0 +1,28 @@
+"""``daskgraphpart completion``: what a shell needs to complete commands and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.options import with_options
+from daskgraphpart.cli.session import LOG_OPTIONS
+
+
+@click.command(cls=Command)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@with_options(*LOG_OPTIONS)
+def completion(shell: str) -> None:
+    """Print a script that completes commands and options in your shell.
+
+    Load it once, or add the line to ~/.bashrc or ~/.zshrc.
+
+    \b
+    eval "$(daskgraphpart completion bash)"
+    daskgraphpart completion fish > ~/.config/fish/completions/daskgraphpart.fish
+    """
+    root = click.get_current_context().find_root()
+    found = get_completion_class(shell)
+    assert found is not None, "click completes in these shells"
+    click.echo(found(root.command, {}, "daskgraphpart", "_DASKGRAPHPART_COMPLETE").source())

@@ -1,0 +1,92 @@
+"""Show the help of a command: `--help` has the common options, a sentence each, `--help-all` has all of them."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Any
+
+import click
+
+EVERYTHING = "daskgraphpart.help_all"
+OPTIONS, SHARED = "Options", ("Resources", "Progress")
+NAMES_WIDTH = 24
+
+
+class Option(click.Option):
+    """An option with a heading, under which help lists it; `common` ones are in the short help."""
+
+    def __init__(self, *args: Any, heading: str = OPTIONS, common: bool = False, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.heading = heading
+        self.is_common = common
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option and its meaning, in the short help its first sentence."""
+        record = super().get_help_record(ctx)
+        if record is None or self.help is None or EVERYTHING in ctx.meta:
+            return record
+        first = self.help.partition(". ")[0].rstrip(".") + "."
+        return record[0], record[1].replace(self.help, first)
+
+
+class Command(click.Command):
+    """A command that states memory, workers and progress by their names, where `partition` describes them."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        if any(not _is_common(param) for param in self.params):
+            self.params.append(
+                click.Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_show_all,
+                    help="Show all options, described in full.",
+                )
+            )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each heading, in the order of the first option of each."""
+        sections: dict[str, list[click.Option]] = {OPTIONS: []}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (EVERYTHING in ctx.meta or _is_common(param)):
+                sections.setdefault(getattr(param, "heading", OPTIONS), []).append(param)
+        shared = [] if self.name == "partition" or EVERYTHING in ctx.meta else list(SHARED)
+        others = [param.opts[0] for heading in shared for param in sections.pop(heading, [])]
+        for heading, params in sections.items():
+            records = [record for param in params if (record := param.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl([_plain(*record) for record in records], col_max=NAMES_WIDTH)
+        if others:
+            formatter.write_paragraph()
+            formatter.write_text(f"As in `partition`: {', '.join(others)}.")
+
+
+def _is_common(param: click.Parameter) -> bool:
+    return not isinstance(param, Option) or param.is_common
+
+
+def _plain(name: str, text: str) -> tuple[str, str]:
+    """An option and its meaning, as wide as all others, in words for people."""
+    return re.sub("INTEGER( RANGE)?", "N", name).ljust(NAMES_WIDTH), re.sub(r"  \[x>=\d+\]", "", text)
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        click.echo(full_help(ctx))
+        ctx.exit()
+
+
+def full_help(ctx: click.Context) -> str:
+    """Return what ``--help-all`` shows."""
+    ctx.meta[EVERYTHING] = True
+    return ctx.get_help()
+
+
+common = partial(click.option, cls=Option, common=True)
+"""An option without a heading of its own that the short help shows."""
+rare = partial(click.option, cls=Option)
+"""An option without a heading of its own that only ``--help-all`` shows."""
