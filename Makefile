@@ -9,7 +9,7 @@ GRAPHSTORM_VENV := .venv-dgl-graphstorm-0.5.1
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-TARGETS := demo test test-long lint format docs site slurm unit dgl-envs graphstorm-env pyg-samplers clean
+TARGETS := demo test test-long lint format docs site slurm unit dgl-envs graphstorm-env pyg-samplers parmetis clean
 .PHONY: $(TARGETS)
 
 demo: $(VENV)/.installed
@@ -25,6 +25,7 @@ test: lint site dgl-envs slurm unit
 # all kills, all formats of all graphs: hours; of them EXAMPLES, new random examples of each property, take 6 CPU minutes a hundred
 EXAMPLES ?= 100
 test-long: dgl-envs graphstorm-env slurm pyg-samplers
+	-$(MAKE) parmetis  # where it cannot be had its tests are skipped
 	HYPOTHESIS_PROFILE=search EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"
 
 # first, whether every target has its rules; by $(MAKE), `make -n lint` would call itself without end
@@ -69,6 +70,23 @@ $(VENV)/.installed-pyg-samplers: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check setuptools wheel
 	$(PIP_WHEEL) torch-scatter==2.1.2 & $(PIP_WHEEL) torch-sparse==0.6.18 && wait $$!
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps build/pyg-samplers/*.whl
+	touch $@
+
+# with the programs that DGL's pipeline calls, of the branch dgl; needs cmake, and mpicc and mpirun, which root installs here
+KARYPIS_LAB ?= https://github.com/KarypisLab
+COMMITS ?= GKlib=e2856c2f595b153ca1ce9258c5301dbabc4f39f5 METIS=a6e6a2cfa92f93a3ee2971ebc9ddfc3b0b581ab2 \
+  ParMETIS=f0554870e77e43f480426c991493c7c4025651a2
+INSTALLED := $(CURDIR)/build/parmetis
+parmetis: $(INSTALLED)/.installed
+$(INSTALLED)/.installed:
+	command -v mpicc mpirun cmake >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { apt-get -qq update && apt-get -qq install -y --no-install-recommends cmake libopenmpi-dev openmpi-bin; }
+	unset MAKEFLAGS MAKELEVEL; for commit in $(COMMITS); do \
+	  of=$(INSTALLED)/$${commit%=*} && mkdir -p $$of && cd $$of && git init -q && \
+	  git fetch -q --depth 1 $(KARYPIS_LAB)/$${commit%=*} $${commit#*=} && git checkout -q FETCH_HEAD && \
+	  $(MAKE_COMMAND) config prefix=$(INSTALLED) gklib_path=$(INSTALLED) metis_path=$(INSTALLED) i64=1 \
+	    cc=$$([ $${commit%=*} = ParMETIS ] && echo mpicc || echo cc) && $(MAKE_COMMAND) install || exit 1; \
+	done >/dev/null
 	touch $@
 
 $(VENV)/.installed: pyproject.toml constraints.txt
