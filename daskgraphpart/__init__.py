@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.chunk_graph import chunk_edge_lists as chunk_edge_lists
     from daskgraphpart.api.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.api.compare import compare as compare
+    from daskgraphpart.api.from_collections import from_collections as from_collections
     from daskgraphpart.api.parmetis import convert as convert
     from daskgraphpart.api.parmetis import read_parmetis as read_parmetis
     from daskgraphpart.api.parmetis import write_parmetis as write_parmetis
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from daskgraphpart.api.read_tables import read_tables as read_tables
     from daskgraphpart.assignment.assignment import Assignment as Assignment
     from daskgraphpart.assignment.options import AssignOptions as AssignOptions
-    from daskgraphpart.chunked.from_collections import from_collections as from_collections
     from daskgraphpart.chunked.graph import Graph as Graph
     from daskgraphpart.chunked.graph import read_chunked as read_chunked
     from daskgraphpart.chunked.write_graph import write_chunked as write_chunked
@@ -55,6 +55,7 @@ __version__ = "0.2.0"
 
 _NAMES = {
     "api.chunk_graph": "chunk_edge_lists chunk_graph",
+    "api.from_collections": "from_collections",
     "api.compare": "compare",
     "api.parmetis": "convert read_parmetis write_parmetis",
     "api.partition_graph": "partition_graph",
@@ -63,7 +64,6 @@ _NAMES = {
     "api.read_tables": "read_construction read_tables",
     "assignment.assignment": "Assignment",
     "assignment.options": "AssignOptions",
-    "chunked.from_collections": "from_collections",
     "chunked.graph": "Graph read_chunked",
     "chunked.write_graph": "write_chunked",
     "dispatching.bucket_edges": "with_owners",

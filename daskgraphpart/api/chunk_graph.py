@@ -10,25 +10,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.api.read_tables import read_tables
-from daskgraphpart.chunked.count_nodes import count_nodes
-from daskgraphpart.chunked.graph import Graph, graph_of, read_chunked
+from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANSFORMED, claimed_directory
+from daskgraphpart.chunked.partitions import count_lines
+from daskgraphpart.chunked.sources import is_rows
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.describe import describe, is_dgl_graph
-from daskgraphpart.sources.graph_source import LazyRows, canonical_name
+from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph, is_frame
+from daskgraphpart.sources.given_rows import open_given
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES, GraphChanges, ReadOptions
-from daskgraphpart.sources.stage_collections import (
-    FrameStage,
-    is_frame,
-    is_split_by_text,
-    stage_collections,
-    with_staged,
-)
+from daskgraphpart.sources.stage_collections import stage_collections
+from daskgraphpart.sources.stage_frames import is_split_by_text, named_tables
 from daskgraphpart.sources.stage_tables import graph_of_tables
 from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.atomic import scratch_directory
@@ -41,11 +37,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.sources.edge_list_inputs import FeaturePaths
-    from daskgraphpart.sources.graph_source import GraphSource
     from daskgraphpart.sources.table_files import Paths
+
+BYTES_PER_BLOCK = 1 << 20
 
 
 def chunk_graph(
@@ -176,19 +172,17 @@ def chunk_graph(
             changes_of = g.changes if wanted == NO_CHANGES else wanted
             return writer.write_tables(replace(g, name=name, changes=changes_of), overwrite)
         if is_tables:
-            with open_runner(writer.resources, writer.progress) as runner:
-                stage = FrameStage(writer.scratch, reading, runner)
-                tables = stage.tables(g, num_nodes, ndata_paths, edata_paths)
+            tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {})
+            tables["num_nodes"] = count_known(dict.fromkeys(ends_of_types(tables["edges"])), num_nodes)
             return writer.write_tables(TableSpec(**tables, name=name, reading=reading, changes=wanted), overwrite)
         if isinstance(g, (str, os.PathLike)):
             g = read_chunked(g)
-        source = describe(g, num_nodes, ndata_paths, edata_paths)
-        wanted.check(source.num_nodes, source.edges, source.data)
-        files = [*source.files, *(path for rows in source.rows for path in getattr(rows, "paths", ()))]
-        with claimed_directory(out, files, overwrite):
+        graph = open_given(g, name, num_nodes, ndata_paths, edata_paths, resources=writer.resources)
+        wanted.check(graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
+        with claimed_directory(out, map(str, graph.files), overwrite):
             if isinstance(g, Graph) and g.directory:
                 _copy_maps(g, out)
-            return writer.write_source(source, name)
+            return writer.write_graph(graph)
 
 
 def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:
@@ -308,14 +302,6 @@ def chunk_edge_lists(
         return writer.write_tables(spec, overwrite)
 
 
-def write_source(
-    source: GraphSource, name: str, out: Path, form: ChunkFormat, resources: Resources, progress: ProgressListener
-) -> Path:
-    """Write a graph that is described, without changes."""
-    with _open_writer(out, form, NO_CHANGES, resources, progress) as writer:
-        return writer.write_source(source, name)
-
-
 @dataclass(frozen=True, slots=True)
 class _Writer:
     """Writes a chunked graph: where, in which form and with which changes; temporary files lie in `scratch`."""
@@ -327,16 +313,18 @@ class _Writer:
     progress: ProgressListener
     scratch: Path
 
-    def write_source(self, source: GraphSource, name: str) -> Path:
-        """Compute what is lazy on the cluster, and write all of it from here."""
-        staged: dict[LazyRows, Rows] = {}
-        if any(isinstance(rows, LazyRows) for rows in source.rows):  # a cluster is not started for nothing
+    def write_graph(self, graph: Graph) -> Path:
+        """Compute what is lazy on the cluster, count lines; change the graph, and write all of it from here."""
+        if not all(is_rows(source) for source in graph.sources):  # a cluster is not started for nothing
             with open_runner(self.resources, self.progress) as runner:
-                staged = stage_collections(source, self.scratch, runner)
-        edges, data = with_staged(source, staged)
+                graph = stage_collections(graph, self.scratch, runner)
         with self._threads() as runner:
-            num_nodes = count_nodes(source.num_nodes, edges, data, runner)
-        return self._write(graph_of(name, num_nodes, edges, data))
+            graph = count_lines(graph, BYTES_PER_BLOCK, runner)
+            if self.changes != NO_CHANGES:
+                from daskgraphpart.sources.change_graph import change_graph  # imports duckdb
+
+                graph = change_graph(graph, self.changes, self.out, self.scratch, self.resources, self.progress)
+            return write_graph(graph, self.out, self.form, runner)
 
     def write_tables(self, spec: TableSpec, overwrite: bool) -> Path:
         """Read tables, and write them."""
@@ -348,15 +336,6 @@ class _Writer:
             with self._threads() as runner:
                 graph = graph_of_tables(spec, self.scratch, self.out, runner, claim)
                 return write_graph(graph, self.out, self.form, runner)
-
-    def _write(self, graph: Graph) -> Path:
-        """Change a graph, and write it."""
-        if self.changes != NO_CHANGES:
-            from daskgraphpart.sources.change_graph import change_graph  # imports duckdb
-
-            graph = change_graph(graph, self.changes, self.out, self.scratch, self.resources, self.progress)
-        with self._threads() as runner:
-            return write_graph(graph, self.out, self.form, runner)
 
     def _threads(self) -> AbstractContextManager[Runner]:
         """Open a runner here: arrays in memory, and files of this machine, are not sent anywhere."""

@@ -12,6 +12,7 @@ from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, TRAINER
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE, is_table
+from daskgraphpart.chunked.sources import tokens_of
 from daskgraphpart.dispatching.machines import Machines, read_machines
 from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.journal import RESTART_HINT
@@ -22,11 +23,14 @@ from daskgraphpart.storage.paths import Location, require_local, resolve_path, t
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.table_spec import TableSpec
 
 
-def opened(graph: Any, storage_options: Mapping[str, Any] | None = None) -> Graph | TableSpec:
-    """Open a graph unless it is open; what is no chunked graph is a table."""
+def opened(
+    graph: Any, storage_options: Mapping[str, Any] | None = None, resources: Resources | None = None
+) -> Graph | TableSpec:
+    """Open a graph unless it is open; what is no path of a chunked graph is a table, or an object."""
     if isinstance(graph, Graph):
         return graph
     is_json = isinstance(graph, (str, os.PathLike)) and os.fspath(graph).endswith(".json")
@@ -34,7 +38,16 @@ def opened(graph: Any, storage_options: Mapping[str, Any] | None = None) -> Grap
         return read_chunked(graph, storage_options=storage_options)
     from daskgraphpart.api.read_tables import opened_input  # a job without tables does without
 
-    return opened_input(graph, storage_options)
+    return opened_input(graph, storage_options, resources)
+
+
+def in_reach(graph: Graph, directory: Path, resources: Resources) -> Graph:
+    """Return a graph whose arrays in memory are files of a directory, if tasks run in other processes."""
+    if graph.directory or resources.cluster in ("threads", "sync"):
+        return graph
+    from daskgraphpart.sources.stage_tables import has_arrays, settled
+
+    return settled(graph, directory) if has_arrays(graph, resources) else graph
 
 
 def opened_chunked(graph: Graph | str | os.PathLike[str]) -> Graph:
@@ -107,7 +120,7 @@ def fingerprint(
         metadata = read_file(metadata_file) if metadata_file is not None and is_file(metadata_file) else b""
     found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
     found["schema"] = [graph.schema.name, zlib.crc32(repr(graph.schema).encode())]
-    tokens = [source.token for source in graph.sources if hasattr(source, "token")]
+    tokens = [token for source in graph.sources for token in tokens_of(source)]
     if tokens:
         found["collections"] = tokens
     return found

@@ -7,15 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.chunk_graph import write_source
-from daskgraphpart.api.inputs import opened_chunked
 from daskgraphpart.api.pipeline import dispatch, partition
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.choose import advise_auto
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.chunked.graph import Graph
-from daskgraphpart.chunked.write_graph import ChunkFormat
+from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
 from daskgraphpart.engine.progress import Progress, open_progress
@@ -25,7 +22,7 @@ from daskgraphpart.extras import torch_module
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.partitioned.load import load_mappings
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.describe import describe
+from daskgraphpart.sources.given_rows import open_given
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
@@ -68,8 +65,7 @@ def partition_graph(
 ) -> Any:
     """Partition a graph for distributed training, as `dgl.distributed.partition_graph` does.
 
-    The graph is written to a workspace on disk piece by piece (a `Graph` is there already) and goes through the
-    same passes as in `partition`. As in DGL a part holds the edges that leave it, too.
+    The graph goes through the same passes as in `partition`. As in DGL a part holds the edges that leave it, too.
 
     Parameters
     ----------
@@ -113,7 +109,7 @@ def partition_graph(
     num_nodes, node_data, edge_data : optional
         Numbers of nodes and features beside those of `g`, as in `chunk_graph`.
     resources, overwrite, restart, progress : optional
-        As in `assign`. A run is continued if `g` is a chunked graph; of others the files are gone, and it starts over.
+        As in `assign`. A run is continued if `g` is the same graph.
     **options
         Further options of the method, such as `imbalance`, `seed` and `edge_weight`: those of `AssignOptions`.
 
@@ -165,18 +161,14 @@ def partition_graph(
     if out.is_dir() and not is_unfinished(out):
         check_empty(out, overwrite)
     resources = resources or detect_resources()
-    is_chunked = isinstance(g, (Graph, str, Path)) and not (num_nodes or node_data or edge_data)
-    how: dict[str, Any] = {
-        "options": written, "resources": resources, "overwrite": overwrite, "restart": restart or not is_chunked
-    }  # fmt: skip
+    how: dict[str, Any] = {"options": written, "resources": resources, "overwrite": overwrite, "restart": restart}
     with scratch_directory(resources.workspace or out.parent) as scratch, open_progress(progress) as listener:
         how["progress"] = listener
-        if not is_chunked:
-            source = describe(g, num_nodes, node_data, edge_data)
-            form = ChunkFormat("numpy", num_chunks=resources.workers)
-            g = write_source(source, graph_name, scratch / "graph", form, resources, listener)
-        graph = opened_chunked(g)
-        graph = replace(graph, schema=replace(graph.schema, name=graph_name))
+        if isinstance(g, (str, Path)):
+            g = read_chunked(g)
+        if not isinstance(g, Graph) or num_nodes or node_data or edge_data:
+            g = open_given(g, graph_name, num_nodes, node_data, edge_data, resources=resources)
+        graph = replace(g, schema=replace(g.schema, name=graph_name))
         if isinstance(part_method, (str, Path)):
             method = AssignOptions(
                 str(part_method),

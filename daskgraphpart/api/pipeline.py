@@ -7,7 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import check_assignment_directory, fingerprint, identify_owners, opened, output_of
+from daskgraphpart.api.inputs import (
+    check_assignment_directory,
+    fingerprint,
+    identify_owners,
+    in_reach,
+    opened,
+    output_of,
+)
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
@@ -94,7 +101,7 @@ def assign(
     ResumeError
         If `out_dir` holds an unfinished run with other input or options.
     """
-    graph, options = opened(graph, storage_options), as_options(method)
+    graph, options = opened(graph, storage_options, resources), as_options(method)
     smallest = MIN_TABLE_MEMORY
     if isinstance(graph, Graph):
         check_assignable(options, graph, num_parts)
@@ -148,7 +155,7 @@ def _assignable(
 ) -> Iterator[tuple[Graph, Runner]]:
     """Yield a graph, one of tables staged in a directory, and a runner for its tasks."""
     if isinstance(graph, Graph):
-        yield graph, runner
+        yield in_reach(graph, directory, runner.resources), runner
         return
     from daskgraphpart.sources.stage_tables import stage_tables  # a job without tables does without
 
@@ -217,7 +224,7 @@ def dispatch(
     """
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
-    graph, out = opened(graph, storage_options), output_of(out_dir, dispatch_to, storage_options)
+    graph, out = opened(graph, storage_options, resources), output_of(out_dir, dispatch_to, storage_options)
     return run_dispatch(graph, Wanted(out, options or DispatchOptions(), owners, num_parts), run)
 
 
@@ -237,7 +244,7 @@ def partition(
     dispatch_to: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Assign and dispatch in one go; parameters as in `assign` and `dispatch`."""
-    graph, owners = opened(graph, storage_options), as_options(method)
+    graph, owners = opened(graph, storage_options, resources), as_options(method)
     owner_dtype(num_parts)
     check_method(owners)
     run = RunOptions(resources or detect_resources(), progress, overwrite, restart, keep_workspace)

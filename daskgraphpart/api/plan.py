@@ -162,7 +162,11 @@ def plan(
     InputFileError
         If the graph's metadata or headers are wrong.
     """
-    options, resources, given = options or DispatchOptions(), resources or detect_resources(), opened(graph)
+    options, resources, given = (
+        options or DispatchOptions(),
+        resources or detect_resources(),
+        opened(graph, None, resources),
+    )
     if isinstance(given, Graph):
         return _plan(given, num_parts, out_dir, method, options, resources, dispatch_to)
     from daskgraphpart.sources.stage_tables import opened_graph  # a job without tables does without

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.schema import DEFAULT_ETYPE
 from daskgraphpart.sources.options import GraphChanges
+from daskgraphpart.sources.stage_frames import named_tables
 from daskgraphpart.sources.table_spec import TableSpec, opened, split_options
 from daskgraphpart.storage.paths import is_url
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.edge_list_inputs import FeaturePaths
     from daskgraphpart.sources.table_files import Paths
 
@@ -58,11 +60,9 @@ def read_tables(
     >>> partition(read_tables("follows.csv", map_ids=True), "partitions", 4)  # doctest: +SKIP
     """
     reading, changes = split_options(options)
-    of_edges = edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges}
-    counts = num_nodes or {}, num_edges or {}
-    return TableSpec(
-        of_edges, name, nodes or {}, *counts, node_data or {}, edge_data or {}, masks or {}, reading, changes
-    )
+    counts: dict[str, Any] = {"num_nodes": num_nodes or {}, "num_edges": num_edges or {}}
+    tables = named_tables(edges, nodes or {}, node_data or {}, edge_data or {})
+    return TableSpec(**tables, **counts, name=name, masks=masks or {}, reading=reading, changes=changes)
 
 
 def read_construction(
@@ -122,9 +122,11 @@ def read_construction(
     return TableSpec({}, name, changes=wanted, builder=builder)
 
 
-def opened_input(graph: Any, storage_options: Mapping[str, Any] | None = None) -> Graph | TableSpec:
-    """Open what a job is given: a graph, tables, or the path of a chunked graph, a table or a construction config."""
-    return read_construction(graph) if is_construction(graph) else opened(graph, storage_options)
+def opened_input(
+    graph: Any, storage_options: Mapping[str, Any] | None = None, resources: Resources | None = None
+) -> Graph | TableSpec:
+    """Open what a job is given: a graph, tables, a path of either or of a construction config, or an object."""
+    return read_construction(graph) if is_construction(graph) else opened(graph, storage_options, resources)
 
 
 def is_construction(path: Any) -> bool:

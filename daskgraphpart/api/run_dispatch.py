@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.inputs import fingerprint, identify_owners, input_paths, made_in
+from daskgraphpart.api.inputs import fingerprint, identify_owners, in_reach, input_paths, made_in
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import Plan, announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
@@ -98,6 +98,7 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
                 if destination is not None and isinstance(target, Machines):
                     run_on_each("check-machines", check_machine, target, destination, runner)
                 if isinstance(graph, Graph):
+                    graph = in_reach(graph, Path(work.root) / "arrays", runner.resources)
                     return _dispatch(graph, wanted, layouts, destination, out, work, runner)
                 return _dispatch_tables(graph, wanted, destination, out, work, runner)
         finally:

@@ -10,10 +10,12 @@ import numpy as np
 
 from daskgraphpart.chunked.formats import FORMATS
 from daskgraphpart.chunked.sources import DaskEdges, DaskRows, FileEdges, Piece, cut, ends_of_frame, read_edges
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.units import parse_size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from daskgraphpart.chunked.blocks import Block
@@ -106,3 +108,40 @@ def _check_frame(
 ) -> pd.DataFrame:
     where = f"partition {partition_info['number'] if partition_info else 0} of {name!r}"
     return edges_as_frame(*read_edges(frame, read=partial(ends_of_frame, name=where), where=(where, 0), **ends))
+
+
+def array_of(rows: Any, what: str, lengths: tuple[int, ...] | None) -> Any:
+    """Return a feature as an array of dask with known chunks; of a series or frame every partition becomes one."""
+    import dask
+    import dask.array as da
+
+    if lengths is None:
+        if not rows.shape:
+            raise OptionError(f"{what}: not rows", expected="one row per node or edge", found="a single value")
+        return rows.compute_chunk_sizes() if np.isnan(rows.shape[0]) else rows
+    empty = np.asarray(rows._meta)
+    if empty.dtype.kind not in "biuf":
+        found, hint = getattr(rows, "dtype", empty.dtype), "leave it out, or turn it into numbers"
+        raise OptionError(f"{what}: not numbers", expected="integers, floats or bools", found=found, hint=hint)
+    chunks = [
+        da.from_delayed(dask.delayed(np.asarray)(partition), (length, *empty.shape[1:]), empty.dtype)
+        for partition, length in zip(rows.to_delayed(), lengths, strict=True)
+    ]
+    return da.concatenate(chunks)
+
+
+def frame_of_arrays(src: Any, dst: Any, as_ids: Callable[[Any, str], np.ndarray], what: str) -> Any:
+    """Return a dask frame of edges of two columns, at least one of them of dask; `as_ids` makes IDs of a chunk."""
+    import dask.array as da
+    import dask.dataframe as dd
+
+    columns = [da.asanyarray(end) for end in (src, dst)]
+    columns = [end.compute_chunk_sizes() if np.isnan(end.shape[0]) else end for end in columns]
+    if columns[0].shape != columns[1].shape or columns[0].ndim != 1:
+        found = [end.shape for end in columns]
+        raise OptionError(f"edges of type {what!r}: not as many sources as destinations", found=found)
+    ends = [
+        end.rechunk(columns[0].chunks).map_blocks(as_ids, f"{what}, {name}", dtype=np.int64)
+        for end, name in zip(columns, ("sources", "destinations"), strict=True)
+    ]
+    return dd.from_dask_array(da.stack(ends, axis=1), columns=["src", "dst"])

@@ -1,39 +1,115 @@
-"""Pass `count-nodes`: the largest IDs of edges, where nobody has said how many nodes there are."""
+"""Count what nobody has said: rows of frames in `count-rows`, nodes by the largest IDs of edges in `count-nodes`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.metadata import MAX_ROWS
-from daskgraphpart.chunked.sources import Rows, cut
-from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.chunked.sources import cut, ends_of_frame
+from daskgraphpart.engine.runner import Input, Pass, ResultT, Unit
+from daskgraphpart.errors import GraphPartError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from daskgraphpart.chunked.sources import Source
     from daskgraphpart.engine.runner import Runner
 
 EDGES_PER_UNIT = 1 << 18
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Rows of each partition of a frame; of one of edges also the largest ID of either end, -1 if there is none."""
+
+    lengths: tuple[int, ...]
+    largest: tuple[int, int] = (-1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameUnit:
+    """A partition of a frame, what it is, and whether it has edges."""
+
+    block: Input[Any]
+    what: str
+    is_edges: bool
+
+
+def count_frames(frames: Mapping[str, Any], edges: Mapping[str, Any], runner: Runner) -> dict[str, Counted]:
+    """Compute all partitions of frames and series, and of frames of edges by their types, once each."""
+    units = [
+        Unit(FrameUnit(Input(as_it_is, partition), f"partition {i} of {what!r}", is_edges), 1, key=what)
+        for is_edges, named in ((False, frames), (True, edges))
+        for what, frame in named.items()
+        for i, partition in enumerate(frame.to_delayed())
+    ]
+    counted = run_collections(runner, Pass("count-rows", count_partition, units, None))
+    found: dict[str, list[tuple[int, ...]]] = {what: [] for what in (*frames, *edges)}
+    for unit, of_partition in zip(units, counted, strict=True):
+        found[unit.key].append(tuple(of_partition))
+    return {
+        what: Counted(tuple(n for n, *_ in of), (max(src for _, src, _ in of), max(dst for *_, dst in of)))
+        for what, of in found.items()
+    }
+
+
+def run_collections(runner: Runner, of_dask: Pass[Any, Any, ResultT]) -> list[ResultT]:
+    """Run a pass over partitions of dask; whatever the user's own functions raise is one error."""
+    try:
+        return runner.run(of_dask)
+    except (GraphPartError, MemoryError, OSError):
+        raise
+    except Exception as fault:
+        found = f"{type(fault).__name__}: {str(fault)[:300]}"
+        raise OptionError("a dask collection cannot be computed", found=found) from fault
+
+
+def as_it_is(value: Any) -> Any:
+    """Return the value of a partition."""
+    return value
+
+
+def count_partition(unit: FrameUnit, _: None) -> tuple[int, int, int]:
+    """Return the rows of a partition, and the largest IDs of edges."""
+    values = unit.block.read()
+    if not unit.is_edges or not len(values):
+        return len(values), -1, -1
+    src, dst = ends_of_frame(values, unit.what)
+    return len(values), int(src.max()), int(dst.max())
+
+
 def count_nodes(
-    given: Mapping[str, int | None], edges: Mapping[str, Rows], data: Mapping[str, Mapping[str, Any]], runner: Runner
+    given: Mapping[str, int | None],
+    edges: Mapping[str, Source],
+    data: Mapping[str, Mapping[str, Any]],
+    runner: Runner,
+    counted: Mapping[str, Counted],
 ) -> dict[str, int]:
-    """Return all numbers of nodes: as given, else the rows of a feature, else the largest ID and one."""
+    """Return all numbers of nodes: as given, else the rows of a feature, else the largest ID and one.
+
+    Frames of edges were counted.
+    """
     counts = {ntype: _known(count, data.get(ntype, {})) for ntype, count in given.items()}
     wanted = {etype: rows for etype, rows in edges.items() if None in map(counts.get, etype.split(":")[::2])}
     units = [
         Unit(piece.read, 16 * piece.num_rows, key=etype)
         for etype, rows in wanted.items()
+        if etype not in counted
         for piece in cut(rows, EDGES_PER_UNIT)
     ]
-    largest = runner.run(Pass("count-nodes", largest_ids, units, None))
+    largest = [(unit.key, *ids) for unit, ids in zip(units, runner.run(_pass(units)), strict=True)]
+    largest += [(etype, *counted[etype].largest) for etype in wanted if etype in counted]
     found = {ntype: 0 for ntype, count in counts.items() if count is None}
-    for unit, ids in zip(units, largest, strict=True):
-        for ntype, most in zip(unit.key.split(":")[::2], ids, strict=True):
+    for etype, *ids in largest:
+        for ntype, most in zip(etype.split(":")[::2], ids, strict=True):
             if ntype in found:
                 found[ntype] = max(found[ntype], min(MAX_ROWS, most + 1))
     return {ntype: found[ntype] if count is None else count for ntype, count in counts.items()}
+
+
+def _pass(units: list[Unit[Callable[..., Any]]]) -> Pass[Callable[..., Any], None, tuple[int, int]]:
+    return Pass("count-nodes", largest_ids, units, None)
 
 
 def _known(count: int | None, features: Mapping[str, Any]) -> int | None:
@@ -42,8 +118,8 @@ def _known(count: int | None, features: Mapping[str, Any]) -> int | None:
     return next((int(rows.shape[0]) for rows in features.values()), None)
 
 
-def largest_ids(read: Callable[..., Any], _: None) -> tuple[int, ...]:
+def largest_ids(read: Callable[..., Any], _: None) -> tuple[int, int]:
     """Return the largest ID of either end."""
     edges = read()
-    found: list[int] = edges.max(axis=0).tolist()
-    return tuple(found)
+    src, dst = edges if isinstance(edges, tuple) else edges.T
+    return int(src.max()), int(dst.max())

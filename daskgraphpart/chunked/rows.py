@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -9,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.sources import INT64, paths_of, refuse_gaps
+from daskgraphpart.chunked.sources import INT64, paths_of, refuse_gaps, token_of
+from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,14 +43,22 @@ class ArrayRows:
         """The file of a memory map."""
         return (str(self.array.filename),) if isinstance(self.array, np.memmap) and self.array.filename else ()
 
+    @property
+    def token(self) -> str:
+        """Checksum of the elements."""
+        return token_of(np.asarray(self.array))
+
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         return np.asarray(self.array[start:stop])
 
 
-def array_rows(array: Any, what: str = "an array") -> ArrayRows:
-    """Rows of an array, in which no value may be masked."""
+def array_rows(array: Any, what: str = "an array") -> Rows:
+    """Rows of an array, in which no value may be masked; of a file that is mapped as a whole, those of the file."""
     refuse_gaps(array, what)
+    base: Any = getattr(array, "base", None)
+    if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous and array.filename:
+        return Region(os.fspath(array.filename), array.offset, array.dtype, array.shape)
     return ArrayRows(array)
 
 

@@ -6,7 +6,7 @@ reads on its own. Sources that read any range of rows are `Rows`, too, and can b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -108,10 +108,24 @@ def is_rows(value: Any) -> TypeIs[Rows]:
     return hasattr(value, "read") and hasattr(value, "shape")
 
 
+def is_source(value: Any) -> bool:
+    """Whether something is a source of any kind."""
+    return is_rows(value) or (hasattr(value, "cut") and hasattr(value, "dtype") and not hasattr(value, "columns"))
+
+
 def paths_of(source: Any) -> tuple[FilePath, ...]:
     """List the files that a source reads."""
     paths: tuple[FilePath, ...] = getattr(source, "paths", ())
     return paths
+
+
+def tokens_of(source: Any) -> list[str]:
+    """List what tells rows apart that are in no files, of a source and of those that it changes."""
+    if hasattr(source, "token"):
+        return [source.token]
+    values = [getattr(source, field.name) for field in fields(source)] if is_dataclass(source) else []
+    inner = [one for value in values for one in (value if isinstance(value, tuple) else (value,)) if is_source(one)]
+    return [token for one in inner for token in tokens_of(one)]
 
 
 def nbytes_of(source: Any) -> int:
@@ -220,6 +234,16 @@ class FileEdges(_InFiles):
             for block in blocks
         ]  # fmt: skip
 
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Read edges ``[start, stop)``, int64 (edges, 2)."""
+        edges = np.empty((stop - start, 2), np.int64)
+        for piece in self.cut(stop - start):
+            low, high = max(start, piece.first_row), min(stop, piece.first_row + piece.num_rows)
+            if low < high:
+                ends = np.stack(piece.read(), axis=1)
+                edges[low - start : high - start] = ends[low - piece.first_row : high - piece.first_row]
+        return edges
+
     def uncounted(self, max_bytes: int) -> list[Block]:
         """Cut the files into blocks of lines that are yet to be counted."""
         return cut_bytes(self.files, max_bytes)
@@ -253,7 +277,7 @@ class DaskEdges:
     @property
     def token(self) -> str:
         """What dask knows the frame by: the same for the same graph of tasks."""
-        return _token(self.frame)
+        return token_of(self.frame)
 
     def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
         """List the partitions."""
@@ -291,7 +315,7 @@ class DaskRows:
     @property
     def token(self) -> str:
         """What dask knows the array by."""
-        return _token(self.array)
+        return token_of(self.array)
 
     def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
         """List the chunks, of whole rows."""
@@ -308,7 +332,8 @@ class DaskRows:
         ]
 
 
-def _token(collection: Any) -> str:
+def token_of(collection: Any) -> str:
+    """Return what dask knows a collection by, or an array or a frame by its values: the same for the same."""
     from dask.base import tokenize
 
     return str(tokenize(collection))

@@ -15,7 +15,7 @@ from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, 
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.sources.columns import FLOATS, INTEGERS, UNKNOWN
 from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
-from daskgraphpart.sources.graph_source import file_rows
+from daskgraphpart.sources.given_rows import file_rows
 from daskgraphpart.sources.map_arrays import map_rows
 from daskgraphpart.sources.table_files import Paths, TableFile, find_files, read_form, refuse_pipes_twice
 from daskgraphpart.sources.tables import Inputs, Table, TableGroup, check_row_count, open_table

@@ -5,15 +5,12 @@ In a job that is a step of the journal: a run that continues looks the sources u
 
 from __future__ import annotations
 
-import mmap
 import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.graph import Graph
@@ -27,7 +24,7 @@ from daskgraphpart.chunked.rows import (
     ReversedEdges,
     SlicedRows,
 )
-from daskgraphpart.chunked.sources import FileRows, is_rows
+from daskgraphpart.chunked.sources import FileRows, is_rows, tokens_of
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.file_layout import raw_file_layout
@@ -86,12 +83,14 @@ def graph_of_tables(
     from daskgraphpart.sources.edge_lists import read_graph
     from daskgraphpart.sources.plain_edges import scan_plain_edges
     from daskgraphpart.sources.read_table import Job
+    from daskgraphpart.sources.stage_frames import write_frames
     from daskgraphpart.sources.tables import kinds_of_ids
 
     resources, progress = runner.resources.limited(MIN_TABLE_MEMORY), runner.progress
     if spec.builder is not None:
         graph = spec.builder.build(spec.name, directory, out, resources, progress, on_open)
     else:
+        spec = write_frames(spec, directory, runner)
         with open_database(directory, resources) as connection:
             inputs = open_inputs(connection, directory, spec.reading, **spec.tables, changes=spec.changes)
             for note in inputs.notes:
@@ -128,20 +127,29 @@ def keep_maps(graph: Graph, out: Path) -> Graph:
 def opened_graph(
     graph: Graph | TableSpec, resources: Resources | None = None, progress: Progress | None = None
 ) -> Iterator[Graph]:
-    """Yield a graph; one of tables is staged in a temporary directory meanwhile."""
-    if isinstance(graph, Graph):
+    """Yield a graph; one of tables is staged in a temporary directory, and so are arrays that other processes read."""
+    resources = resources or detect_resources()
+    if isinstance(graph, Graph) and not has_arrays(graph, resources):
         yield graph
         return
-    resources = replace(resources or detect_resources(), cluster="threads")
-    with (
-        scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch,
-        open_runner(resources, progress) as runner,
-    ):
-        yield stage_tables(graph, scratch / "tables", runner)
+    with scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch:
+        if isinstance(graph, Graph):
+            yield settled(graph, scratch)
+            return
+        with open_runner(replace(resources, cluster="threads"), progress) as runner:
+            staged = stage_tables(graph, scratch / "tables", runner)
+        yield staged
+
+
+def has_arrays(graph: Graph, resources: Resources) -> bool:
+    """Whether tasks, which run in other processes, cannot reach the arrays of a graph."""
+    is_here = resources.cluster in ("threads", "sync")
+    return not is_here and not graph.directory and any(tokens_of(source) for source in graph.sources if is_rows(source))
 
 
 def settled(graph: Graph, directory: Path) -> Graph:
-    """Return a graph all of whose rows are in files: those that are not are written into a directory."""
+    """Return a graph whose arrays in memory are in files of a directory, which is made."""
+    directory.mkdir(parents=True, exist_ok=True)
     made: dict[int, Any] = {}
 
     def settle(source: Any) -> Any:
@@ -151,10 +159,6 @@ def settled(graph: Graph, directory: Path) -> Graph:
 
     def _settled(source: Any) -> Any:
         if isinstance(source, (ArrayRows, MadeRows)):
-            mapped = source.array if isinstance(source, ArrayRows) else None
-            base: Any = getattr(mapped, "base", None)
-            if isinstance(mapped, np.memmap) and isinstance(base, mmap.mmap) and mapped.flags.c_contiguous:
-                return Region(str(mapped.filename), mapped.offset, mapped.dtype, mapped.shape)
             return write_rows(source, directory / f"rows-{len(made)}.npy")
         if isinstance(source, Region) or not is_dataclass(source):
             return source

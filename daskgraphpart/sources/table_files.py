@@ -82,6 +82,13 @@ class TableFile:
         return {name: None if text == HIVE_MISSING else unquote(text) for name, text in found.items()}
 
 
+def are_files(given: Any) -> bool:
+    """Whether something names files, one or several."""
+    kinds = (str, os.PathLike, TableFile)
+    several = isinstance(given, (list, tuple)) and bool(given) and all(isinstance(one, kinds) for one in given)
+    return isinstance(given, kinds) or several
+
+
 def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
     """Find files, those of patterns and directories in natural order; words after a colon say how they are read."""
     found: list[TableFile] = []

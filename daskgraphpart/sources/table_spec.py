@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import is_table
-from daskgraphpart.chunked.sources import is_rows, paths_of
+from daskgraphpart.chunked.sources import is_rows, paths_of, token_of, tokens_of
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
-from daskgraphpart.sources.table_files import TableFile, find_files
+from daskgraphpart.sources.table_files import TableFile, are_files, find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -80,12 +82,17 @@ class TableSpec:
             return self.builder.files
         found: dict[str, None] = {}
         for place, given in self._given():
-            paths = paths_of(given) if is_rows(given) else [f.path for f in find_files(given, place, self.reading)]
-            found |= dict.fromkeys(map(str, paths))
+            files = find_files(given, place, self.reading) if are_files(given) else ()
+            found |= dict.fromkeys([*(file.path for file in files), *map(str, paths_of(given))])
         for earlier in (self.reading.ids_from, self.reading.codes_from):
             if earlier is not None:
                 found |= dict.fromkeys(map(str, sorted(Path(earlier).rglob("*.parquet"))))
         return [*found]
+
+    @property
+    def frames(self) -> list[Any]:
+        """Frames, and pairs of arrays, that are in no files."""
+        return [given for _, given in self._given() if not are_files(given) and not is_rows(given)]
 
     def _given(self) -> Iterator[tuple[str, Any]]:
         """Yield all that is given as files or as rows, with its option."""
@@ -121,7 +128,7 @@ def _shown(given: Any) -> Any:
         return [_shown(item) for item in given]
     if isinstance(given, TableFile):
         return given.path, given.columns
-    return given.shape if is_rows(given) else str(given)
+    return str(given) if isinstance(given, (str, os.PathLike)) else tokens_of(given) or token_of(given)
 
 
 def split_options(options: dict[str, Any]) -> tuple[ReadOptions, GraphChanges]:
@@ -130,10 +137,16 @@ def split_options(options: dict[str, Any]) -> tuple[ReadOptions, GraphChanges]:
     return ReadOptions(**reading), GraphChanges(**options)
 
 
-def opened(graph: Any, storage_options: Mapping[str, Any] | None = None) -> Graph | TableSpec:
+def opened(
+    graph: Any, storage_options: Mapping[str, Any] | None = None, resources: Resources | None = None
+) -> Graph | TableSpec:
     """Open a graph unless it is open; a file, pattern or directory that is none is a table of edges."""
     if isinstance(graph, (Graph, TableSpec)):
         return graph
+    if not isinstance(graph, (str, os.PathLike)):
+        from daskgraphpart.sources.given_rows import open_given
+
+        return open_given(graph, resources=resources or detect_resources())
     if is_table(graph):
         return TableSpec({DEFAULT_ETYPE: graph})
     return read_chunked(graph, storage_options=storage_options)

@@ -77,6 +77,11 @@ class Region:
         """Bytes of all rows."""
         return self.num_rows * self.row_nbytes
 
+    @property
+    def paths(self) -> tuple[FilePath, ...]:
+        """The file."""
+        return (self.path,)
+
     def moved(self, path: AnyPath) -> Region:
         """Return the same region of another file (the temporary name of this one, say)."""
         return replace(self, path=to_key(path))

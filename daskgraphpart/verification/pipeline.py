@@ -117,7 +117,7 @@ def verify(
     config, resources = _existing(out_dir, storage_options), resources or detect_resources()
     with (
         open_progress(progress) as listener,
-        opened_graph(opened(graph, storage_options), resources, listener) as found,
+        opened_graph(opened(graph, storage_options, resources), resources, listener) as found,
     ):
         # two bitmaps over the nodes, as where hops are followed
         smallest = smallest_task_memory(found.schema, DispatchOptions(num_hops=2))

@@ -34,7 +34,10 @@ ROOMS = {
         *("sources/read_table.py", "sources/text_table.py", "sources/column_table.py"),
     ),
     "published data": ("sources/published",),
-    "objects": ("sources/describe.py", "sources/stage_collections.py", "sources/graph_source.py", "api/chunk_graph.py"),
+    "objects": (
+        *("sources/given.py", "sources/given_rows.py", "sources/stage_collections.py", "sources/stage_frames.py"),
+        *("api/chunk_graph.py", "api/from_collections.py"),
+    ),
     "ParMETIS": (
         *("assignment/write_parmetis.py", "assignment/write_parmetis_edges.py", "assignment/read_parmetis.py"),
         *("sources/parmetis_files.py", "sources/pm_dglpart.py", "api/parmetis.py", "cli/dgl.py"),

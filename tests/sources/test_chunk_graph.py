@@ -173,7 +173,7 @@ def test_pyg_graphs_come_with_their_tensors(pyg_data: Any, tmp_path: Path) -> No
         ({ETYPE: ([0, -3], [0, 1])}, {}, ("row 1", "-3", "out of range")),
         ({ETYPE: ([0, 5], [0, 1])}, {"num_nodes": {"user": 3}}, ("row 1", "[0, 3)", "5")),
         ({ETYPE: FRAME}, {"num_nodes": 3}, ("several node types",)),
-        ({ETYPE: FRAME}, {"num_nodes": {"user": -1}}, ("num_nodes of 'user'", "-1")),
+        ({ETYPE: FRAME}, {"num_nodes": {"user": -1}}, ("num_nodes['user']", "-1")),
         ({ETYPE: FRAME}, {"ndata_paths": {"x": np.zeros(3)}}, ("several node types",)),
         ({ETYPE: FRAME}, {"ndata_paths": {"usr": {"x": np.zeros(3)}}}, ("unknown type", "usr")),
         ({ETYPE: FRAME}, {"ndata_paths": {"user": {"x": np.zeros(3)}}, "num_nodes": {"user": 50}}, ("'x'", "50", "3")),
@@ -214,9 +214,9 @@ def test_mistakes_inside_collections_are_found_when_they_are_computed(tmp_path: 
     failing = dd.from_pandas(FRAME, npartitions=2).map_partitions(lambda _: 1 / 0, meta=FRAME)
     with pytest.raises(OptionError, match=r"a dask collection cannot be computed.*ZeroDivisionError"):
         dgp.chunk_graph({ETYPE: failing}, "g", output_path=tmp_path / "out")
-    pieces = da.concatenate([da.zeros((25, 2), chunks=25), da.zeros((25, 2), chunks=25, dtype="f4")])
-    wider = da.map_blocks(lambda b, block_id: b.astype("f8" if block_id[0] else "f4"), pieces, dtype="f8")
-    with pytest.raises(InputFileError, match="differ in dtype"):
+    pieces = da.zeros((50, 2), chunks=25, dtype="f4")
+    wider = da.map_blocks(lambda b, block_id: b.astype("f8" if block_id[0] else "f4"), pieces, dtype="f4")
+    with pytest.raises(InputFileError, match="another dtype"):
         dgp.chunk_graph({ETYPE: FRAME}, "g", {"user": {"x": wider}}, output_path=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.iterdir())

@@ -6,9 +6,14 @@ import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dask.array as da
+import dask.dataframe as dd
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse
 from commands import call
 from graphs import REAL_GRAPHS, file_hashes, load_real_graph
 from pyarrow import csv, parquet
@@ -84,6 +89,23 @@ def test_the_parts_of_real_graphs_are_the_same_by_both_roads(name: str, names: b
     spec = by_both_roads(tables, tmp_path, 3, method=RANDOM)
     report = dgp.verify(spec, tmp_path / "straight", resources=RESOURCES)
     assert report.ok, report
+    how: dict[str, Any] = {"method": RANDOM, "resources": RESOURCES}
+    given: Any = frames_of(tables) if names else arrays_of(load_real_graph(name))
+    dgp.partition(given, tmp_path / "objects", 3, **how)
+    assert parts_of(tmp_path / "objects") == parts_of(tmp_path / "straight")
+
+
+def arrays_of(graph: Graph) -> dgp.Graph:
+    """A graph of arrays in memory."""
+    counts = {t.name: t.num_nodes for t in graph.schema.node_types}
+    return dgp.from_collections(graph.edges, num_nodes=counts, node_data=graph.node_data)
+
+
+def frames_of(tables: Mapping[str, Any]) -> dgp.TableSpec:
+    """The same tables in frames: those of edges of dask, those of nodes of pandas."""
+    edges = {etype: dd.read_csv(path, blocksize="64kB") for etype, path in tables["edges"].items()}
+    nodes = {ntype: pd.read_parquet(path) for ntype, path in tables["nodes"].items()}
+    return dgp.read_tables(edges, nodes=nodes, map_ids=True)
 
 
 def small_tables(directory: Path) -> dict[str, Any]:
@@ -282,3 +304,68 @@ def test_usage_that_makes_no_sense_ends_with_2(
     dgp.chunk_edge_lists("graph", {"u:f:u": "follows.csv"}, map_ids=True, resources=RESOURCES)
     assert call(*arguments, "--num-parts", "2") == 2
     assert not Path("out").exists() or not [*Path("out").iterdir()]
+
+
+def objects() -> dict[str, Any]:
+    """One graph, of 60 nodes and 200 edges without features, in all kinds of objects."""
+    rng = np.random.default_rng(2)
+    pairs = np.sort(rng.choice(60 * 60, 200, replace=False))
+    pairs[-1] = 60 * 60 - 1
+    src, dst = pairs // 60, pairs % 60
+    frame = pd.DataFrame({"src": src, "dst": dst})
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(60))
+    graph.add_edges_from(zip(src.tolist(), dst.tolist(), strict=True))
+    return {
+        "pair": (src, dst),
+        "edge index": np.stack([src, dst]),
+        "frame": frame,
+        "frame of dask": dd.from_pandas(frame, npartitions=3),
+        "arrays of dask": (da.from_array(src, chunks=70), dst),
+        "dictionary": {("_N", "_E", "_N"): frame.astype("int32")},
+        "scipy": scipy.sparse.coo_matrix((np.ones(200), (src, dst)), shape=(60, 60)),
+        "networkx": graph,
+    }
+
+
+def test_objects_are_taken_as_they_are_by_every_function(tmp_path: Path) -> None:
+    given, how = objects(), {"method": RANDOM, "resources": RESOURCES}
+    dgp.chunk_graph(given["pair"], "graph", output_path=tmp_path / "chunked", resources=RESOURCES)
+    dgp.partition(tmp_path / "chunked", tmp_path / "expected", 2, **how)
+    expected = file_hashes(tmp_path / "expected")
+    for kind, graph in given.items():
+        dgp.partition(graph, tmp_path / kind, 2, **how)
+        assert file_hashes(tmp_path / kind) == expected, kind
+    frame, owners = given["frame of dask"], dgp.assign(given["frame"], 2, **how)
+    assert dgp.verify(frame, tmp_path / "pair", resources=RESOURCES).ok
+    assert dgp.plan(frame, 2, resources=RESOURCES).num_nodes == 60
+    dgp.dispatch(frame, owners, tmp_path / "dispatched", resources=RESOURCES)
+    assert parts_of(tmp_path / "dispatched") == parts_of(tmp_path / "expected")
+
+
+def test_arrays_reach_other_processes(tmp_path: Path) -> None:
+    pair = objects()["pair"]
+    for cluster in ("sync", "processes"):
+        dgp.partition(pair, tmp_path / cluster, 2, method=RANDOM, resources=dgp.Resources(1 << 28, cluster))
+    assert file_hashes(tmp_path / "sync") == file_hashes(tmp_path / "processes")
+
+
+def test_a_job_from_arrays_continues_with_the_same_arrays_alone(tmp_path: Path) -> None:
+    (src, dst), out = objects()["pair"], tmp_path / "out"
+    how: dict[str, Any] = {"method": RANDOM, "resources": RESOURCES}
+    with pytest.raises(Stopped):
+        dgp.partition((src, dst), out, 2, progress=Listener("hash-files"), **how)
+    changed = dst.copy()
+    changed[0] = (changed[0] + 1) % 60
+    with pytest.raises(ResumeError) as caught:
+        dgp.partition((src, changed), out, 2, **how)
+    assert caught.value.hint
+    listener = Listener()
+    dgp.partition((src.copy(), dst), out, 2, progress=listener, **how)
+    assert "bucket-edges" not in listener.begun
+
+
+def test_names_in_frames_are_refused_with_what_to_do() -> None:
+    with pytest.raises(OptionError) as caught:
+        dgp.plan(pd.DataFrame({"src": ["ann"], "dst": ["bob"]}), 1, resources=RESOURCES)
+    assert "map_ids" in str(caught.value.hint)

@@ -1,70 +1,47 @@
-"""Describe what was handed in as a graph, told apart by its class and never by importing the library it is from."""
+"""Take apart what was handed in as a graph: told apart by its class, and never by importing the library it is from."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import check_num_nodes
-from daskgraphpart.chunked.sources import is_rows
 from daskgraphpart.errors import OptionError
-from daskgraphpart.sources.graph_source import (
-    HOMOGENEOUS_EDGES,
-    HOMOGENEOUS_NODES,
-    GraphSource,
-    LazyRows,
-    canonical_name,
-    ids_of,
-    rows_of,
-)
+from daskgraphpart.schema import DEFAULT_ETYPE as HOMOGENEOUS_EDGES
+from daskgraphpart.schema import DEFAULT_NTYPE as HOMOGENEOUS_NODES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 
+ENDS = ("src", "dst")
 KINDS = (
     "a Graph, a dictionary {edge type: frame or pair of arrays}, such a frame or pair, a scipy "
     "sparse matrix, a networkx graph, a PyG Data or HeteroData, or a DGLGraph"
 )
 
 
-def describe(
-    graph: Any,
-    num_nodes: Mapping[str, int] | int | None = None,
-    node_data: Mapping[str, Any] | None = None,
-    edge_data: Mapping[str, Any] | None = None,
-) -> GraphSource:
-    """Describe a graph of one of `KINDS`, the numbers of nodes it does not tell, and features given beside it."""
-    source = _as_given(graph)
-    counts = count_nodes(source.num_nodes, num_nodes)
-    edges = {
-        etype: (ids_of(src, f"{etype}, sources"), ids_of(dst, f"{etype}, destinations"))
-        for etype, (src, dst) in source.edges.items()
-    }
-    data = {of_type: dict(features) for of_type, features in source.data.items()}
-    beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(edges), "edge")}
-    for of_type, features in beside.items():
-        known = data.setdefault(of_type, {})
-        if is_dgl_graph(graph):  # as DGL's chunk_graph, which takes files and nothing else
-            known = data[of_type] = {name: rows for name, rows in known.items() if name not in features}
-        for name in features.keys() & known.keys():
-            raise OptionError("feature is given twice", found=f"{of_type}/{name}", hint="the graph itself has it")
-        known.update(features)
-    described = {
-        of_type: {name: rows_of(values, f"{of_type}/{name}") for name, values in features.items()}
-        for of_type, features in data.items()
-    }
-    return replace(source, num_nodes=counts, edges=edges, data=described)
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """A graph taken apart; node and edge types are in the order of type IDs.
+
+    A number of nodes is None where nobody has said. Edges are sources, frames of dask, or pairs of anything that holds
+    IDs; `data` are features by type and name, in any form.
+    """
+
+    num_nodes: Mapping[str, int | None]
+    edges: Mapping[str, Any]
+    data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def _as_given(graph: Any) -> GraphSource:
-    """Take a graph apart: its edges and features in whatever form they are."""
+def take_apart(graph: Any) -> Given:
+    """Take a graph of one of `KINDS` apart."""
     if isinstance(graph, (str, os.PathLike)):
         graph = read_chunked(graph)
     if isinstance(graph, Graph):
@@ -72,7 +49,7 @@ def _as_given(graph: Any) -> GraphSource:
     if isinstance(graph, Mapping):
         return _from_edges(graph)
     is_array = hasattr(graph, "shape") and not hasattr(graph, "tocoo")
-    if isinstance(graph, (tuple, list)) or is_array or (hasattr(graph, "columns") and hasattr(graph, "dtypes")):
+    if isinstance(graph, (tuple, list)) or is_array or is_frame(graph):
         return _from_edges({HOMOGENEOUS_EDGES: graph})
     modules = {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
     if "scipy" in modules and hasattr(graph, "tocoo"):
@@ -93,31 +70,16 @@ def is_dgl_graph(graph: Any) -> bool:
     )
 
 
-def _from_chunked(graph: Graph) -> GraphSource:
-    """Describe a chunked graph, to cut it into other chunks."""
-    schema = graph.schema
-    return GraphSource(
-        {t.name: t.num_nodes for t in schema.node_types},
-        {e: (LazyRows(e, graph.edges[e], "src"), LazyRows(e, graph.edges[e], "dst")) for e in schema.etypes},
-        {
-            t.name: {
-                name: _rows_of_feature(t.name, name, source) for name, source in graph.data_sources[t.name].items()
-            }
-            for t in schema.row_types
-        },
-        tuple(map(str, graph.files)),
-    )
+def _from_chunked(graph: Graph) -> Given:
+    """Take a graph apart, to add features, or to cut it into other chunks."""
+    return Given({t.name: t.num_nodes for t in graph.schema.node_types}, graph.edge_sources, graph.data_sources)
 
 
-def _rows_of_feature(of_type: str, name: str, source: Any) -> Any:
-    return source if is_rows(source) else LazyRows(f"{of_type}/{name}", source.array)
-
-
-def _from_edges(edges: Mapping[Any, Any]) -> GraphSource:
+def _from_edges(edges: Mapping[Any, Any]) -> Given:
     """Describe a graph in a dictionary: edge type -> frame of pandas or dask, pair of arrays, or array of edges."""
     if not edges:
         raise OptionError("a graph without edge types", expected="{('user', 'follows', 'user'): edges, ...}")
-    pairs: dict[str, tuple[Any, Any]] = {}
+    pairs: dict[str, Any] = {}
     data: dict[str, dict[str, Any]] = {}
     for key, value in edges.items():
         etype = canonical_name(key)
@@ -127,12 +89,16 @@ def _from_edges(edges: Mapping[Any, Any]) -> GraphSource:
             pairs[etype], data[etype] = _from_frame(etype, value)
         else:
             pairs[etype] = pair_of(value, f"edges of type {etype!r}")
-    ends = (ntype for etype in pairs for ntype in etype.split(":")[::2])
-    return GraphSource(dict.fromkeys(ends), pairs, data)
+    return Given(dict.fromkeys(ends_of_types(pairs)), pairs, data)
 
 
-def _from_frame(etype: str, frame: Any) -> tuple[tuple[Any, Any], dict[str, Any]]:
-    """Return the two columns of IDs of a frame, and the others."""
+def ends_of_types(etypes: Iterable[str]) -> list[str]:
+    """Node types at the ends of edge types, in their order."""
+    return list(dict.fromkeys(ntype for etype in etypes for ntype in etype.split(":")[::2]))
+
+
+def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the two columns of IDs of a frame, one of dask as a frame of `src` and `dst`, and the others."""
     names = list(frame.columns)
     if len(names) < 2 or len({*map(str, names)}) != len(names):
         raise OptionError(
@@ -140,10 +106,44 @@ def _from_frame(etype: str, frame: Any) -> tuple[tuple[Any, Any], dict[str, Any]
             expected="columns src and dst, each name once",
             found=", ".join(map(str, names)) or "no columns",
         )
-    is_lazy = hasattr(frame, "npartitions")
-    columns = {name: LazyRows(f"{etype}/{name}", frame, name) if is_lazy else frame[name] for name in names}
-    src, dst = ("src", "dst") if {"src", "dst"} <= set(names) else names[:2]
-    return (columns.pop(src), columns.pop(dst)), {str(name): column for name, column in columns.items()}
+    ends = ends_of(names)
+    edges: Any = frame[ends[0]], frame[ends[1]]
+    if is_lazy(frame):
+        edges = frame[list(ends)].rename(columns=dict(zip(ends, ENDS, strict=True))) if ends != ENDS else frame[[*ENDS]]
+    return edges, {str(name): frame[name] for name in names if name not in ends}
+
+
+def ends_of(names: Sequence[Any]) -> tuple[Any, ...]:
+    """Return which columns of a frame are sources and destinations: those of these names, or else the first two."""
+    return ENDS if {*ENDS} <= {*names} else tuple(names[:2])
+
+
+def is_frame(value: Any) -> bool:
+    """Whether something is a frame of pandas or dask."""
+    return hasattr(value, "columns") and hasattr(value, "dtypes")
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether something is a collection of dask."""
+    return hasattr(value, "dask")
+
+
+def canonical_name(etype: Any, known: Collection[str] = ()) -> str:
+    """Return ``src:rel:dst`` of a tuple or of that name itself; of a plain relation, the one known type that has it.
+
+    Where no types are known, a plain relation joins nodes of the one default type.
+    """
+    parts = etype.split(":") if isinstance(etype, str) else etype
+    if isinstance(etype, str) and len(parts) == 1 and etype:
+        found = [name for name in known if name.split(":")[1] == etype]
+        if len(found) > 1 or (known and not found):
+            what = "several edge types have this name" if found else "edge data of an unknown type"
+            raise OptionError(what, expected=f"one of {', '.join(found or known)}", found=etype)
+        return found[0] if found else f"{HOMOGENEOUS_NODES}:{etype}:{HOMOGENEOUS_NODES}"
+    if not isinstance(parts, (tuple, list)) or len(parts) != 3 or not all(isinstance(p, str) and p for p in parts):
+        expected = "('user', 'follows', 'user') or 'user:follows:user'"
+        raise OptionError("not a canonical edge type", expected=expected, found=repr(etype))
+    return ":".join(parts)
 
 
 def pair_of(value: Any, what: str) -> tuple[Any, Any]:
@@ -181,13 +181,13 @@ def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> 
     return by_type
 
 
-def count_nodes(known: Mapping[str, int | None], given: Mapping[str, int] | int | None) -> dict[str, int | None]:
+def count_known(known: Mapping[str, int | None], given: Mapping[str, int] | int | None) -> dict[str, int | None]:
     """Return the numbers of nodes, of types without edges too; types are in the order of `given` if it has all."""
     if given is not None and not isinstance(given, Mapping):
         if len(known) != 1:
             raise OptionError("several node types", place="num_nodes", expected="{node type: number}", found=given)
         given = dict.fromkeys(known, given)
-    given = {ntype: check_num_nodes(count, f"num_nodes of {ntype!r}") for ntype, count in (given or {}).items()}
+    given = {ntype: check_num_nodes(count, f"num_nodes[{ntype!r}]") for ntype, count in (given or {}).items()}
     for ntype, count in given.items():
         if known.get(ntype) not in (None, count):
             place, expected = f"num_nodes of {ntype!r}", known.get(ntype)
@@ -199,15 +199,15 @@ def count_nodes(known: Mapping[str, int | None], given: Mapping[str, int] | int 
 logger = logging.getLogger(__name__)
 
 
-def from_scipy(matrix: Any) -> GraphSource:
+def from_scipy(matrix: Any) -> Given:
     """Describe a square sparse matrix: an edge from row to column for every stored element, as `dgl.from_scipy`."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise OptionError("not the adjacency of a graph", expected="a square matrix", found=f"shape {matrix.shape}")
     coo = matrix.tocoo(copy=False)
-    return GraphSource({HOMOGENEOUS_NODES: matrix.shape[0]}, {HOMOGENEOUS_EDGES: (coo.row, coo.col)})
+    return Given({HOMOGENEOUS_NODES: matrix.shape[0]}, {HOMOGENEOUS_EDGES: (coo.row, coo.col)})
 
 
-def from_networkx(graph: Any) -> GraphSource:
+def from_networkx(graph: Any) -> Given:
     """Describe a networkx graph as `dgl.from_networkx` does: nodes in sorted order, undirected edges both ways.
 
     Attributes that every node (or edge) has as a number, or as numbers of one shape, become features.
@@ -224,7 +224,7 @@ def from_networkx(graph: Any) -> GraphSource:
         HOMOGENEOUS_NODES: _attributes([graph.nodes[node] for node in nodes], "node"),
         HOMOGENEOUS_EDGES: _attributes([edge[2] for edge in edges], "edge"),
     }
-    return GraphSource({HOMOGENEOUS_NODES: len(nodes)}, {HOMOGENEOUS_EDGES: (src, dst)}, data)
+    return Given({HOMOGENEOUS_NODES: len(nodes)}, {HOMOGENEOUS_EDGES: (src, dst)}, data)
 
 
 def _attributes(dictionaries: list[dict[Any, Any]], what: str) -> dict[str, np.ndarray]:
@@ -241,14 +241,14 @@ def _attributes(dictionaries: list[dict[Any, Any]], what: str) -> dict[str, np.n
     return found
 
 
-def from_pyg(data: Any) -> GraphSource:
+def from_pyg(data: Any) -> Given:
     """Describe a `torch_geometric.data.Data` or `HeteroData`: edges, and all tensors with a row per node or edge."""
     if hasattr(data, "node_types"):
         nodes = {ntype: data[ntype] for ntype in data.node_types}
         edges = {canonical_name(tuple(etype)): data[etype] for etype in data.edge_types}
     else:
         nodes, edges = {HOMOGENEOUS_NODES: data}, {HOMOGENEOUS_EDGES: data}
-    return GraphSource(
+    return Given(
         {ntype: store.num_nodes for ntype, store in nodes.items()},
         {etype: _edge_index(store, etype) for etype, store in edges.items()},
         {
@@ -275,13 +275,13 @@ def _tensors(store: Any, is_wanted: Any) -> dict[str, Any]:
     return {key: store[key] for key in tensors if is_wanted(key)}
 
 
-def from_dgl(graph: Any) -> GraphSource:
+def from_dgl(graph: Any) -> Given:
     """Describe a `DGLGraph`; `_ID` and `_TYPE`, which DGL itself puts there, are left out."""
     if all("coo" not in formats for formats in graph.formats().values()):
         graph = graph.formats("coo")  # which keeps the IDs of edges, and gives them in their order
     frames = {ntype: graph.nodes[ntype].data for ntype in graph.ntypes}
     frames |= {canonical_name(etype): graph.edges[etype].data for etype in graph.canonical_etypes}
-    return GraphSource(
+    return Given(
         {ntype: graph.num_nodes(ntype) for ntype in graph.ntypes},
         {canonical_name(e): graph.all_edges(form="uv", order="eid", etype=e) for e in graph.canonical_etypes},
         {

@@ -1,0 +1,189 @@
+"""Turn what edges and features are given as into sources: arrays, tensors, frames, collections of dask, paths."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked.collections import array_of, frame_of_arrays
+from daskgraphpart.chunked.count_nodes import count_frames, count_nodes
+from daskgraphpart.chunked.formats import feature_files
+from daskgraphpart.chunked.graph import graph_of
+from daskgraphpart.chunked.metadata import Files
+from daskgraphpart.chunked.read_parquet import read_parquet_header
+from daskgraphpart.chunked.rows import EdgeEnds, array_rows
+from daskgraphpart.chunked.sources import DaskEdges, DaskRows, FileRows, is_source, refuse_gaps
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.sources.given import by_type, count_known, is_dgl_graph, is_lazy, take_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.sources import Source
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.sources.given import Given
+
+
+def open_given(
+    given: Any,
+    name: str = "graph",
+    num_nodes: Mapping[str, int] | int | None = None,
+    node_data: Mapping[str, Any] | None = None,
+    edge_data: Mapping[str, Any] | None = None,
+    *,
+    resources: Resources,
+) -> Graph:
+    """Make a graph of what is one, of features given beside it, and of numbers of nodes that it does not tell.
+
+    Nothing is copied. Partitions of dask frames are counted on the cluster of `resources`, and edges are read for
+    their largest IDs where nobody knows how many nodes there are.
+    """
+    found = take_apart(given)
+    counts = count_known(found.num_nodes, num_nodes)
+    beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(found.edges), "edge")}
+    data = _with_data(found, beside, is_replaced=is_dgl_graph(given))  # as DGL's chunk_graph, which takes files alone
+    edges = {etype: _edges_of(etype, ends) for etype, ends in found.edges.items()}
+    rows = {of: {name: _rows_of(values, f"{of}/{name}") for name, values in data[of].items()} for of in data}
+    lazy = {etype: frame for etype, frame in edges.items() if is_lazy(frame)}
+    own = {f"{etype}/{column}": etype for etype in lazy for column in found.data.get(etype, ())}
+    named = {f"{of}/{name}": values for of, features in rows.items() for name, values in features.items()}
+    frames = {what: values for what, values in named.items() if hasattr(values, "divisions") and what not in own}
+    # a cluster is not started for nothing, and arrays that are here are not sent anywhere
+    here = resources if lazy or frames else replace(resources, cluster="threads")
+    with open_runner(here) as runner:
+        counted = count_frames(frames, lazy, runner) if lazy or frames else {}
+        sources: dict[str, Source] = {
+            etype: DaskEdges(etype, ends, counted[etype].lengths) if etype in lazy else ends
+            for etype, ends in edges.items()
+        }
+        lengths = {what: counted[own.get(what, what)].lengths for what in (*own, *frames)}
+        features = {
+            of: {name: _computed(values, f"{of}/{name}", lengths) for name, values in of_type.items()}
+            for of, of_type in rows.items()
+        }
+        return graph_of(name, count_nodes(counts, sources, features, runner, counted), sources, features)
+
+
+def _with_data(
+    found: Given, beside: Mapping[str, Mapping[str, Any]], *, is_replaced: bool
+) -> dict[str, dict[str, Any]]:
+    """Return the features of a graph, and those that are given beside it, or in their place."""
+    data = {of_type: dict(features) for of_type, features in found.data.items()}
+    for of_type, features in beside.items():
+        known = data.setdefault(of_type, {})
+        if is_replaced:
+            known = data[of_type] = {name: rows for name, rows in known.items() if name not in features}
+        for name in features.keys() & known.keys():
+            raise OptionError("feature is given twice", found=f"{of_type}/{name}", hint="the graph itself has it")
+        known.update(features)
+    return data
+
+
+def _edges_of(etype: str, ends: Any) -> Any:
+    """Return a source of edges, or a frame of dask of them."""
+    if is_source(ends) or hasattr(ends, "divisions"):
+        return ends
+    if any(map(is_lazy, ends)):
+        return frame_of_arrays(ends[0], ends[1], as_ids, etype)
+    src, dst = (array_rows(as_ids(end, f"{etype}, {name}")) for end, name in zip(ends, WHATS, strict=True))
+    if src.shape[0] != dst.shape[0]:
+        found = [src.shape[0], dst.shape[0]]
+        raise OptionError(f"edges of type {etype!r}: not as many sources as destinations", found=found)
+    return EdgeEnds(src, dst)
+
+
+def _computed(values: Any, what: str, lengths: Mapping[str, tuple[int, ...]]) -> Any:
+    """Return a source of a feature; of a series or frame of dask by the lengths of its partitions."""
+    return DaskRows(what, array_of(values, what, lengths.get(what))) if is_lazy(values) else values
+
+
+WHATS = ("sources", "destinations")
+_FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def _rows_of(values: Any, what: str) -> Any:
+    """Return the source of a feature: an array, memmap, tensor, npy or parquet files; or its collection of dask."""
+    if is_source(values) or is_lazy(values):
+        return values
+    if (paths := paths_in(values)) is not None:
+        return file_rows(what.rpartition("/")[2], paths)
+    is_sliced = hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__array__")
+    if not is_sliced or hasattr(values, "detach") or hasattr(values, "to_numpy"):
+        values = as_array(values, what)
+    if not values.shape:
+        raise OptionError(f"{what}: not rows", expected="one row per node or edge", found="a single value")
+    return array_rows(values, what)
+
+
+def paths_in(values: Any) -> list[str] | None:
+    """Return the path, or the paths, that a feature is given by; None if it is given otherwise."""
+    values = [values] if isinstance(values, (str, os.PathLike)) else values
+    is_paths = isinstance(values, (list, tuple)) and values and all(isinstance(v, (str, os.PathLike)) for v in values)
+    return list(map(os.fspath, values)) if is_paths else None
+
+
+def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> FileRows:
+    """Open the npy or parquet files of a feature, which must agree in dtype and shape of a row."""
+    forms = {_FORMS.get(Path(path).suffix.lower(), "") for path in paths}
+    form = forms.pop() if len(forms) == 1 else ""
+    if not form:
+        raise InputFileError(
+            f"feature {name!r} is in files of unknown kind, or of several",
+            file=paths[0] if paths else None,
+            place=place,
+            expected="npy files, or parquet files",
+            found=", ".join(paths[:3]) or "none",
+        )
+    for path in paths:
+        if not Path(path).is_file():
+            raise InputFileNotFoundError("no such file", file=path, place=f"feature {name!r}")
+    spec, files = feature_files(name, Files(form, " ", tuple(paths)))
+    if spec.row_shape == (1,) and form == "parquet" and _is_plain_column(paths[0]):
+        spec = replace(spec, row_shape=())
+    return FileRows(files, spec)
+
+
+def _is_plain_column(path: str) -> bool:
+    """Whether a parquet file has one number in each row; DGL's reader of CGDF makes a row of one number of it."""
+    header = read_parquet_header(path)
+    return b"shape" not in (header.schema.metadata or {}) and header.schema.field(0).type.num_fields == 0
+
+
+def as_array(values: Any, what: str) -> np.ndarray:
+    """Return a tensor, a column of a frame or a list as an array; arrays and memory maps stay what they are."""
+    refuse_gaps(values, what)
+    if isinstance(values, np.ndarray):
+        return values
+    try:
+        array: np.ndarray = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as fault:
+        raise OptionError(f"{what}: not an array that numpy can hold", found=str(fault)[:200]) from fault
+    return array
+
+
+def as_ids(values: Any, what: str) -> np.ndarray:
+    """Return node IDs as int64; refuse what is no column of whole numbers."""
+    array, found = as_array(values, what), ""
+    if array.ndim != 1:
+        raise OptionError(f"{what}: not a column of node IDs", expected="one dimension", found=f"shape {array.shape}")
+    if array.dtype == object and array.size and isinstance(array[0], (int, np.integer)):  # pandas' with missing values
+        try:
+            return np.array(array.tolist(), np.int64)
+        except (TypeError, ValueError, OverflowError):
+            found = "missing values, or something that is no whole number of 63 bits"
+    elif array.dtype.kind == "f" and np.isnan(array).any():
+        found = "missing values"
+    elif array.dtype.kind not in "iu" and array.size:
+        found = f"dtype {array.dtype}"
+    elif array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
+        found = f"{array.max()}, which takes 64 bits"
+    if found:
+        hint = "IDs are whole numbers from 0; read_tables(..., map_ids=True) maps names"
+        raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=hint)
+    return array.astype(np.int64, copy=False)

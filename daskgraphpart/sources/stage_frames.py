@@ -1,0 +1,148 @@
+"""Pass `stage-frames`: frames of pandas and dask, and pairs of arrays, become files of tables, of parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.chunked.count_nodes import as_it_is, run_collections
+from daskgraphpart.chunked.rows import array_rows
+from daskgraphpart.chunked.sources import is_rows
+from daskgraphpart.engine.runner import Input, Pass, Runner, Unit
+from daskgraphpart.errors import OptionError
+from daskgraphpart.schema import DEFAULT_ETYPE
+from daskgraphpart.sources.given import by_type, canonical_name, ends_of, ends_of_types, is_frame, is_lazy, pair_of
+from daskgraphpart.sources.given_rows import as_array
+from daskgraphpart.sources.table_files import TableFile, are_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.sources.options import GraphChanges, ReadOptions
+    from daskgraphpart.sources.table_spec import TableSpec
+
+
+@dataclass(frozen=True, slots=True)
+class FrameUnit:
+    """One partition of a frame, what it is, and the file it is written to."""
+
+    block: Input[Any]
+    what: str
+    path: str
+
+
+def is_split_by_text(graph: Any, changes: GraphChanges) -> bool:
+    """Whether edges in frames are split by a column that is not of numbers."""
+    frames = graph if isinstance(graph, Mapping) else {DEFAULT_ETYPE: graph}
+    columns = [
+        (frame, changes.split_column(canonical_name(etype))) for etype, frame in frames.items() if is_frame(frame)
+    ]
+    return any(name in frame.columns and frame.dtypes[name].kind not in "biuf" for frame, name in columns)
+
+
+def named_tables(
+    edges: Any, nodes: Mapping[str, Any], node_data: Mapping[str, Any], edge_data: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Name types as they are named in files, and make rows of arrays; frames stay frames."""
+    edges = edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges}
+    etypes = [canonical_name(etype) if not isinstance(etype, str) else etype for etype in edges]
+    frames = {ntype: table for ntype, table in node_data.items() if is_frame(table)}
+    ntypes = [*dict.fromkeys([*ends_of_types(etypes), *nodes])]
+    beside = by_type({key: rows for key, rows in node_data.items() if key not in frames}, ntypes, "node")
+    return {
+        "edges": dict(zip(etypes, edges.values(), strict=True)),
+        "nodes": {**nodes, **frames},
+        "node_data": {of: _rows_of(of, features) for of, features in beside.items()},
+        "edge_data": {of: _rows_of(of, features) for of, features in by_type(edge_data, etypes, "edge").items()},
+    }
+
+
+def _rows_of(of_type: str, features: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, rows in features.items():
+        if is_lazy(rows):
+            what, hint = f"{of_type}/{name}: an array of dask beside tables", "make it a column of a frame"
+            raise OptionError(what, expected="an array or paths", hint=hint)
+        found[name] = rows if are_files(rows) or is_rows(rows) else array_rows(as_array(rows, f"{of_type}/{name}"))
+    return found
+
+
+def write_frames(spec: TableSpec, directory: Path, runner: Runner) -> TableSpec:
+    """Return the same tables in files."""
+    if not spec.frames:
+        return spec
+    stage = _Stage(directory, spec.reading, runner)
+    lists, features = dict(spec.nodes), {ntype: dict(of) for ntype, of in spec.node_data.items()}
+    for ntype, frame in spec.nodes.items():
+        if is_frame(frame):
+            lists[ntype], columns = stage.nodes(ntype, frame)
+            features[ntype] = columns | features.get(ntype, {})
+    edges = {etype: value if are_files(value) else stage.edges(etype, value) for etype, value in spec.edges.items()}
+    return replace(spec, edges=edges, nodes=lists, node_data=features)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stage:
+    """Where frames are written, how they will be read, and what computes those of dask."""
+
+    directory: Path
+    options: ReadOptions
+    runner: Runner
+
+    def edges(self, etype: str, given: Any) -> list[TableFile]:
+        """Write a frame, or a pair of arrays, of edges; columns that are not IDs become features."""
+        what = f"edges of type {etype!r}"
+        frame = given if is_frame(given) else _frame_of_pair(given, what)
+        names = [str(name) for name in frame.columns]
+        if len(names) < 2:
+            raise OptionError(f"{what}: not a frame of edges", expected="columns src and dst", found=names)
+        ends = self.options.columns or ends_of(names)
+        others = self.options.edge_columns or tuple(name for name in names if name not in ends)
+        options = replace(self.options, columns=ends, edge_columns=others)
+        return [replace(file, options=options) for file in self.write(frame, what)]
+
+    def nodes(self, ntype: str, frame: Any) -> tuple[list[TableFile], dict[str, list[TableFile]]]:
+        """Write a table of nodes, with IDs in its column `id` or else the first; the others are features."""
+        names = [str(name) for name in frame.columns]
+        own = "id" if "id" in names else names[0]
+        files = self.write(frame, f"table of {ntype!r} nodes")
+        columns = {name: [replace(file, columns=(own, name)) for file in files] for name in names if name != own}
+        return [replace(file, columns=(own,)) for file in files], columns
+
+    def write(self, frame: Any, what: str) -> list[TableFile]:
+        """Write a frame, a file for each partition."""
+        where = self.directory / f"frame-{len(os.listdir(self.directory))}"
+        where.mkdir()
+        if not is_lazy(frame):
+            write_frame(FrameUnit(Input(as_it_is, frame), what, str(where / "0")), None)
+            return [TableFile(what, self.options, content=str(where / "0"))]
+        works = [
+            FrameUnit(Input(as_it_is, partition), f"{what}, partition {i}", str(where / str(i)))
+            for i, partition in enumerate(frame.to_delayed())
+        ]
+        run_collections(self.runner, Pass("stage-frames", write_frame, [Unit(work, 1) for work in works], None))
+        return [TableFile(work.what, self.options, content=work.path) for work in works]
+
+
+def write_frame(unit: FrameUnit, _: None) -> None:
+    """Write a frame of pandas."""
+    import pyarrow as pa  # a job without frames does without it
+    from pyarrow import parquet
+
+    try:
+        table = pa.Table.from_pandas(unit.block.read(), preserve_index=False)
+        parquet.write_table(table, unit.path, row_group_size=1 << 16, compression="lz4")
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as fault:
+        hint = "each column holds values of one kind"
+        raise OptionError(f"{unit.what}: not a table", found=str(fault)[:200], hint=hint) from fault
+
+
+def _frame_of_pair(value: Any, what: str) -> Any:
+    import pandas as pd
+
+    ends = [as_array(end, what) for end in pair_of(value, what)]
+    if len(ends[0]) != len(ends[1]):
+        raise OptionError(f"{what}: not as many sources as destinations", found=[len(end) for end in ends])
+    return pd.DataFrame({"src": ends[0], "dst": ends[1]})
