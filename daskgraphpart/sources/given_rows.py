@@ -91,7 +91,7 @@ def _edges_of(etype: str, ends: Any) -> Any:
         return ends
     if any(map(is_lazy, ends)):
         return frame_of_arrays(ends[0], ends[1], as_ids, etype)
-    src, dst = (array_rows(as_ids(end, f"{etype}, {name}")) for end, name in zip(ends, WHATS, strict=True))
+    src, dst = (array_rows(as_ids(end, f"{etype}, {name}")) for end, name in zip(ends, END_NAMES, strict=True))
     if src.shape[0] != dst.shape[0]:
         found = [src.shape[0], dst.shape[0]]
         raise OptionError(f"edges of type {etype!r}: not as many sources as destinations", found=found)
@@ -103,7 +103,7 @@ def _computed(values: Any, what: str, lengths: Mapping[str, tuple[int, ...]]) ->
     return DaskRows(what, array_of(values, what, lengths.get(what))) if is_lazy(values) else values
 
 
-WHATS = ("sources", "destinations")
+END_NAMES = ("sources", "destinations")
 _FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
 
 
