@@ -173,7 +173,8 @@ def chunk_graph(
             return writer.write_tables(replace(g, name=name, changes=changes_of), overwrite)
         if is_tables:
             tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {})
-            tables["num_nodes"] = count_known(dict.fromkeys(ends_of_types(tables["edges"])), num_nodes)
+            counts = count_known(dict.fromkeys(ends_of_types(tables["edges"])), num_nodes)
+            tables["num_nodes"] = {ntype: count for ntype, count in counts.items() if count is not None}
             return writer.write_tables(TableSpec(**tables, name=name, reading=reading, changes=wanted), overwrite)
         if isinstance(g, (str, os.PathLike)):
             g = read_chunked(g)

@@ -11,7 +11,7 @@ from daskgraphpart.chunked.count_nodes import as_it_is, run_collections
 from daskgraphpart.chunked.rows import array_rows
 from daskgraphpart.chunked.sources import is_rows
 from daskgraphpart.engine.runner import Input, Pass, Runner, Unit
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.schema import DEFAULT_ETYPE
 from daskgraphpart.sources.given import by_type, canonical_name, ends_of, ends_of_types, is_frame, is_lazy, pair_of
 from daskgraphpart.sources.given_rows import as_array
@@ -50,6 +50,8 @@ def named_tables(
     etypes = [canonical_name(etype) if not isinstance(etype, str) else etype for etype in edges]
     frames = {ntype: table for ntype, table in node_data.items() if is_frame(table)}
     ntypes = [*dict.fromkeys([*ends_of_types(etypes), *nodes])]
+    for ntype in frames:
+        check_choice("node type", "ndata_paths", ntype, ntypes)
     beside = by_type({key: rows for key, rows in node_data.items() if key not in frames}, ntypes, "node")
     return {
         "edges": dict(zip(etypes, edges.values(), strict=True)),
