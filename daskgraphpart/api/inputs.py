@@ -13,7 +13,6 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE, is_table
 from daskgraphpart.chunked.sources import tokens_of
-from daskgraphpart.dispatching.machines import Machines, read_machines
 from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import OutputExistsError, ResumeError
@@ -23,6 +22,9 @@ from daskgraphpart.storage.paths import Location, require_local, resolve_path, t
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from typing_extensions import TypeIs
+
+    from daskgraphpart.dispatching.machines import Machines
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.table_spec import TableSpec
 
@@ -63,14 +65,21 @@ def output_of(
     """Return the directory of the output, or the one on the disks of machines."""
     if dispatch_to is None:
         return resolve_path(out_dir, storage_options)
+    from daskgraphpart.dispatching.machines import read_machines  # on the rim
+
     return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch"))
+
+
+def is_machines(target: Location | Machines) -> TypeIs[Machines]:
+    """Whether an output goes to the disks of machines; told without importing their room."""
+    return hasattr(target, "hosts")
 
 
 def made_in(target: Location | Machines, workspace: str | None) -> Path:
     """Directory of this machine in which files are made; they go on to a store, or to machines, from a workspace."""
     if isinstance(target, Path):
         return target.absolute()
-    return staging_directory(target.path if isinstance(target, Machines) else target, workspace)
+    return staging_directory(target.path if is_machines(target) else target, workspace)
 
 
 def input_paths(graph: Graph | TableSpec) -> list[Location]:

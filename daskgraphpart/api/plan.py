@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import made_in, opened, output_of
+from daskgraphpart.api.inputs import is_machines, made_in, opened, output_of
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
@@ -17,7 +17,6 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
 from daskgraphpart.assignment.pipeline import check_assignable
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_files, workspace_nbytes
-from daskgraphpart.dispatching.machines import Machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import Resources, detect_resources
@@ -191,7 +190,7 @@ def _plan(
     else:
         check_assignable(owners, graph, num_parts)
     target = output_of(out_dir, dispatch_to)
-    if isinstance(target, Machines):
+    if is_machines(target):
         target.check_parts(num_parts)
         target.check_cluster(resources.cluster)
     with environment_faults():

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.inputs import fingerprint, identify_owners, in_reach, input_paths, made_in
+from daskgraphpart.api.inputs import fingerprint, identify_owners, in_reach, input_paths, is_machines, made_in
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import Plan, announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
@@ -15,7 +15,6 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.job import Job
-from daskgraphpart.dispatching.machines import Destination, Machines, check_machine, run_on_each
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import choose_sizes
@@ -29,6 +28,7 @@ from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.machines import Destination, Machines
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
@@ -78,16 +78,18 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
     run = replace(run, resources=run.resources.limited(smallest))
     with environment_faults(), open_progress(run.progress) as listener:
         command, chosen, files = identify_owners(graph, owners, wanted.num_parts)
-        place = target.path if isinstance(target, Machines) else target.absolute()
+        place = target.path if is_machines(target) else target.absolute()
         check_output(place, [*input_paths(graph), *files])
         named = graph.schema if isinstance(graph, Graph) else GraphSchema(graph.name, (), ())
         names = tuple(name for layout in layouts for name in layout.descriptions(named))
         out, destination = made_in(target, run.resources.workspace), None
         if not isinstance(target, Path):
+            from daskgraphpart.dispatching.machines import Destination  # on the rim
+
             destination = Destination(target, str(out), names, run.overwrite)
             run = replace(run, resources=replace(run.resources, workspace=None))
         run = replace(run, progress=listener)
-        if isinstance(target, Machines):
+        if is_machines(target):
             target.check_cluster(run.resources.cluster)
             chosen["dispatch"] = list(target.hosts)
         identity = fingerprint(command, graph, {**chosen, **asdict(wanted.options)}, files)
@@ -95,8 +97,8 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
         try:
             output = _output_directory(out, destination, names, run, plan)
             with open_job(output, graph, identity, run) as (work, runner):
-                if destination is not None and isinstance(target, Machines):
-                    run_on_each("check-machines", check_machine, target, destination, runner)
+                if destination is not None:
+                    destination.check(runner)
                 if isinstance(graph, Graph):
                     graph = in_reach(graph, Path(work.root) / "arrays", runner.resources)
                     return _dispatch(graph, wanted, layouts, destination, out, work, runner)
@@ -184,7 +186,7 @@ def _check_fits(
     options.check_fits(graph.schema)
     for layout in layouts:
         layout.check_fits(graph.schema, num_parts)
-    if isinstance(target, Machines) and num_parts is not None:
+    if is_machines(target) and num_parts is not None:
         target.check_parts(num_parts)
     if not isinstance(target, Path) and (not options.reshuffle or "ondisk" in options.layout):
         raise OptionError(
@@ -249,7 +251,7 @@ def _output_directory(
 
     def claim(is_unfinished: bool) -> None:
         target = out if destination is None else destination.target
-        if not isinstance(target, Machines):  # these are asked when workers are there
+        if not is_machines(target):  # these are asked when workers are there
             check_claimable(target, names, run.overwrite or is_unfinished)
         discard()
         if plan is not None:

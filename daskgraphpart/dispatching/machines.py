@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from upath import UPath
 
+    from daskgraphpart.storage.paths import Location
+
 
 ConfigT = TypeVar("ConfigT")
 
@@ -84,6 +86,22 @@ class Destination:
     staging: str  # local directory that all workers see, in which files that are not streamed are made before
     own_names: tuple[str, ...]  # paths of what describes the parts, in the order in which it is written
     overwrite: bool  # whether partitions there may be replaced
+
+    @property
+    def root(self) -> Location:
+        """Directory in the store, or on the disk of every machine."""
+        return self.target.path if isinstance(self.target, Machines) else self.target
+
+    def hosts_of(self, num_parts: int) -> tuple[str, ...] | None:
+        """Machine of each part; None for a store."""
+        if not isinstance(self.target, Machines):
+            return None
+        return tuple(self.target.host_of(part) for part in range(num_parts))
+
+    def check(self, runner: Runner) -> None:
+        """Look before work starts whether machines can take the parts."""
+        if isinstance(self.target, Machines):
+            run_on_each("check-machines", check_machine, self.target, self, runner)
 
     @property
     def directory(self) -> Path:
