@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.assignment.weigh_nodes import MAX_VALUES
-from daskgraphpart.chunked.sources import refuse_gaps
+from daskgraphpart.chunked.rows import refuse_gaps
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.storage.region import create_npy
 

@@ -18,7 +18,7 @@ from daskgraphpart.assignment.id_maps import hash_id_maps
 from daskgraphpart.assignment.read_files import choose_form, read_meta, read_owner_files
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, LayoutError
-from daskgraphpart.layouts.dgl_config import find_config, read_config
+from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.chunked.dask_sources import DaskEdges, DaskRows, ends_of_frame
 from daskgraphpart.chunked.formats import FORMATS
-from daskgraphpart.chunked.sources import DaskEdges, DaskRows, FileEdges, Piece, cut, ends_of_frame, read_edges
+from daskgraphpart.chunked.sources import FileEdges, Piece, cut, read_edges
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.units import parse_size
 

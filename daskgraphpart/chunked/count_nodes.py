@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.chunked.dask_sources import ends_of_frame
 from daskgraphpart.chunked.metadata import MAX_ROWS
-from daskgraphpart.chunked.sources import cut, ends_of_frame
+from daskgraphpart.chunked.sources import cut
 from daskgraphpart.engine.runner import Input, Pass, ResultT, Unit
 from daskgraphpart.errors import GraphPartError, OptionError
 

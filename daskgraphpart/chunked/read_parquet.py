@@ -23,7 +23,7 @@ import numpy as np
 from daskgraphpart.chunked.blocks import Block, InputFile
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import StoreFile, file_size, open_regular
+from daskgraphpart.storage.files import file_size, open_regular
 from daskgraphpart.storage.json_file import shown
 from daskgraphpart.storage.paths import FilePath, is_remote
 from daskgraphpart.storage.region import checked_nbytes
@@ -80,8 +80,12 @@ def open_parquet(path: FilePath) -> Iterator[Any]:
     try:
         # without pre_buffer, which would keep whole column chunks
         options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
-        source: Any = StoreFile(path) if is_remote(path) else path
-        if source is path:
+        source: Any = path
+        if is_remote(path):
+            from daskgraphpart.storage.stores import StoreFile
+
+            source = StoreFile(path)
+        else:
             os.close(open_regular(path))  # pyarrow would wait for a pipe
         with attach_path_to_error(path), parquet.ParquetFile(source, **options) as file:
             yield file

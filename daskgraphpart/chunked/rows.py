@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.sources import INT64, paths_of, refuse_gaps, token_of
+from daskgraphpart.chunked.sources import INT64, paths_of
+from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -219,3 +220,25 @@ class EdgeEnds:
         """Read edges ``[start, stop)``, int64 (edges, 2)."""
         ends = self.src.read(start, stop), self.dst.read(start, stop)
         return np.stack(ends, axis=1, dtype=np.int64, casting="unsafe")
+
+
+def refuse_gaps(values: Any, what: str) -> None:
+    """Refuse values that an array of numpy cannot lack: masked ones, and missing ones of pandas' integers and bools."""
+    dtype = None if hasattr(values, "dask") else getattr(values, "dtype", None)
+    is_nullable = hasattr(values, "isna") and not isinstance(dtype, np.dtype)
+    if isinstance(values, np.ma.MaskedArray):
+        kind, count, hint = "masked", int(np.sum(np.ma.getmaskarray(values))), "array.filled(VALUE) fills them"
+    elif is_nullable and getattr(dtype, "kind", "") in ("b", "i", "u"):
+        kind, count, hint = "missing", int(values.isna().sum()), "fillna(VALUE) puts a value there"
+    else:
+        return
+    if count:
+        found = f"{count:,} of {np.size(values):,} that are {kind}"
+        raise OptionError(f"{what}: values are {kind}", expected="a value everywhere", found=found, hint=hint)
+
+
+def token_of(collection: Any) -> str:
+    """Return what dask knows a collection by, or an array or a frame by its values: the same for the same."""
+    from dask.base import tokenize
+
+    return str(tokenize(collection))

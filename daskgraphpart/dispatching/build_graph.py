@@ -12,16 +12,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from daskgraphpart.dispatching.compress_graph import bucket_bits
 from daskgraphpart.dispatching.edge_runs import Slices, reads_of
 from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.dispatching.part_graph import BuildConfig, PartGraph, local_ids_of
-from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import save_npy
 from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column
 
 EDGE_NBYTES = 33
+MAX_BUCKETS = 1024  # of rows
 LOCAL_GRAPH = ("nodes/", "edges/", "coo/", "csr/", "csc/")
 """How names of arrays begin that are by local ID."""
 BY_EDGE_ID = ("csc/id", "csc/type", "csc/type_id")
@@ -95,10 +94,18 @@ def _read_extra(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
     return read_window(segment.slices, segment.window, config.graph.work)
 
 
+def bucket_bits(graph: PartGraph, max_edges: int) -> int:
+    """Logarithm of the rows per bucket: enough buckets to cut a part into ranges that fit, not many for small parts."""
+    wanted = min(MAX_BUCKETS, 32 * -(-max(graph.num_edges, graph.num_nodes) // max_edges))
+    return (max(1, graph.num_nodes) // wanted).bit_length() if wanted > 32 else graph.num_nodes.bit_length()
+
+
 def _group_by_row(
     segment: Segment, config: BuildConfig, name: str, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
     """Write (row, column, number in the segment) of edges, grouped by bucket of the row."""
+    from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket  # COO does without
+
     graph, bits = segment.graph, bucket_bits(segment.graph, config.graph.max_edges)
     counts = np.zeros(max(1, -(-graph.num_nodes >> bits)), np.int64)
     count_keys(rows, 0, bits, counts)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.dispatching.build_graph import bucket_bits
 from daskgraphpart.dispatching.edge_runs import SLICE, Slices, cut_slices, places_of
 from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.part_graph import BuildConfig, GraphConfig, PartGraph
     from daskgraphpart.dispatching.workspace import Workspace
-
-MAX_BUCKETS = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,12 +43,6 @@ class MatrixRows:
     first_edge: int
     num_edges: int
     slices: Slices
-
-
-def bucket_bits(graph: PartGraph, max_edges: int) -> int:
-    """Logarithm of the rows per bucket: enough buckets to cut a part into ranges that fit, not many for small parts."""
-    wanted = min(MAX_BUCKETS, 32 * -(-max(graph.num_edges, graph.num_nodes) // max_edges))
-    return (max(1, graph.num_nodes) // wanted).bit_length() if wanted > 32 else graph.num_nodes.bit_length()
 
 
 def row_ranges(

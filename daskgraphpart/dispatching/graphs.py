@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
-from daskgraphpart.dispatching.compress_graph import compress_graph, place_edges, row_ranges, segment_places
 from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, Slices, cut_slices
 from daskgraphpart.dispatching.mark_halo import HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
 from daskgraphpart.dispatching.part_graph import (
@@ -171,6 +170,15 @@ def _compress(job: Job, config: BuildConfig, found: Sequence[tuple[Segment, Mapp
     for segment, counts in found:
         for name, in_buckets in counts.items():
             by_part.setdefault((segment.graph.part, name), []).append((segment, in_buckets))
+    if not by_part:
+        return
+    from daskgraphpart.dispatching.compress_graph import (  # COO does without
+        compress_graph,
+        place_edges,
+        row_ranges,
+        segment_places,
+    )
+
     ranges: list[MatrixRows] = []
     segments: list[SegmentPlaces] = []
     for (_, name), of_part in by_part.items():

@@ -8,7 +8,6 @@ import threading
 from typing import Any
 
 from daskgraphpart.errors import MissingPackageError, OptionError
-from daskgraphpart.extras import how_to_install
 
 AUTO = "auto"
 ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
@@ -49,6 +48,8 @@ def job_queue(name: str) -> Any:
     try:
         import dask_jobqueue
     except ImportError as fault:
+        from daskgraphpart.extras import how_to_install
+
         raise MissingPackageError(
             "dask-jobqueue is not installed",
             place=f"--cluster {name}",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import pyg_module
-from daskgraphpart.layouts.dgl_config import PartitionConfig, find_config, read_config
+from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.loaders import Loaders
 from daskgraphpart.partitioned.part import Part, open_part
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.partitioned.stored_rows import Maps
     from daskgraphpart.reporting.report import Report
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.partitioned.loaders import Loaders

@@ -19,7 +19,7 @@ from daskgraphpart.book import is_tensor, to_array, to_tensor
 from daskgraphpart.chunked.blocks import Block
 from daskgraphpart.chunked.output import parquet_writer, to_arrow
 from daskgraphpart.chunked.read_parquet import read_parquet_header, read_parquet_rows, row_of
-from daskgraphpart.chunked.sources import refuse_gaps
+from daskgraphpart.chunked.rows import refuse_gaps
 from daskgraphpart.errors import (
     InputFileError,
     InputFileNotFoundError,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.chunked.metadata import METADATA_FILE, read_metadata
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, LayoutError, OptionError
-from daskgraphpart.layouts.dgl_config import find_config, read_config
+from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.sources.columns import BYTES, STRINGS, UNKNOWN

@@ -11,12 +11,13 @@ import numpy as np
 
 from daskgraphpart.chunked.collections import array_of, frame_of_arrays
 from daskgraphpart.chunked.count_nodes import count_frames, count_nodes
+from daskgraphpart.chunked.dask_sources import DaskEdges, DaskRows
 from daskgraphpart.chunked.formats import feature_files
 from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_parquet import read_parquet_header
-from daskgraphpart.chunked.rows import EdgeEnds, array_rows
-from daskgraphpart.chunked.sources import DaskEdges, DaskRows, FileRows, is_source, refuse_gaps
+from daskgraphpart.chunked.rows import EdgeEnds, array_rows, refuse_gaps
+from daskgraphpart.chunked.sources import FileRows, is_source
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.sources.given import by_type, count_known, is_dgl_graph, is_lazy, take_apart

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import is_table
-from daskgraphpart.chunked.sources import is_rows, paths_of, token_of, tokens_of
+from daskgraphpart.chunked.rows import token_of
+from daskgraphpart.chunked.sources import is_rows, paths_of, tokens_of
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import stated_options

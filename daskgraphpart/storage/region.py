@@ -24,7 +24,7 @@ from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import is_file, open_for_reading, open_regular, read_range, read_ranges, size_of_open
+from daskgraphpart.storage.files import is_file, open_for_reading, open_regular, size_of_open
 from daskgraphpart.storage.paths import AnyPath, FilePath, is_remote, to_key
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Region:
         """Fill the C-contiguous array `rows` from row `start` on."""
         buffer, offset = _as_bytes(rows), self.offset + start * self.row_nbytes
         if is_remote(self.path):
+            from daskgraphpart.storage.stores import read_range
+
             for first in range(0, len(buffer), MAX_REQUEST_NBYTES):
                 stop = min(first + MAX_REQUEST_NBYTES, len(buffer))
                 buffer[first:stop] = read_range(self.path, offset + first, offset + stop)
@@ -135,6 +137,8 @@ class Region:
 
 def _take_remote(path: UPath, region: Region, rows: np.ndarray) -> np.ndarray:
     """Read rows of a file in a store; those that lie near each other come with one request."""
+    from daskgraphpart.storage.stores import read_ranges
+
     if rows.size and not 0 <= rows.min() <= rows.max() < region.num_rows:
         raise IndexError(f"row out of range [0, {region.num_rows})")
     wanted, inverse = np.unique(rows, return_inverse=True)

@@ -11,7 +11,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
-from daskgraphpart.storage.files import delete_file, file_size, open_store
+from daskgraphpart.storage.files import delete_file, file_size
+from daskgraphpart.storage.stores import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
-from daskgraphpart.layouts.dgl_config import find_config
+from daskgraphpart.layouts.dgl_config_reader import find_config
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.sources.stage_tables import opened_graph
 from daskgraphpart.sources.table_spec import opened

@@ -12,7 +12,7 @@ from graphs import Graph
 from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
 
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType

@@ -14,7 +14,7 @@ from graphs import Graph, load_real_graph
 import daskgraphpart as dgp
 from daskgraphpart.book import IdOutOfRangeError
 from daskgraphpart.errors import GraphPartError, LayoutError, MissingPackageError, OptionError
-from daskgraphpart.layouts.dgl_graph_file import read_graph_file
+from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.sampling.columns import sort_edges
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 

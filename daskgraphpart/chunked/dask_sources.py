@@ -1,0 +1,120 @@
+"""Sources in dask collections: the partitions of a frame of edges, and the chunks of an array of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.chunked.rows import refuse_gaps, token_of
+from daskgraphpart.chunked.sources import INT64, Piece
+from daskgraphpart.errors import InputFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DaskEdges:
+    """Edges in a dask frame with columns `src` and `dst`, and the length of each of its partitions."""
+
+    name: str
+    frame: Any
+    lengths: tuple[int, ...]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of IDs."""
+        return INT64
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of edges, and 2."""
+        return sum(self.lengths), 2
+
+    @property
+    def token(self) -> str:
+        """What dask knows the frame by: the same for the same graph of tasks."""
+        return token_of(self.frame)
+
+    def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
+        """List the partitions."""
+        starts = accumulate(self.lengths, initial=0)
+        return [
+            Piece(first, num_rows, partial(ends_of_frame, name=name), partition, name)
+            for first, num_rows, partition, name in zip(
+                starts, self.lengths, self.frame.to_delayed(), self._names(), strict=False
+            )
+        ]
+
+    def _names(self) -> Iterator[str]:
+        return (f"partition {number} of {self.name!r}" for number in range(len(self.lengths)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DaskRows:
+    """A feature in a dask array with known chunks."""
+
+    name: str
+    array: Any
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of the elements."""
+        dtype: np.dtype = np.dtype(self.array.dtype)
+        return dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, and shape of a row."""
+        shape: tuple[int, ...] = self.array.shape
+        return shape
+
+    @property
+    def token(self) -> str:
+        """What dask knows the array by."""
+        return token_of(self.array)
+
+    def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
+        """List the chunks, of whole rows."""
+        whole = self.array.rechunk(dict.fromkeys(range(1, self.array.ndim), -1))
+        starts, read = (
+            accumulate(whole.chunks[0], initial=0),
+            partial(_rows_of_chunk, dtype=self.dtype, row_shape=self.shape[1:]),
+        )
+        return [
+            Piece(int(first), int(num_rows), partial(read, name=f"partition {number} of {self.name!r}"), chunk)
+            for number, (first, num_rows, chunk) in enumerate(
+                zip(starts, whole.chunks[0], whole.to_delayed().reshape(-1), strict=False)
+            )
+        ]
+
+
+def ends_of_frame(frame: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of a partition of a user's frame as int64; refuse what is no IDs."""
+    columns = [(column, frame[column].to_numpy()) for column in ("src", "dst")]
+    for column, ids in columns:
+        if ids.dtype.kind not in "iu":
+            found, hint = f"dtype {frame[column].dtype}", "IDs are integers, none missing"
+            raise InputFileError(
+                "not IDs of nodes", file=name, place=column, expected="integers", found=found, hint=hint
+            )
+    src, dst = (ids.astype(np.int64, copy=False) for _, ids in columns)
+    return src, dst
+
+
+def _rows_of_chunk(rows: Any, dtype: np.dtype, row_shape: tuple[int, ...], name: str) -> np.ndarray:
+    """Return rows of a user's array in the dtype and shape that were declared."""
+    refuse_gaps(rows, name)
+    values = np.asarray(rows)
+    for what, expected, found, is_held in (
+        ("shape", row_shape, values.shape[1:], values.shape[1:] == row_shape),
+        ("dtype", dtype, values.dtype, np.can_cast(values.dtype, dtype)),
+    ):
+        if not is_held:
+            what, hint = f"rows of another {what} than dask was told", "values may be missing, or its meta is wrong"
+            raise InputFileError(what, file=name, expected=f"{expected}", found=f"{found}", hint=hint)
+    return np.ascontiguousarray(values, dtype)

@@ -1,0 +1,208 @@
+"""Ask about, list and read files in stores, through fsspec, whose caches are off.
+
+What is read is what was asked for, and listings are never old. Stores try failing requests again themselves; what
+arrives here has failed for good, and becomes one error of ours.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from daskgraphpart.errors import (
+    EnvironmentFaultError,
+    GraphPartError,
+    InputFileError,
+    InputFileNotFoundError,
+    MissingPackageError,
+    OptionError,
+)
+from daskgraphpart.extras import how_to_install
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from upath import UPath
+
+BUFFER_NBYTES = 64 << 10
+"""Bytes that are read of a remote file at least: headers come with one request."""
+EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
+"""Extras of the package, by protocol."""
+
+_BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "az")
+_VERSION_KEYS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
+
+
+@contextmanager
+def open_store(path: UPath) -> Iterator[Any]:
+    """Give the file system of a path, which fsspec keeps open, and turn what it raises into one error of ours."""
+    fs = None
+    try:
+        fs = path.fs
+        yield fs
+    except GraphPartError:
+        raise
+    except Exception as fault:
+        if fs is not None and isinstance(fault, OSError) and fault.filename is not None:
+            raise  # of a local file
+        raise _store_fault(path, fault, is_open=fs is not None) from fault
+
+
+def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartError:
+    found = next(iter(str(fault).splitlines()), "") or type(fault).__name__
+    if isinstance(fault, ImportError):
+        extra = EXTRAS.get(path.protocol)
+        hint = how_to_install(extra) if extra else "install the package of fsspec for it"
+        return MissingPackageError(
+            f"a package for {path.protocol}:// is not installed", file=path, found=found, hint=hint
+        )
+    if isinstance(fault, (ValueError, TypeError)) and not is_open:
+        what = f"{path.protocol}:// cannot be read by ranges, or not with these options"
+        hint = "unpack archives first; check the protocol and the storage options"
+        return OptionError(what, file=path, found=found, hint=hint)
+    if isinstance(fault, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
+        return InputFileNotFoundError("no such file", file=path, found=found)
+    if isinstance(fault, PermissionError) or "credentials" in str(fault).lower():
+        what, hint = "the store refuses access", "check the credentials: environment, fsspec's files, storage_options"
+    else:
+        what, hint = "the store failed", "check the network and the address of the store, and run again"
+    return EnvironmentFaultError(what, file=path, found=found, hint=hint)
+
+
+def _info(path: UPath) -> dict[str, Any] | None:
+    """Return what the store tells of a file or directory; None if there is neither."""
+    with suppress(InputFileNotFoundError), open_store(path) as fs:
+        return cast("dict[str, Any]", fs.info(path.path))
+    return None
+
+
+def kind_in_store(path: UPath) -> str | None:
+    """Return ``"file"`` or ``"directory"``, or None if there is nothing."""
+    info = _info(path)
+    return None if info is None else "directory" if info.get("type") == "directory" else "file"
+
+
+def size_in_store(path: UPath) -> int:
+    """Return the bytes of a file; a `FileNotFoundError` if there is none."""
+    info = _info(path)
+    if info is None or info.get("type") == "directory":
+        raise InputFileNotFoundError("no such file", file=path, hint="was it removed while it was in use?")
+    if not isinstance(info.get("size"), int):
+        raise EnvironmentFaultError("the store does not tell the size of a file", file=path)
+    return int(info["size"])
+
+
+def signature_in_store(path: UPath) -> tuple[int | str, ...] | None:
+    """Return what a store tells of a file; None if there is none."""
+    info = _info(path)
+    if info is None:
+        return None
+    version = next((f"{key} {info[key]}" for key in _VERSION_KEYS if info.get(key)), "version unknown")
+    return int(info.get("size") or 0), version.replace('"', "")
+
+
+def list_in_store(directory: UPath) -> dict[str, int | None]:
+    """Return the names in a directory, sorted, with the bytes of files, None for others; there may be no directory."""
+    with suppress(InputFileNotFoundError), open_store(directory) as fs:
+        own = str(fs._strip_protocol(directory.path)).rstrip("/")
+        found = {str(entry["name"]).rstrip("/"): entry for entry in fs.ls(directory.path, detail=True)}
+        # some stores list a directory, or a file that is asked for as one, as an entry of itself
+        return {
+            name.rpartition("/")[2]: None if entry["type"] == "directory" else int(entry["size"])
+            for name, entry in sorted(found.items())
+            if name != own
+        }
+    return {}
+
+
+@contextmanager
+def cached_store(directory: UPath) -> Iterator[None]:
+    """List a directory of a bucket, or that of a config, and answer questions about its files while this lasts."""
+    if directory.suffix == ".json":
+        directory = directory.parent
+    # a whole bucket may hold anything
+    if directory.protocol not in _BUCKETS or directory.parent == directory:
+        yield
+        return
+    with open_store(directory) as fs:
+        cache = fs.dircache
+    cache.clear()
+    cache.use_listings_cache = True
+    try:
+        try:
+            with open_store(directory) as fs:
+                fs.find(directory.path)
+        except (EnvironmentFaultError, InputFileNotFoundError):
+            cache.clear()  # a key may read, and not list; whoever asks for a file is told what is wrong
+        yield
+    finally:
+        cache.use_listings_cache = False
+        cache.clear()
+
+
+def read_ranges(path: UPath, starts: Sequence[int], stops: Sequence[int]) -> list[bytes]:
+    """Read ranges of bytes of a file at one time, and nothing else."""
+    try:
+        with open_store(path) as fs:
+            found: list[bytes] = fs.cat_ranges([path.path] * len(starts), starts, stops, on_error="raise")
+    except EnvironmentFaultError:
+        _check_size(path, max(stops))  # a range beyond the end is refused by some stores, each in its own words
+        raise
+    for content, start, stop in zip(found, starts, stops, strict=True):
+        if len(content) != stop - start:
+            _check_size(path, stop)
+            raise EnvironmentFaultError(
+                "the store sent another number of bytes than it was asked for",
+                file=path,
+                expected=f"{stop - start:,}",
+                found=f"{len(content):,}",
+                hint="run again",
+            )
+    return found
+
+
+def _check_size(path: UPath, stop: int) -> None:
+    if (size := size_in_store(path)) < stop:
+        raise InputFileError("file ends too early", file=path, expected=f"at least {stop:,} bytes", found=f"{size:,}")
+
+
+def read_range(path: UPath, start: int, stop: int) -> bytes:
+    """Read bytes ``[start, stop)`` of a file; raises as `read_ranges`."""
+    return read_ranges(path, [start], [stop])[0] if start < stop else b""
+
+
+def open_in_store(path: UPath) -> BinaryIO:
+    """Open a file for reading bytes."""
+    return cast("BinaryIO", io.BufferedReader(StoreFile(path), BUFFER_NBYTES))
+
+
+class StoreFile(io.RawIOBase):
+    """A file in a store, open for reading; pyarrow passes its errors on as they are, unlike those of fsspec's files."""
+
+    def __init__(self, path: UPath) -> None:
+        self.path, self.size = path, size_in_store(path)
+        self._position = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a byte."""
+        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}[whence]
+        self._position = max(0, origin + offset)
+        return self._position
+
+    def readinto(self, buffer: object) -> int:
+        """Fill a buffer with one request, up to the end of the file; return the number of bytes."""
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        content = read_range(self.path, self._position, min(self._position + len(view), self.size))
+        view[: len(content)] = content
+        self._position += len(content)
+        return len(content)
