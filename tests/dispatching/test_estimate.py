@@ -132,7 +132,7 @@ def test_impossible_plans_are_one_error(graph: dgp.Graph) -> None:
 def test_a_plan_shows_itself_as_text_html_and_json(graph: dgp.Graph) -> None:
     plan = dgp.plan(graph, 2, method="kaminpar", resources=resources())
     text, html, content = str(plan), plan._repr_html_(), json.loads(json.dumps(plan.to_dict()))
-    for word in ("output", "workspace", "memory", "kaminpar: asked for"):
+    for word in ("output", "workspace", "memory", "kaminpar (needs about"):
         assert word in text
     assert "<table>" in html
     assert content["version"] == 2
