@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.machines import Machines
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.sources.table_spec import TableSpec
 
 
@@ -160,6 +162,21 @@ def identify_owners(
         return "dispatch", {"assignment": [owners.num_parts, owners.method, crcs]}, []
     chosen = {"num_parts": num_parts, "assignment": str(owners.absolute())}
     return "dispatch", chosen, [owners, *_files_in(owners)]
+
+
+def read_owners(
+    directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
+) -> Assignment:
+    """Read the owners of a directory, or, where there are none, what ParMETIS has written."""
+    from daskgraphpart.assignment.read_files import has_owners, read_assignment
+
+    if not has_owners(directory, schema):
+        from daskgraphpart.parmetis.read_parts import read_found_parts  # on the rim
+
+        found = read_found_parts(directory, schema, workspace, runner, num_parts)
+        if found is not None:
+            return found
+    return read_assignment(directory, schema, workspace, runner, num_parts)
 
 
 def _balance_files(options: AssignOptions) -> list[Path]:

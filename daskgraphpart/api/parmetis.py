@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from daskgraphpart.api.inputs import check_assignment_directory, opened_chunked
 from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
-from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
 from daskgraphpart.assignment.write_files import write_assignment
-from daskgraphpart.assignment.write_parmetis import ParmetisInput, check_weights, claim_files, write_parmetis_files
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty, check_output
 from daskgraphpart.engine.progress import Progress, open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.parmetis.files import ParmetisFiles, find_parts
+from daskgraphpart.parmetis.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked, read_type_counts
+from daskgraphpart.parmetis.read_parts import read_parmetis_parts
+from daskgraphpart.parmetis.write import ParmetisInput, check_weights, claim_files, write_parmetis_files
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.parmetis_files import ParmetisFiles, find_parts
-from daskgraphpart.sources.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked, read_type_counts
 from daskgraphpart.storage.atomic import made_directory, scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import is_unfinished

@@ -14,6 +14,7 @@ from daskgraphpart.api.inputs import (
     in_reach,
     opened,
     output_of,
+    read_owners,
 )
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import announce, estimate, smallest_memory
@@ -114,7 +115,7 @@ def assign(
             environment_faults(),
             _assignable(graph, directory / "tables", options, num_parts, first) as (staged, runner),
         ):
-            return assign_nodes(staged, num_parts, options, directory, runner)
+            return assign_nodes(staged, num_parts, options, directory, runner, read_owners=read_owners)
     from daskgraphpart.assignment.id_maps import describe_id_maps
     from daskgraphpart.assignment.read_files import read_assignment
     from daskgraphpart.assignment.write_files import write_assignment
@@ -132,7 +133,7 @@ def assign(
             open_job(output, graph, identity, run) as (work, first),
             _assignable(graph, Path(work.root) / "tables", options, num_parts, first) as (staged, runner),
         ):
-            assignment = assign_nodes(staged, num_parts, options, work.owners, runner)
+            assignment = assign_nodes(staged, num_parts, options, work.owners, runner, read_owners=read_owners)
             if not isinstance(graph, Graph):
                 from daskgraphpart.sources.stage_tables import keep_maps
 

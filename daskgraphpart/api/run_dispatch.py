@@ -7,7 +7,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.inputs import fingerprint, identify_owners, in_reach, input_paths, is_machines, made_in
+from daskgraphpart.api.inputs import (
+    fingerprint,
+    identify_owners,
+    in_reach,
+    input_paths,
+    is_machines,
+    made_in,
+    read_owners,
+)
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
 from daskgraphpart.api.plan import Plan, announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
@@ -235,11 +243,9 @@ def _assign(
     """Return the owners, read or made if need be."""
     if isinstance(owners, AssignOptions):
         assert num_parts is not None, "owners are made for a number of parts"
-        return assign_nodes(graph, num_parts, owners, work.owners, runner, report=False)
+        return assign_nodes(graph, num_parts, owners, work.owners, runner, read_owners=read_owners, report=False)
     if isinstance(owners, Path):
-        from daskgraphpart.assignment.read_files import read_assignment
-
-        owners = read_assignment(owners, graph.schema, work.owners, runner, num_parts)
+        owners = read_owners(owners, graph.schema, work.owners, runner, num_parts)
     owners.check_fits(graph.schema)
     return owners
 

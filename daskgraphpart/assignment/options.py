@@ -64,10 +64,9 @@ class AssignOptions:
     effort: str = option(
         "default",
         "How hard to look for a small cut: fast, default, high. fast runs one library, or streams a large graph; "
-        "default combines METIS"
+        "default combines METIS "
         "and KaMinPar by a V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.",
         choices=("fast", "default", "high"),
-        values="LEVEL",
         common=True,
     )
 

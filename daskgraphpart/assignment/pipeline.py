@@ -27,21 +27,34 @@ from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from daskgraphpart.assignment.match_nodes import OldParts
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.schema import GraphSchema
+
+    ReadOwners: TypeAlias = Callable[[Path, GraphSchema, Path, Runner, int | None], Assignment]
 
 
 logger = logging.getLogger(__name__)
 
 
 def assign_nodes(
-    graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner, report: bool = True
+    graph: Graph,
+    num_parts: int,
+    options: AssignOptions,
+    directory: Path,
+    runner: Runner,
+    *,
+    read_owners: ReadOwners,
+    report: bool = True,
 ) -> Assignment:
-    """Give every node an owner."""
+    """Give every node an owner; `read_owners` reads those that a directory has, where the method is one."""
     started = time.monotonic()
     check_assignable(options, graph, num_parts)
     directory.mkdir(parents=True, exist_ok=True)
-    given = _given_owners(graph, num_parts, options, directory, runner)
+    given = _given_owners(graph, num_parts, options, directory, runner, read_owners)
     old = None
     if options.extend is not None:
         from daskgraphpart.assignment.match_nodes import place_old_nodes  # few jobs need it and duckdb
@@ -111,7 +124,12 @@ def check_method(options: AssignOptions) -> None:
 
 
 def _given_owners(
-    graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner
+    graph: Graph,
+    num_parts: int,
+    options: AssignOptions,
+    directory: Path,
+    runner: Runner,
+    read_owners: ReadOwners,
 ) -> Assignment | None:
     """Owners that need no edges: random ones, or those of a file."""
     total, target = num_parts * options.num_trainers_per_machine, directory / "given"
@@ -124,9 +142,7 @@ def _given_owners(
     if options.num_trainers_per_machine > 1:
         raise OptionError("owners from files have no trainers", place="--method", found=options.method)
     target.mkdir(exist_ok=True)
-    from daskgraphpart.assignment.read_files import read_assignment
-
-    return read_assignment(options.method, graph.schema, target, runner, num_parts)
+    return read_owners(Path(options.method), graph.schema, target, runner, num_parts)
 
 
 def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:

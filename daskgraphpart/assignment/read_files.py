@@ -19,13 +19,10 @@ from daskgraphpart.assignment.assignment import (
     Assignment,
     crc_of,
     create_owner_files,
-    owner_regions,
 )
 from daskgraphpart.assignment.read_batches import read_batches
-from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
-from daskgraphpart.sources.parmetis_files import find_parts, holds_parts
 from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.region import Region, open_npy
 
@@ -89,8 +86,8 @@ def read_assignment(
 ) -> Assignment:
     """Read and check the owners of every node, into binary files in a workspace.
 
-    `directory` is as described in assignment.py, or output of ParMETIS; `num_parts` is needed when it has no
-    `partition_meta.json`, else it must agree.
+    `directory` is as described in assignment.py; `num_parts` is needed when it has no `partition_meta.json`, else it
+    must agree.
     """
     return read_owner_files(Path(directory), schema, workspace, runner, num_parts, is_old=False)[0]
 
@@ -99,11 +96,6 @@ def read_owner_files(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None, *, is_old: bool
 ) -> tuple[Assignment, dict[str, int]]:
     """Read and check owners; also return how many there are, which may be less than nodes if they are old ones."""
-    if not is_old and _is_of_parmetis(directory, schema):
-        found = find_parts(directory, schema.name, num_parts)
-        resources = runner.resources
-        parts = runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, resources).num_parts)
-        return Assignment(parts, "parmetis", owner_regions(workspace, schema, parts)), {}
     meta, ours, parts = read_meta(directory, num_parts)
     method = ours.method or (meta.algo_name if meta is not None else "file")
     trainers = {} if is_old else _open_trainers(directory / TRAINERS, schema)
@@ -151,11 +143,9 @@ def _read_json(path: Path, form: type[ContentT]) -> ContentT | None:
     return convert_json(content, form, AssignmentError, "not what an assignment says of itself", file=str(path))
 
 
-def _is_of_parmetis(path: Path, schema: GraphSchema) -> bool:
-    """Whether there is output of ParMETIS, and no owners, which DGL's `parmetis_postprocess.py` may put beside it."""
-    if path.is_dir() and ((path / META_FILE).is_file() or any(_forms(path, ntype) for ntype in schema.ntypes)):
-        return False
-    return holds_parts(path, schema.name)
+def has_owners(path: Path, schema: GraphSchema) -> bool:
+    """Whether a path is a directory with owners, which DGL's `parmetis_postprocess.py` may put beside other files."""
+    return path.is_dir() and ((path / META_FILE).is_file() or any(_forms(path, ntype) for ntype in schema.ntypes))
 
 
 def _forms(directory: Path, ntype: str) -> list[str]:

@@ -18,8 +18,6 @@ from strategies import graphs, layouts
 from daskgraphpart import from_collections
 from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
 from daskgraphpart.api.pipeline import assign, dispatch
-from daskgraphpart.assignment.read_parmetis import read_parmetis_parts
-from daskgraphpart.assignment.write_parmetis import write_parmetis_files
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
@@ -31,8 +29,10 @@ from daskgraphpart.errors import (
     OptionError,
     OutputExistsError,
 )
+from daskgraphpart.parmetis.files import ParmetisFiles, find_parts
+from daskgraphpart.parmetis.read_parts import read_parmetis_parts
+from daskgraphpart.parmetis.write import write_parmetis_files
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.sources.parmetis_files import ParmetisFiles, find_parts
 from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:

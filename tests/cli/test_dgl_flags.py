@@ -185,11 +185,11 @@ def test_the_scripts_around_parmetis(graph: Path, tmp_path: Path, caplog: pytest
     before = ("--schema_file", "other.json", "--input_dir", tmp_path / "in", "--output_dir", pm, "--num_parts", "4")
     assert call("parmetis", "write", *before, "--log_level", "INFO") == 0
     assert "--num-parts is accepted and has no effect" in caplog.text
-    pm_dglpart2(pm, "mag", 4, 2)
+    pm_dglpart2(pm, "graph", 4, 2)
     after = ("--postproc_input_dir", tmp_path / "in", "--schema_file", "other.json")
-    files = ("--parmetis_output_file", pm / "mag_part.4", "--partitions_dir", owners)
+    files = ("--parmetis_output_file", pm / "graph_part.4", "--partitions_dir", owners)
     assert call("parmetis", "read", *after, *files, "--quiet") == 0
-    assert call("parmetis", "read", graph, pm / "mag_part.4", tmp_path / "same", "--quiet") == 0
+    assert call("parmetis", "read", graph, pm / "graph_part.4", tmp_path / "same", "--quiet") == 0
     assert file_hashes(owners) == file_hashes(tmp_path / "same")
 
 

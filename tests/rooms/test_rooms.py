@@ -38,16 +38,20 @@ ROOMS = {
         *("sources/given.py", "sources/given_rows.py", "sources/stage_collections.py", "sources/stage_frames.py"),
         *("api/chunk_graph.py", "api/from_collections.py"),
     ),
-    "ParMETIS": (
-        *("assignment/write_parmetis.py", "assignment/write_parmetis_edges.py", "assignment/read_parmetis.py"),
-        *("sources/parmetis_files.py", "sources/pm_dglpart.py", "api/parmetis.py", "cli/dgl.py"),
-    ),
+    "ParMETIS": ("parmetis", "api/parmetis.py", "cli/dgl.py"),
+    "GraphStorm's construction": ("construction",),
     "owners from files": ("assignment/read_files.py", "assignment/read_batches.py", "assignment/write_files.py"),
-    "staging and stores": ("storage/zarr_arrays.py", "storage/upload.py"),
-    "partitions read back": ("partitioned", "sampling"),
+    "staging and stores": ("storage/zarr_arrays.py", "storage/upload.py", "storage/stores.py"),
+    "partitions read back": ("partitioned",),
+    "sampling": ("sampling",),
     "verification": ("verification",),
     "reports": ("reporting", "api/compare.py"),
     "clusters": ("engine/connect.py", "engine/on_cluster.py"),
+    "machines": ("dispatching/machines.py", "dispatching/deliver.py"),
+    "dask collections": ("chunked/dask_sources.py", "chunked/collections.py", "chunked/rows.py"),
+    "CSR and CSC": ("dispatching/compress_graph.py",),
+    "maps larger than memory": ("dispatching/edges_by_range.py",),
+    "readers of DGL's files": ("layouts/dgl_config_reader.py", "layouts/dgl_graph.py", "layouts/dgl_file_reader.py"),
 }
 COUNT = """
 import sys

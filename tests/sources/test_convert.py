@@ -27,9 +27,9 @@ from daskgraphpart.errors import (
     OptionError,
     OutputExistsError,
 )
+from daskgraphpart.parmetis.files import find_parts
+from daskgraphpart.parmetis.pm_dglpart import ConversionInput, convert_to_chunked, read_type_counts
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.sources.parmetis_files import find_parts
-from daskgraphpart.sources.pm_dglpart import ConversionInput, convert_to_chunked, read_type_counts
 from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:

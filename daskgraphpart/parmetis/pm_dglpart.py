@@ -19,8 +19,7 @@ import numpy as np
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.output import write_metadata
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError, OptionError, check_choice
-from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType, check_name
-from daskgraphpart.sources.parmetis_files import (
+from daskgraphpart.parmetis.files import (
     Column,
     LineFile,
     ParmetisFiles,
@@ -29,6 +28,7 @@ from daskgraphpart.sources.parmetis_files import (
     read_lines,
     read_nodes,
 )
+from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType, check_name
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.region import create_npy
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.sources.parmetis_files import PartFiles
+    from daskgraphpart.parmetis.files import PartFiles
 
 
 FEATURE = "feat"

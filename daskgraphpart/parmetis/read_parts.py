@@ -7,17 +7,38 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.assignment import MAX_PARTS, Assignment, create_owner_files
-from daskgraphpart.sources.parmetis_files import Column, LineFile, PartFiles, Placement, read_lines, read_nodes
+from daskgraphpart.assignment.assignment import MAX_PARTS, Assignment, create_owner_files, owner_regions
+from daskgraphpart.parmetis.files import (
+    Column,
+    LineFile,
+    PartFiles,
+    Placement,
+    find_parts,
+    holds_parts,
+    read_lines,
+    read_nodes,
+)
 from daskgraphpart.storage.atomic import scratch_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
 
 logger = logging.getLogger(__name__)
+
+
+def read_found_parts(
+    path: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
+) -> Assignment | None:
+    """Read what is found at a path, in a step of a job; None if there is nothing of ParMETIS."""
+    if not holds_parts(path, schema.name):
+        return None
+    found, resources = find_parts(path, schema.name, num_parts), runner.resources
+    parts = runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, resources).num_parts)
+    return Assignment(parts, "parmetis", owner_regions(workspace, schema, parts))
 
 
 def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, resources: Resources) -> Assignment:
