@@ -3,18 +3,14 @@
 import json
 import os
 import sys
-from unittest.mock import MagicMock
 
-# imported by graphstorm.gconstruct for one transformation of features; it needs a hundred packages
-for name in ("", ".tabular", *(f".tabular.models.mitra._internal.{end}" for end in (
-    "data.dataset_finetune", "config.enums", "core.trainer_finetune"
-))):  # fmt: skip
-    sys.modules[f"autogluon{name}"] = MagicMock()
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "without_autogluon"))
+import sitecustomize  # noqa: F401, I001
 
-from graphstorm.gconstruct.id_map import IdReverseMap  # noqa: E402
-from graphstorm.gpartition import dist_partition_graph  # noqa: E402
-from graphstorm.model.utils import load_dist_nid_map  # noqa: E402
-from graphstorm.utils import check_graph_name, get_graph_name  # noqa: E402
+from graphstorm.gconstruct.id_map import IdReverseMap
+from graphstorm.gpartition import dist_partition_graph
+from graphstorm.model.utils import load_dist_nid_map
+from graphstorm.utils import check_graph_name, get_graph_name
 
 words, directories = json.loads(sys.argv[1]), sys.argv[2:]
 sys.argv[1:] = words
