@@ -15,7 +15,6 @@ import numpy as np
 
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.adjacency.split_edges import ArcRuns, Slice, range_shift, split_edges_of
-from daskgraphpart.adjacency.weigh_edges import WEIGHT_NBYTES, find_weights, weigh_edges
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import merge_arcs
 from daskgraphpart.storage.region import Region, create_files, npy_region
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 MIN_BLOCK_ARCS, MAX_BLOCK_ARCS = 1 << 16, 1 << 21
+WEIGHT_NBYTES = 8  # of the weight of an edge in a file, at most
 BLOCKS = 16  # of a graph that is neither small nor large
 
 
@@ -57,7 +57,11 @@ def adjacency_nbytes(schema: GraphSchema) -> int:
 
 def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> int:
     """Bytes of temporary files at their peak: the CSR blocks beside the arcs they are merged from, and edge weights."""
-    weights = sum(schema.edge_type(etype).num_edges for etype in find_weights(schema, edge_weight)) * WEIGHT_NBYTES
+    weights = 0
+    if edge_weight:
+        from daskgraphpart.adjacency.weigh_edges import find_weights
+
+        weights = sum(schema.edge_type(etype).num_edges for etype in find_weights(schema, edge_weight)) * WEIGHT_NBYTES
     width = 6 if edge_weight else 4
     return adjacency_nbytes(schema) + weights + width * id_dtype(schema.num_nodes).itemsize * schema.num_edges
 
@@ -68,7 +72,11 @@ def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: 
     directory.mkdir(parents=True, exist_ok=True)
     in_degrees = npy_region(directory / "in_degrees.npy", np.int64, (num_nodes,))
     runner.step("create-in-degrees", lambda: create_files([in_degrees]))
-    weights = weigh_edges(graph, edge_weight, directory, runner)
+    weights = None
+    if edge_weight:
+        from daskgraphpart.adjacency.weigh_edges import weigh_edges  # few graphs have weights
+
+        weights = weigh_edges(graph, edge_weight, directory, runner)
     runs = split_edges_of(graph, weights, directory, runner)
     config = MergeConfig(str(directory), id_dtype(num_nodes), in_degrees)
     units = [Unit(nodes, 4 * nodes.num_arcs * config.dtype.itemsize) for nodes in _ranges(runs, config, runner)]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daskgraphpart.adjacency.weigh_edges import EdgeWeights, count_units
 from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit, share_tasks
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
@@ -22,6 +21,7 @@ from daskgraphpart.storage.runs import id_dtype
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from daskgraphpart.adjacency.weigh_edges import EdgeWeights
     from daskgraphpart.chunked.graph import Graph
 
 BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader and for weights
@@ -138,6 +138,8 @@ def _read_weights(block: RowBlock[Edges], weights: Region | None, exponent: int 
     """Read the weights of a block in units, int32 (edges,), (0,) if there are none."""
     if exponent is None:
         return np.empty(0, np.int32)
+    from daskgraphpart.adjacency.weigh_edges import count_units
+
     if weights is None:
         return count_units(np.broadcast_to(1.0, block.num_rows), exponent)
     return count_units(weights.read(block.first_row, block.first_row + block.num_rows), exponent)

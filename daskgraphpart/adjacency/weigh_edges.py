@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 BITS = 20  # of the largest weight, in units
 MANTISSA_BITS = 53
 ROWS_PER_UNIT = 1 << 19
-WEIGHT_NBYTES = 8  # of a weight in a file, at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.build import build_adjacency
-from daskgraphpart.adjacency.weigh_edges import find_weights
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.choose import LIBRARY_NAMES, choose
@@ -104,7 +103,10 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
         need_library(options.method)
     options.check_fits(schema, num_parts)
     check_constraints(schema, parse_balance(options.wanted_balance, options.imbalance))
-    find_weights(schema, options.edge_weight)
+    if options.edge_weight:
+        from daskgraphpart.adjacency.weigh_edges import find_weights
+
+        find_weights(schema, options.edge_weight)
     if options.extend is not None:
         from daskgraphpart.assignment.old_owners import check_old_owners  # few jobs need it, and it imports pyarrow
 

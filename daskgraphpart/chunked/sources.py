@@ -14,7 +14,6 @@ import numpy as np
 
 from daskgraphpart.chunked.blocks import Block, InputFile, clip_blocks, cut_bytes, cut_rows, number_blocks
 from daskgraphpart.chunked.formats import FORMATS, check_ends, read_rows
-from daskgraphpart.chunked.read_parquet import read_parquet_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -183,6 +182,8 @@ class FileRows(_InFiles):
 
     def _reader(self, block: Block) -> Callable[[], np.ndarray]:
         if self.names:
+            from daskgraphpart.chunked.read_parquet import read_parquet_rows
+
             return partial(read_parquet_rows, block, self.spec.dtype, self.spec.row_shape, self.names)
         return partial(read_rows, block, self.spec)
 

@@ -30,14 +30,7 @@ from daskgraphpart.storage.paths import AnyPath, FilePath, is_remote, to_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from upath import UPath
 
-
-MAX_GAP_NBYTES = 128 << 10
-"""Bytes between two rows of a remote file that are rather read than skipped."""
-MAX_REQUEST_NBYTES = 8 << 20
-MAX_REQUESTS = 8
-"""Requests at one time."""
 MAX_WRITE_NBYTES = 128 << 10
 """Bytes written by one call, to between two multiples of it: for longer ones Linux looks for larger runs of free pages,
 which takes longer than to fill them where free memory is in pieces."""
@@ -97,11 +90,9 @@ class Region:
         """Fill the C-contiguous array `rows` from row `start` on."""
         buffer, offset = _as_bytes(rows), self.offset + start * self.row_nbytes
         if is_remote(self.path):
-            from daskgraphpart.storage.stores import read_range
+            from daskgraphpart.storage.stores import read_range_into
 
-            for first in range(0, len(buffer), MAX_REQUEST_NBYTES):
-                stop = min(first + MAX_REQUEST_NBYTES, len(buffer))
-                buffer[first:stop] = read_range(self.path, offset + first, offset + stop)
+            read_range_into(buffer, self.path, offset)
             return
         fd = open_regular(self.path)
         try:
@@ -129,34 +120,12 @@ class Region:
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Read the rows of these numbers, in any order, and no more than what lies around them."""
         if is_remote(self.path):
-            return _take_remote(self.path, self, np.asarray(rows))
+            from daskgraphpart.storage.stores import take_rows
+
+            return take_rows(self.path, self.offset, self.dtype, self.shape, np.asarray(rows))
         # numpy is slower in taking from a map than from an array
         taken: np.ndarray = np.asarray(self.memmap())[rows]
         return taken
-
-
-def _take_remote(path: UPath, region: Region, rows: np.ndarray) -> np.ndarray:
-    """Read rows of a file in a store; those that lie near each other come with one request."""
-    from daskgraphpart.storage.stores import read_ranges
-
-    if rows.size and not 0 <= rows.min() <= rows.max() < region.num_rows:
-        raise IndexError(f"row out of range [0, {region.num_rows})")
-    wanted, inverse = np.unique(rows, return_inverse=True)
-    taken = np.empty((wanted.size, *region.shape[1:]), region.dtype)
-    if taken.size:
-        gap, limit = (max(1, nbytes // region.row_nbytes) for nbytes in (MAX_GAP_NBYTES, MAX_REQUEST_NBYTES))
-        # a request ends where the gap is wide, and at every multiple of `limit` rows
-        cuts = np.flatnonzero((np.diff(wanted) > gap) | (np.diff(wanted // limit) > 0)) + 1
-        firsts, stops = np.append(0, cuts), np.append(cuts, wanted.size)
-        for begin in range(0, firsts.size, MAX_REQUESTS):
-            of_batch = slice(begin, begin + MAX_REQUESTS)
-            first, stop = firsts[of_batch], stops[of_batch]
-            starts, ends = (region.offset + ids * region.row_nbytes for ids in (wanted[first], wanted[stop - 1] + 1))
-            contents = read_ranges(path, starts.tolist(), ends.tolist())
-            for low, high, content in zip(first.tolist(), stop.tolist(), contents, strict=True):
-                span = np.frombuffer(content, region.dtype).reshape(-1, *region.shape[1:])
-                taken[low:high] = span[wanted[low:high] - wanted[low]]
-    return taken[inverse].reshape(*rows.shape, *region.shape[1:])
 
 
 def npy_region(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:

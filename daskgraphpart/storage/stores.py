@@ -11,6 +11,8 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+import numpy as np
+
 from daskgraphpart.errors import (
     EnvironmentFaultError,
     GraphPartError,
@@ -30,6 +32,12 @@ BUFFER_NBYTES = 64 << 10
 """Bytes that are read of a remote file at least: headers come with one request."""
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 """Extras of the package, by protocol."""
+
+MAX_GAP_NBYTES = 128 << 10
+"""Bytes between two rows of a remote file that are rather read than skipped."""
+MAX_REQUEST_NBYTES = 8 << 20
+MAX_REQUESTS = 8
+"""Requests at one time."""
 
 _BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "az")
 _VERSION_KEYS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
@@ -171,6 +179,36 @@ def _check_size(path: UPath, stop: int) -> None:
 def read_range(path: UPath, start: int, stop: int) -> bytes:
     """Read bytes ``[start, stop)`` of a file; raises as `read_ranges`."""
     return read_ranges(path, [start], [stop])[0] if start < stop else b""
+
+
+def read_range_into(buffer: memoryview, path: UPath, offset: int) -> None:
+    """Fill a buffer with what a file in a store has from an offset on."""
+    for first in range(0, len(buffer), MAX_REQUEST_NBYTES):
+        stop = min(first + MAX_REQUEST_NBYTES, len(buffer))
+        buffer[first:stop] = read_range(path, offset + first, offset + stop)
+
+
+def take_rows(path: UPath, offset: int, dtype: np.dtype, shape: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
+    """Read rows of an array in a file in a store; those that lie near each other come with one request."""
+    if rows.size and not 0 <= rows.min() <= rows.max() < shape[0]:
+        raise IndexError(f"row out of range [0, {shape[0]})")
+    wanted, inverse = np.unique(rows, return_inverse=True)
+    taken = np.empty((wanted.size, *shape[1:]), dtype)
+    if taken.size:
+        row_nbytes = taken[0].nbytes
+        gap, limit = (max(1, nbytes // row_nbytes) for nbytes in (MAX_GAP_NBYTES, MAX_REQUEST_NBYTES))
+        # a request ends where the gap is wide, and at every multiple of `limit` rows
+        cuts = np.flatnonzero((np.diff(wanted) > gap) | (np.diff(wanted // limit) > 0)) + 1
+        firsts, stops = np.append(0, cuts), np.append(cuts, wanted.size)
+        for begin in range(0, firsts.size, MAX_REQUESTS):
+            of_batch = slice(begin, begin + MAX_REQUESTS)
+            first, stop = firsts[of_batch], stops[of_batch]
+            starts, ends = (offset + ids * row_nbytes for ids in (wanted[first], wanted[stop - 1] + 1))
+            contents = read_ranges(path, starts.tolist(), ends.tolist())
+            for low, high, content in zip(first.tolist(), stop.tolist(), contents, strict=True):
+                span = np.frombuffer(content, dtype).reshape(-1, *shape[1:])
+                taken[low:high] = span[wanted[low:high] - wanted[low]]
+    return taken[inverse].reshape(*rows.shape, *shape[1:])
 
 
 def open_in_store(path: UPath) -> BinaryIO:

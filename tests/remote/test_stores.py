@@ -29,7 +29,7 @@ from daskgraphpart import (
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.load import load_partition_book
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.storage import region as region_module
+from daskgraphpart.storage import stores as stores_module
 from daskgraphpart.storage.paths import join_path, require_local, resolve_path, to_path
 from daskgraphpart.storage.region import Region
 
@@ -104,8 +104,8 @@ def test_remote_rows_are_taken_like_those_of_an_array(num_rows: int, width: int,
 
 
 def test_rows_far_from_each_other_are_asked_for_alone(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(region_module, "MAX_GAP_NBYTES", 16)
-    monkeypatch.setattr(region_module, "MAX_REQUEST_NBYTES", 64)
+    monkeypatch.setattr(stores_module, "MAX_GAP_NBYTES", 16)
+    monkeypatch.setattr(stores_module, "MAX_REQUEST_NBYTES", 64)
     remote = remote_region(0, np.arange(1000, dtype="<i8"))
     spans, read = [], type(memory).cat_file
 
