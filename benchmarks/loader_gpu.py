@@ -50,6 +50,7 @@ def main() -> None:
     parser.add_argument("--workers", default="0,1,4,8", help="threads that prefetch; 0 makes batches when asked")
     parser.add_argument("--method", default="random", help="how the graph is partitioned, in four parts")
     parser.add_argument("--directory", type=Path, help="where files go; default a temporary directory")
+    parser.add_argument("--no-model", action="store_true", help="take batches, and do nothing with them")
     parser.add_argument("--toy", action="store_true", help="2e5 edges, batches of 64, a second for each row")
     options = parser.parse_args()
     if options.toy:
@@ -69,12 +70,12 @@ def run(scratch: Path, options: argparse.Namespace) -> None:
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     name = torch.cuda.get_device_name() if device.type == "cuda" else f"no GPU, {torch.get_num_threads()} threads"
-    parts = dgp.open_partitions(scratch / "out" / "communities.json")
+    parts = dgp.open_partitions(scratch / "out")
     num_classes = int(parts.node_data["_N"]["label"].max().compute()) + 1
     workers = [int(number) for number in options.workers.split(",")]
     rows, found = [], []
     for way in ways(parts, scratch / "out" / "ranks", workers, options.batch_size, device):
-        model = (TreeSage if way.is_tree else Sage)(num_classes).to(device)
+        model = None if options.no_model else (TreeSage if way.is_tree else Sage)(num_classes).to(device)
         taken = train(way.batches(), model, device, options.seconds)
         found.append({"loader": way.loader, "workers": way.workers, **taken})
         cells = f"{taken['rate']:.1f}", f"{100 * taken['waiting']:.0f}%", f"{taken['nodes']:,.0f}"
@@ -154,7 +155,7 @@ def ways(
 
 def train(batches: Iterator[Any], model: Any, device: torch.device, seconds: float) -> dict[str, float]:
     """Train for so long after a few warm batches; batches a second, share of time waiting, input nodes of a batch."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    optimizer = None if model is None else torch.optim.Adam(model.parameters(), lr=0.01)
     waited = spent = 0.0
     done = nodes = 0
     torch.manual_seed(0)
@@ -163,9 +164,10 @@ def train(batches: Iterator[Any], model: Any, device: torch.device, seconds: flo
         batch = next(batches)
         got = time.perf_counter()
         batch = batch.to(device, non_blocking=True)
-        optimizer.zero_grad()
-        cross_entropy(*model(batch)).backward()
-        optimizer.step()
+        if optimizer is not None:
+            optimizer.zero_grad()
+            cross_entropy(*model(batch)).backward()
+            optimizer.step()
         if device.type == "cuda":
             torch.cuda.synchronize()
         done += 1

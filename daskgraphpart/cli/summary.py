@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from daskgraphpart.cli.options import made_of
+from daskgraphpart.cli.tables import INPUT_NAMES
 from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.options import stated_options
+from daskgraphpart.sources.options import GraphChanges
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table
 
 if TYPE_CHECKING:
@@ -45,8 +49,18 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
     if report is not None:
         facts = {"method": report.summary, **facts}
     if in_dir is not None and not outcome.hosts and "dgl" in made_of(DispatchOptions, dict(values)).graphs:
-        facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent)])
+        facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent), *_changes()])
     _show(facts)
+
+
+def _changes() -> list[str]:
+    """Options that change what the graph is, as they were given: `verify` needs them, too."""
+    ctx, names, words = click.get_current_context(), {*INPUT_NAMES, *stated_options(GraphChanges), "name"}, []
+    for option in ctx.command.params:
+        if option.name in names and ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            values = ctx.params[option.name] if option.multiple else [ctx.params[option.name]]
+            words += [word for value in values for word in option.opts[:1] + ([] if value is True else [str(value)])]
+    return words
 
 
 def _part_table(outcome: Outcome) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,6 +56,20 @@ def test_the_command_takes_a_config(tmp_path: Path) -> None:
     assert open_partitions(tmp_path / "parts").num_parts == 2
     assert call("chunk", config, tmp_path / "graph", "--add-reverse", "graphstorm", "--num-chunks", "2") == 0
     assert (tmp_path / "graph/data_transform_new.json").is_file()
+
+
+def test_the_line_that_verifies_has_the_options_of_the_config(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = ("--num-parts", "2", "--method", "random", "--add-reverse", "graphstorm", "--split-seed", "3")
+    assert call("partition", FIXTURE / "config.json", tmp_path / "parts", *how, "--name", "shop") == 0
+    told = capsys.readouterr().out.splitlines()[-1]
+    program, *words = shlex.split(told.removeprefix("to verify"))
+    pairs = {tuple(words[i : i + 2]) for i in (3, 5, 7)}
+    assert program == "daskgraphpart" and words[0] == "verify"
+    assert pairs == {("--add-reverse", "graphstorm"), ("--split-seed", "3"), ("--name", "shop")}
+    assert call(*words) == 0
+    assert call(*words[:3]) == 1
 
 
 def test_splits_depend_on_the_seed_alone(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from graphs import Graph, load_real_graph
+from judges import require_pyg_sampler
 from layout_readers import pyg_data_agrees, pyg_stores_agree
 
 import daskgraphpart as dgp
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch-sparse, where it is installed, scripts its functions
-    from torch_geometric import typing as installed
     from torch_geometric.loader import NeighborLoader, NodeLoader
     from torch_geometric.sampler import BaseSampler, SamplerOutput
 
@@ -33,12 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Using 'NeighborSampler' without 
 
 @pytest.fixture
 def sampler() -> None:
-    """Without a sampler a test is skipped, but fails in CI."""
-    if not (installed.WITH_PYG_LIB or installed.WITH_TORCH_SPARSE):
-        message = "NeighborLoader needs torch-sparse: run `make pyg-samplers`"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+    require_pyg_sampler()
 
 
 def small() -> Graph:

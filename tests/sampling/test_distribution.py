@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from graphs import Graph
-from scipy.stats import chisquare
+from graphs import Graph, load_real_graph
+from judges import require_pyg_sampler
+from scipy.stats import chi2_contingency, chisquare, ttest_ind
 
 import daskgraphpart as dgp
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore:Using 'NeighborSampler' without a 'pyg-lib'")
 
 DESTINATIONS, EPOCHS = 5_000, 20
 
@@ -102,6 +106,51 @@ def test_edge_types_are_drawn_independently(replace: bool, tmp_path: Path) -> No
     of_r, of_s = draws(parts, {"r": [2], ("u", "s", "v"): [1]}, etypes, replace=replace)
     codes, cells = (of_r @ np.array([1, 5]), 25) if replace else subset_codes(of_r, 5)
     assert_uniform(codes * 4 + of_s[:, 0], cells * 4)
+
+
+@pytest.mark.long
+def test_pygs_own_loader_draws_with_the_same_probabilities(tmp_path: Path) -> None:
+    # with replacement: without it torch-sparse 0.6.18 is not uniform (the last three of eight never come together)
+    require_pyg_sampler()
+    loaders = import_module("torch_geometric.loader")
+    torch, data = import_module("torch"), import_module("torch_geometric.data")
+    parts = homogeneous(8, tmp_path)
+    (ours,) = draws(parts, [3], ["_N:_E:_N"], replace=True)
+    src, dst = DESTINATIONS + np.tile(np.arange(8), DESTINATIONS), np.repeat(np.arange(DESTINATIONS), 8)
+    whole = data.Data(edge_index=torch.from_numpy(np.stack([src, dst])), num_nodes=DESTINATIONS + 8)
+    torch.manual_seed(0)
+    how = {"input_nodes": torch.arange(DESTINATIONS), "batch_size": DESTINATIONS, "replace": True}
+    loader, found = loaders.NeighborLoader(whole, [3], **how), []
+    for _ in range(EPOCHS):
+        (batch,) = loader
+        rows, cols = batch.edge_index.numpy()
+        of_seeds = batch.n_id.numpy()[rows[np.argsort(cols, kind="stable")]] - DESTINATIONS
+        found.append(of_seeds.reshape(DESTINATIONS, 3))
+    theirs = np.concatenate(found)
+    assert ours.shape == theirs.shape == (100_000, 3)
+    counts = [np.bincount(picked @ np.array([1, 8, 64]), minlength=512) for picked in (ours, theirs)]
+    assert chi2_contingency(np.stack(counts)).pvalue > 0.001
+
+
+@pytest.mark.long
+def test_batches_of_two_hops_are_as_large_as_those_of_pygs_own_loader(tmp_path: Path) -> None:
+    require_pyg_sampler()
+    loaders = import_module("torch_geometric.loader")
+    torch, data = import_module("torch"), import_module("torch_geometric.data")
+    graph = load_real_graph("cora")
+    src, dst = graph.edges["node:edge:node"]
+    src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+    parts = dgp.partition_graph((src, dst), "g", 3, tmp_path / "out", part_method="random", num_hops=1)
+    whole = data.Data(edge_index=torch.from_numpy(np.stack([src, dst])), num_nodes=parts.num_nodes("_N"))
+    torch.manual_seed(0)
+    how = {"batch_size": 256, "shuffle": True}
+    of_ours, of_theirs = parts.neighbor_loader([4, 3], **how), loaders.NeighborLoader(whole, [4, 3], **how)
+    sizes = [
+        np.array([(batch.num_nodes, batch.num_edges) for _ in range(12) for batch in loader if batch.batch_size == 256])
+        for loader in (of_ours, of_theirs)
+    ]
+    assert len(sizes[0]) == len(sizes[1]) == 120
+    assert ttest_ind(*sizes).pvalue.min() > 0.001
 
 
 def test_draws_of_two_hops_epochs_and_seeds_differ(tmp_path: Path) -> None:
