@@ -26,7 +26,7 @@ MAX_VALUES = 64  # of a feature that makes a constraint per value
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class WeightColumn:
     """The weights of one constraint: for each node type the weight of a node, and of each of its in-edges.
 
     Or the values of a feature, of which only `value` weighs something if it is given, and then 1; or rows of a file.
@@ -56,7 +56,7 @@ class WeighUnit:
 class WeighConfig:
     """What weights are made of, and where they go."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[WeightColumn, ...]
     targets: tuple[Region, ...]
     in_degrees: Region | None
 
@@ -108,12 +108,12 @@ def _name_of(schema: GraphSchema, node: int) -> str:
     return f"node {node - schema.homo_starts[ntype_id]} of type {schema.ntypes[ntype_id]!r}" if schema.ntypes else ""
 
 
-def _columns(graph: Graph, item: BalanceConstraint, runner: Runner) -> list[Column]:
+def _columns(graph: Graph, item: BalanceConstraint, runner: Runner) -> list[WeightColumn]:
     schema, kind, where = graph.schema, *item.name.partition(":")[::2]
     if kind == "file":
         return _file_columns(where, item.tolerance, schema.num_nodes)
     if kind == "weight":
-        return [Column(where, item.tolerance, feature=feature_of(schema, where, f"--balance {item.name}"))]
+        return [WeightColumn(where, item.tolerance, feature=feature_of(schema, where, f"--balance {item.name}"))]
     if kind == "types":
         feature = feature_of(schema, where, f"--balance {item.name}")
         values = _values(graph, *feature, runner)
@@ -121,7 +121,7 @@ def _columns(graph: Graph, item: BalanceConstraint, runner: Runner) -> list[Colu
             what, expected = "too many values to balance each of them", f"at most {MAX_VALUES}"
             raise OptionError(what, place=f"--balance {item.name}", expected=expected, found=len(values))
         names = [f"{where}={value}" if len(values) > 1 else where for value in values]
-        return [Column(n, item.tolerance, feature=feature, value=v) for n, v in zip(names, values, strict=True)]
+        return [WeightColumn(n, item.tolerance, feature=feature, value=v) for n, v in zip(names, values, strict=True)]
     types = schema.node_types
     none, every = (0,) * len(types), (1,) * len(types)
     only = {t.name: tuple(int(t is other) for other in types) for t in types}
@@ -132,7 +132,7 @@ def _columns(graph: Graph, item: BalanceConstraint, runner: Runner) -> list[Colu
         "edges-by-ntype": [(f"edges to {ntype}", none, mine) for ntype, mine in only.items()],
         "bytes": [("bytes", *_bytes_of_types(schema))],
     }
-    return [Column(name, item.tolerance, per_node, per_edge) for name, per_node, per_edge in factors[kind]]
+    return [WeightColumn(name, item.tolerance, per_node, per_edge) for name, per_node, per_edge in factors[kind]]
 
 
 def _bytes_of_types(schema: GraphSchema) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -147,7 +147,7 @@ def _bytes_of_types(schema: GraphSchema) -> tuple[tuple[int, ...], tuple[int, ..
     return per_node, tuple(per_edge)
 
 
-def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[Column]:
+def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[WeightColumn]:
     region = open_npy(path)
     if region.num_rows != num_nodes or len(region.shape) > 2 or region.dtype.kind not in "iub":
         raise OptionError(
@@ -158,8 +158,8 @@ def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[Column]:
         )
     stem = Path(path).stem
     if len(region.shape) == 1 or region.shape[1] == 1:
-        return [Column(stem, tolerance, rows=(region, 0))]
-    return [Column(f"{stem} {i}", tolerance, rows=(region, i)) for i in range(region.shape[1])]
+        return [WeightColumn(stem, tolerance, rows=(region, 0))]
+    return [WeightColumn(f"{stem} {i}", tolerance, rows=(region, i)) for i in range(region.shape[1])]
 
 
 def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSpec]:
@@ -188,7 +188,7 @@ def find_values(unit: ValuesUnit, _: None) -> list[int]:
     return values
 
 
-def _units(graph: Graph, columns: Sequence[Column]) -> Iterator[WeighUnit]:
+def _units(graph: Graph, columns: Sequence[WeightColumn]) -> Iterator[WeighUnit]:
     """Units of all columns."""
     for ntype_id, node_type in enumerate(graph.schema.node_types):
         first, last = graph.schema.homo_starts[ntype_id : ntype_id + 2]

@@ -24,7 +24,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.units import format_seconds
 
 if TYPE_CHECKING:
-    from daskgraphpart.verification.findings import Report
+    from daskgraphpart.verification.findings import VerifyReport
 
 
 @click.command(cls=Command)
@@ -77,7 +77,7 @@ def verify(**values: Any) -> None:
         click.echo(f"{found} in {format_seconds(values['seconds'])}")
 
 
-def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> Report:
+def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> VerifyReport:
     from daskgraphpart.partitioned.graph import open_partitions
     from daskgraphpart.verification import pipeline
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.construction.config import Construction, Feature
-    from daskgraphpart.construction.statistics import Column, Described
+    from daskgraphpart.construction.statistics import Described, TransformColumn
 
 RUNTIME_VERSION = "gconstruct-runtime-v0.1"
 _STEP = re.compile(r"(\w+)\[(\d+)\]")
@@ -55,7 +55,7 @@ def _at(content: dict[str, Any], place: str) -> dict[str, Any]:
     return feature
 
 
-def _add_found(described: dict[str, Any], feature: Feature, columns: Sequence[Column]) -> None:
+def _add_found(described: dict[str, Any], feature: Feature, columns: Sequence[TransformColumn]) -> None:
     how = feature.transform
     described["feature_dim"] = [feature_width(feature, columns)]
     if how.name == "max_min_norm":

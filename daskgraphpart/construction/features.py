@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.construction.config import Feature, Label, Transform
-    from daskgraphpart.construction.statistics import Column, Described
+    from daskgraphpart.construction.statistics import Described, TransformColumn
 
 BYTES_PER_BLOCK = 8 << 20
 NO_CLASS = -(2**31)
@@ -35,7 +35,7 @@ class _Target:
     """A file that is filled, the columns it is made of, and the rows of it that are written."""
 
     region: Region
-    columns: tuple[Column, ...]
+    columns: tuple[TransformColumn, ...]
     of: Feature | Label
 
 
@@ -73,7 +73,7 @@ def write_features(
     return found
 
 
-def feature_width(feature: Feature, columns: Sequence[Column]) -> int:
+def feature_width(feature: Feature, columns: Sequence[TransformColumn]) -> int:
     """Return how many numbers a row of a feature has."""
     how = feature.transform
     if how.name == "to_categorical":
@@ -86,7 +86,7 @@ def feature_width(feature: Feature, columns: Sequence[Column]) -> int:
     return width if how.truncate_dim is None else sum(min(how.truncate_dim, column.width) for column in columns)
 
 
-def _label_form(label: Label, column: Column, num_rows: int) -> tuple[np.dtype, tuple[int, ...]]:
+def _label_form(label: Label, column: TransformColumn, num_rows: int) -> tuple[np.dtype, tuple[int, ...]]:
     """Return dtype and shape of a label: classes are int32, or coded int64; numbers stay what they are."""
     if label.task == "classification":
         return np.dtype(np.int64 if label.is_coded else np.int32), (num_rows,)
@@ -139,7 +139,7 @@ def _block(target: _Target, arrays: list[Any], described: Described, first: int)
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
 
-def _values(column: Column, array: Any) -> np.ndarray:
+def _values(column: TransformColumn, array: Any) -> np.ndarray:
     """Return numbers of a batch, float64 (rows, width)."""
     if column.kind == VECTOR:
         flat: np.ndarray = array.flatten().to_numpy(zero_copy_only=False)
@@ -150,7 +150,7 @@ def _values(column: Column, array: Any) -> np.ndarray:
     return numbers.reshape(-1, 1)
 
 
-def _normalised(how: Transform, column: Column, values: np.ndarray, number: int) -> np.ndarray:
+def _normalised(how: Transform, column: TransformColumn, values: np.ndarray, number: int) -> np.ndarray:
     """Transform numbers by statistics of all rows; `number` is that of the column among those of the feature."""
     if how.name == "no-op":
         return values if how.truncate_dim is None else values[:, : how.truncate_dim]
@@ -177,7 +177,7 @@ def _buckets(how: Transform, values: np.ndarray) -> np.ndarray:
     return block
 
 
-def _one_hot(how: Transform, column: Column, array: Any) -> np.ndarray:
+def _one_hot(how: Transform, column: TransformColumn, array: Any) -> np.ndarray:
     """Set the columns of the categories of each row; what is missing or unknown sets none."""
     mapping = mapping_of(how, column)
     block = np.zeros((len(array), len(mapping)), np.int8)
@@ -195,14 +195,14 @@ def _one_hot(how: Transform, column: Column, array: Any) -> np.ndarray:
     return block
 
 
-def mapping_of(how: Transform, column: Column) -> dict[str, int]:
+def mapping_of(how: Transform, column: TransformColumn) -> dict[str, int]:
     """Return the column of each category."""
     if how.mapping is not None:
         return dict(how.mapping)
     return {category: i for i, category in enumerate(column.categories)}
 
 
-def _labels(label: Any, column: Column, array: Any, region: Region) -> np.ndarray:
+def _labels(label: Any, column: TransformColumn, array: Any, region: Region) -> np.ndarray:
     if column.kind == TEXT:
         codes = pc.index_in(array.cast(pa.string()), value_set=pa.array(column.categories, pa.string()))
         found: np.ndarray = codes.cast(pa.int64()).fill_null(NO_CLASS).to_numpy(zero_copy_only=False)
@@ -215,7 +215,11 @@ def _labels(label: Any, column: Column, array: Any, region: Region) -> np.ndarra
 
 
 def _write_ranks(
-    connection: duckdb.DuckDBPyConnection, described: Described, feature: Feature, columns: Sequence[Column], path: Path
+    connection: duckdb.DuckDBPyConnection,
+    described: Described,
+    feature: Feature,
+    columns: Sequence[TransformColumn],
+    path: Path,
 ) -> Region:
     """Write ranks as values of a normal distribution; equal values have ranks in the order of rows, or one rank."""
     how = feature.transform

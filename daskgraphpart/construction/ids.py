@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.construction.config import Faults
-    from daskgraphpart.construction.statistics import Column, Described
+    from daskgraphpart.construction.statistics import Described, TransformColumn
     from daskgraphpart.construction.tables import Table
 
 BYTES_PER_BLOCK = 8 << 20
@@ -169,7 +169,7 @@ def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Region, Re
     return ends, stage_rows(ids.connection, f"SELECT e.row FROM {joined}", f"{path}-rows", np.dtype(np.int64))
 
 
-def write_hard_negatives(ids: Ids, described: Described, column: Column, ntype: str, path: Path) -> Region:
+def write_hard_negatives(ids: Ids, described: Described, column: TransformColumn, ntype: str, path: Path) -> Region:
     """Write the nodes that cells list, int64 (edges, longest list): unknown IDs are left out, -1 fills the rows."""
     region = create_npy(path, np.dtype(np.int64), (described.num_rows, column.width))
     source = f"SELECT {column.sql} AS x FROM {described.table.relation}"

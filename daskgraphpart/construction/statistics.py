@@ -33,7 +33,7 @@ _ALIAS = "t"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TransformColumn:
     """A column of a feature or a label as its transform reads it: SQL, kind, width, and statistics of all rows.
 
     `low`, `high` and `total` have a value for each number of a row; `fill` is what missing values become.
@@ -58,12 +58,12 @@ class Described:
 
     table: Table
     num_rows: int
-    columns: dict[str, tuple[Column, ...]]
+    columns: dict[str, tuple[TransformColumn, ...]]
 
 
-def plan_columns(table: Table, faults: Faults) -> dict[str, tuple[Column, ...]]:
+def plan_columns(table: Table, faults: Faults) -> dict[str, tuple[TransformColumn, ...]]:
     """Say how each feature and label is read, as far as types of columns tell; others are noted."""
-    found: dict[str, tuple[Column, ...]] = {}
+    found: dict[str, tuple[TransformColumn, ...]] = {}
     for feature in table.entry.features:
         if all(column in table.types for column in feature.columns):
             found[feature.place] = tuple(_of_feature(feature, table, column, faults) for column in feature.columns)
@@ -73,51 +73,51 @@ def plan_columns(table: Table, faults: Faults) -> dict[str, tuple[Column, ...]]:
     return found
 
 
-def _of_feature(feature: Feature, table: Table, column: str, faults: Faults) -> Column:
+def _of_feature(feature: Feature, table: Table, column: str, faults: Faults) -> TransformColumn:
     how, of_type, sql = feature.transform, table.types[column], name(column)
     place, inner = column_place(feature.place, "feature_col"), element(of_type)
     if how.name == UNKNOWN:
-        return Column(sql, TEXT, of_type)
+        return TransformColumn(sql, TEXT, of_type)
     if how.name in ("to_categorical", "edge_dst_hard_negative"):
         has_lists = how.separator is not None or inner is not None
         if how.name == "to_categorical" and not has_lists:
-            return Column(_text(sql, of_type), TEXT, of_type)
+            return TransformColumn(_text(sql, of_type), TEXT, of_type)
         if inner is not None:
-            return Column(f"CAST({sql} AS VARCHAR[])", TEXTS, of_type)
+            return TransformColumn(f"CAST({sql} AS VARCHAR[])", TEXTS, of_type)
         if how.separator is None:
             expected = "lists of IDs, or text and a separator"
             faults.add(place, "cells with one ID", file=table.files[0], expected=expected, found=of_type)
-        return Column(f"string_split({_text(sql, of_type)}, {quote(how.separator or ' ')})", TEXTS, of_type)
+        return TransformColumn(f"string_split({_text(sql, of_type)}, {quote(how.separator or ' ')})", TEXTS, of_type)
     takes_vectors = how.name in ("no-op", "max_min_norm", "standard")
     if inner is not None and is_number(inner) and takes_vectors:
-        return Column(f"CAST({sql} AS DOUBLE[])", VECTOR, of_type)
+        return TransformColumn(f"CAST({sql} AS DOUBLE[])", VECTOR, of_type)
     if how.separator is not None and of_type == "VARCHAR":
-        return Column(f"TRY_CAST(string_split({sql}, {quote(how.separator)}) AS DOUBLE[])", VECTOR, of_type)
+        return TransformColumn(f"TRY_CAST(string_split({sql}, {quote(how.separator)}) AS DOUBLE[])", VECTOR, of_type)
     is_loose = how.name != "no-op" or feature.place.startswith("graph.")  # no-op of gconstruct takes numbers only
     if is_number(of_type) or (is_loose and of_type in ("VARCHAR", "BOOLEAN")):
-        return Column(_number(sql, of_type), NUMBER, of_type)
+        return TransformColumn(_number(sql, of_type), NUMBER, of_type)
     expected = "numbers or vectors" if takes_vectors else "numbers"
     what, hint = f"column {column!r} cannot be transformed by {how.name}", None
     if of_type == "VARCHAR":
         hint = "to_categorical takes text; a separator makes vectors of it"
     faults.add(place, what, file=table.files[0], expected=expected, found=of_type, hint=hint)
-    return Column(sql, NUMBER, of_type)
+    return TransformColumn(sql, NUMBER, of_type)
 
 
-def _of_label(label: Label, table: Table, faults: Faults) -> Column:
+def _of_label(label: Label, table: Table, faults: Faults) -> TransformColumn:
     of_type, sql = table.types[label.column], name(label.column)
     place, inner = column_place(label.place, "label_col"), element(of_type)
     if label.is_coded:
-        return Column(_text(sql, of_type), TEXT, of_type)
+        return TransformColumn(_text(sql, of_type), TEXT, of_type)
     if label.task == "regression" and inner is not None and is_number(inner):
-        return Column(f"CAST({sql} AS DOUBLE[])", VECTOR, of_type)
+        return TransformColumn(f"CAST({sql} AS DOUBLE[])", VECTOR, of_type)
     if not is_number(of_type):
         what = f"column {label.column!r} cannot be a label of {label.task}"
         expected = "classes as numbers from 0" if label.task == "classification" else "numbers"
         hint = "give each class a number" if label.task == "classification" else None
         faults.add(place, what, file=table.files[0], expected=expected, found=of_type, hint=hint)
-        return Column("NULL::DOUBLE", NUMBER, of_type)
-    return Column(_number(sql, of_type), NUMBER, of_type)
+        return TransformColumn("NULL::DOUBLE", NUMBER, of_type)
+    return TransformColumn(_number(sql, of_type), NUMBER, of_type)
 
 
 def _number(sql: str, of_type: str) -> str:
@@ -151,8 +151,8 @@ def describe_rows(connection: duckdb.DuckDBPyConnection, table: Table, faults: F
 
 
 def _first_pass(
-    connection: duckdb.DuckDBPyConnection, table: Table, plan: dict[str, tuple[Column, ...]]
-) -> tuple[dict[str, tuple[Column, ...]], int]:
+    connection: duckdb.DuckDBPyConnection, table: Table, plan: dict[str, tuple[TransformColumn, ...]]
+) -> tuple[dict[str, tuple[TransformColumn, ...]], int]:
     """Count values, and find the lowest and the highest, of all columns in one SELECT."""
     every = list(dict.fromkeys(column for columns in plan.values() for column in columns))
     asked = ["count(*)"]
@@ -195,7 +195,9 @@ def _check_rows(described: Described, faults: Faults) -> None:
                     faults.add(where, what, file=file, expected=expected, found=found, hint=hint)
 
 
-def _check_column(described: Described, place: str, column: str, of: Column, faults: Faults, *, may_miss: bool) -> None:
+def _check_column(
+    described: Described, place: str, column: str, of: TransformColumn, faults: Faults, *, may_miss: bool
+) -> None:
     file, missing = described.table.files[0], described.num_rows - of.found
     if of.kind in (NUMBER, VECTOR):
         if described.num_rows and not of.found:
@@ -237,9 +239,9 @@ def _with_statistics(
     described: Described,
     feature: Feature,
     number: int,
-    of: Column,
+    of: TransformColumn,
     faults: Faults,
-) -> Column:
+) -> TransformColumn:
     """Add what the transform of a feature needs of a column, whose number among its columns is given."""
     how, table = feature.transform, described.table
     place, file = column_place(feature.place, "feature_col"), table.files[0]
@@ -264,15 +266,15 @@ def _with_statistics(
     return of
 
 
-def _rows(table: Table, of: Column) -> str:
+def _rows(table: Table, of: TransformColumn) -> str:
     return f"SELECT {of.sql} AS x FROM {table.relation}"
 
 
-def _elements(table: Table, of: Column) -> str:
+def _elements(table: Table, of: TransformColumn) -> str:
     return f"SELECT unnest(x) AS x, generate_subscripts(x, 1) AS i FROM ({_rows(table, of)})"
 
 
-def _with_bounds(connection: duckdb.DuckDBPyConnection, table: Table, of: Column) -> Column:
+def _with_bounds(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColumn) -> TransformColumn:
     """Add the lowest and the highest value of each number of vectors."""
     if of.kind != VECTOR:
         return of
@@ -280,7 +282,7 @@ def _with_bounds(connection: duckdb.DuckDBPyConnection, table: Table, of: Column
     return replace(of, low=tuple(low for low, _ in rows), high=tuple(high for _, high in rows))
 
 
-def _with_sums(connection: duckdb.DuckDBPyConnection, described: Described, of: Column) -> Column:
+def _with_sums(connection: duckdb.DuckDBPyConnection, described: Described, of: TransformColumn) -> TransformColumn:
     """Add the sum of each number of a row."""
     table = described.table
     if of.kind == VECTOR:
@@ -296,7 +298,7 @@ def _with_sums(connection: duckdb.DuckDBPyConnection, described: Described, of: 
     return replace(of, total=(_sum(connection, table, of) + missing * (of.fill or 0.0),))
 
 
-def _sum(connection: duckdb.DuckDBPyConnection, table: Table, of: Column) -> float:
+def _sum(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColumn) -> float:
     if not of.low:
         return 0.0
     if of.type_name in INTEGERS:
@@ -307,7 +309,7 @@ def _sum(connection: duckdb.DuckDBPyConnection, table: Table, of: Column) -> flo
     return math.ldexp(int(found or 0), -bits)
 
 
-def name_of(of: Column) -> str:
+def name_of(of: TransformColumn) -> str:
     """Return SQL of whole numbers, as they are."""
     return of.sql.removeprefix("CAST(").removesuffix(" AS DOUBLE)")
 
@@ -319,7 +321,7 @@ def _exact(x: str, low: float, high: float) -> tuple[str, int]:
     return f"sum(CAST({x} * pow(2::DOUBLE, {bits}) AS HUGEINT))", bits
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, table: Table, of: Column, imputer: str) -> float:
+def _fill(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColumn, imputer: str) -> float:
     if imputer == "mean":
         return _sum(connection, table, of) / max(1, of.found)
     if imputer == "median":
@@ -331,8 +333,14 @@ def _fill(connection: duckdb.DuckDBPyConnection, table: Table, of: Column, imput
 
 
 def _with_categories(
-    connection: duckdb.DuckDBPyConnection, table: Table, of: Column, place: str, faults: Faults, *, by_frequency: bool
-) -> Column:
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    of: TransformColumn,
+    place: str,
+    faults: Faults,
+    *,
+    by_frequency: bool,
+) -> TransformColumn:
     """Add the categories: all in the order of their text, or the most frequent, of which the empty text is none."""
     values = f"SELECT unnest(x) AS x FROM ({_rows(table, of)})" if of.kind == TEXTS else _rows(table, of)
     is_some, order = ("x <> ''", "count(*) DESC, x") if by_frequency else ("x IS NOT NULL", "x")
@@ -350,13 +358,13 @@ def _first_of(rows: list[Any]) -> Iterator[str]:
     return (value for (value,) in rows)
 
 
-def divisor(how: Transform, column: Column, number: int) -> np.ndarray:
+def divisor(how: Transform, column: TransformColumn, number: int) -> np.ndarray:
     """Return what `standard` divides by."""
     total: np.ndarray = np.array(column.total if how.sum is None else _given(how.sum, column, number), np.float64)
     return total
 
 
-def bounds(how: Transform, column: Column, number: int) -> tuple[np.ndarray, np.ndarray]:
+def bounds(how: Transform, column: TransformColumn, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the values that become 0 and 1."""
     low = np.maximum(column.low, -np.inf if how.min_bound is None else how.min_bound)
     high = np.minimum(column.high, np.inf if how.max_bound is None else how.max_bound)
@@ -367,7 +375,7 @@ def bounds(how: Transform, column: Column, number: int) -> tuple[np.ndarray, np.
     return low, high
 
 
-def _given(values: tuple[float, ...], column: Column, number: int) -> Any:
+def _given(values: tuple[float, ...], column: TransformColumn, number: int) -> Any:
     """Return the values of a column: of its own numbers, or one of those of all columns."""
     if len(values) in (1, column.width) and column.width > 1:
         return values

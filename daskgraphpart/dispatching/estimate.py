@@ -43,8 +43,8 @@ def expect(
 ) -> Expected:
     """Estimate HALO nodes and extra edges; `known` is the share of cut edges and the HALO nodes of one hop."""
     between = 1 - 1 / num_parts
-    cut, halo = known or ((RANDOM_CUT if is_random else TYPICAL_CUT) * between, -1)
-    if halo < 0:
+    cut, halo = known or ((RANDOM_CUT if is_random else TYPICAL_CUT) * between, None)
+    if halo is None:
         edges_from: dict[str, int] = {}
         for edge_type in schema.edge_types:
             edges_from[edge_type.src] = edges_from.get(edge_type.src, 0) + edge_type.num_edges

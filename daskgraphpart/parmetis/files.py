@@ -138,7 +138,7 @@ def _by_part(
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class IdColumn:
     """A column of IDs: its name, its number in a line, and the end of its range, as SQL over the columns before it."""
 
     name: str
@@ -151,7 +151,7 @@ class LineFile:
     """A file of lines that are alike: where IDs are, and from which column on attributes are, if there are any."""
 
     path: Path
-    columns: tuple[Column, ...]
+    columns: tuple[IdColumn, ...]
     num_columns: int
     attributes: tuple[int, np.dtype] | None = None
 
@@ -257,8 +257,8 @@ def read_nodes(
     sizes, place = np.diff(starts).tolist(), 2 + count_node_weights(parts, graph)
     stop = f"{sizes}[c0 + 1]"
     columns = (
-        Column("node type", 1, str(len(sizes))),
-        Column(f"ID in its node type (behind {place - 2} weights)", place, stop),
+        IdColumn("node type", 1, str(len(sizes))),
+        IdColumn(f"ID in its node type (behind {place - 2} weights)", place, stop),
     )
     width = max(place + 1, count_columns(parts.paths))
     attributes = None if dtype is None else (place + 1, dtype)

@@ -20,7 +20,7 @@ from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.output import write_metadata
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError, OptionError, check_choice
 from daskgraphpart.parmetis.files import (
-    Column,
+    IdColumn,
     LineFile,
     ParmetisFiles,
     Placement,
@@ -149,12 +149,12 @@ def _read_edges(source: ConversionInput, connection: DuckDBPyConnection) -> int:
     width = max(widths, default=0)
     num_nodes, sizes = str(counts.node_starts[-1]), np.diff(counts.edge_starts).tolist()
     for first, path in source.edge_files:
-        edge_type = Column("edge type", first + 3, str(len(sizes)))
+        edge_type = IdColumn("edge type", first + 3, str(len(sizes)))
         columns = (
-            Column("source", first, num_nodes),
-            Column("destination", first + 1, num_nodes),
+            IdColumn("source", first, num_nodes),
+            IdColumn("destination", first + 1, num_nodes),
             edge_type,
-            Column("edge ID", first + 2, f"{sizes}[c2 + 1]"),
+            IdColumn("edge ID", first + 2, f"{sizes}[c2 + 1]"),
         )
         place = first + NUM_OF_EDGE
         files.append(LineFile(path, columns, place + max(0, width), None if dtype is None else (place, dtype)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.assignment.assignment import MAX_PARTS, Assignment, create_owner_files, owner_regions
 from daskgraphpart.parmetis.files import (
-    Column,
+    IdColumn,
     LineFile,
     PartFiles,
     Placement,
@@ -52,7 +52,7 @@ def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, 
         else:
             # DGL's parmetis_postprocess.py counts the parts as well; more than nodes are some other file
             stop = str(num_parts or min(schema.num_nodes, MAX_PARTS))
-            columns = Column("homogeneous node ID", 0, str(schema.num_nodes)), Column("part", 1, stop)
+            columns = IdColumn("homogeneous node ID", 0, str(schema.num_nodes)), IdColumn("part", 1, stop)
             read_lines(connection, "node_lines", [LineFile(parts.paths[0], columns, num_columns=2)])
             run(connection, "CREATE VIEW nodes AS SELECT c0 AS id, c1 AS part FROM node_lines")
         if num_parts is None:

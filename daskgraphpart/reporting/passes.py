@@ -129,7 +129,7 @@ def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class NodeColumn:
     """Node data of one name, in the parts that have nodes of the type."""
 
     ntype: str
@@ -166,14 +166,14 @@ def report_columns(region: Region, _: None) -> dict[int, int] | None:
     return dict(counts)
 
 
-def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[Column]:
+def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[NodeColumn]:
     """List labels, then masks, that the parts hold; `labels` are given as ``ntype:name`` or ``ntype/name``."""
-    stored: dict[str, Column] = {}
+    stored: dict[str, NodeColumn] = {}
     for part, of_part in enumerate(regions):
         for ntype, features in of_part.items():
             for name, region in features.items():
                 if ntype in book.ntypes and region.num_rows:  # parts without a node of the type may hold anything
-                    stored.setdefault(f"{ntype}/{name}", Column(ntype, name, {})).regions[part] = region
+                    stored.setdefault(f"{ntype}/{name}", NodeColumn(ntype, name, {})).regions[part] = region
     whole = {key: column for key, column in stored.items() if column.is_whole}
     if labels is None:
         chosen = [column for column in whole.values() if column.name in LABEL_NAMES]
@@ -192,7 +192,7 @@ def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str
     return chosen
 
 
-def _given(stored: Mapping[str, Column], whole: Mapping[str, Column], given: str) -> Column:
+def _given(stored: Mapping[str, NodeColumn], whole: Mapping[str, NodeColumn], given: str) -> NodeColumn:
     key = given.replace(":", "/")
     if key in whole:
         return whole[key]
@@ -205,7 +205,7 @@ def _given(stored: Mapping[str, Column], whole: Mapping[str, Column], given: str
 
 
 def gather_columns(
-    columns: Sequence[Column], counted: Iterator[dict[int, int] | None], num_parts: int
+    columns: Sequence[NodeColumn], counted: Iterator[dict[int, int] | None], num_parts: int
 ) -> tuple[tuple[Labels, ...], dict[str, np.ndarray], tuple[str, ...]]:
     """Return labels, masks and notes, given what the pass has counted of each column, part by part."""
     labels, masks, notes = [], {}, []

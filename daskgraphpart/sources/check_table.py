@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import MISSING, TIME_HINT, TIMES, VECTORS, shown
 from daskgraphpart.sources.database import run, translated_errors
-from daskgraphpart.sources.read_table import Job, drops_missing, feature_columns, first_id, width_of
+from daskgraphpart.sources.read_table import TableJob, drops_missing, feature_columns, first_id, width_of
 from daskgraphpart.sources.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_ID = 2**63 - 2
 
 
-def find_faults(job: Job, group: TableGroup, starts: Sequence[int]) -> list[InputFileError]:
+def find_faults(job: TableJob, group: TableGroup, starts: Sequence[int]) -> list[InputFileError]:
     """Return an error for IDs and for each feature with values that are missing or cannot be.
 
     `starts` are the first rows of files.
@@ -39,7 +39,7 @@ def find_faults(job: Job, group: TableGroup, starts: Sequence[int]) -> list[Inpu
     return [_fault(job, group, number, row, count, starts) for row, number, count in sorted([*of_ids, *of_features])]
 
 
-def _conditions(job: Job, group: TableGroup) -> dict[int, str]:
+def _conditions(job: TableJob, group: TableGroup) -> dict[int, str]:
     """Conditions for bad values, by number of column."""
     bad = {i: f"c{i} IS NULL" for i in [*range(len(group.ends)), *feature_columns(group)]}
     for i in feature_columns(group):
@@ -53,7 +53,9 @@ def _conditions(job: Job, group: TableGroup) -> dict[int, str]:
     return bad
 
 
-def _fault(job: Job, group: TableGroup, number: int, row: int, count: int, starts: Sequence[int]) -> InputFileError:
+def _fault(
+    job: TableJob, group: TableGroup, number: int, row: int, count: int, starts: Sequence[int]
+) -> InputFileError:
     index = bisect_right(starts, row) - 1
     table = group.tables[index]
     with translated_errors(table.path):
@@ -70,7 +72,7 @@ def _fault(job: Job, group: TableGroup, number: int, row: int, count: int, start
     return InputFileError(what, file=table.path, place=place, expected=expected, found=found, hint=hint)
 
 
-def _explain_feature(job: Job, group: TableGroup, number: int, text: str | None) -> tuple[str, str, str | None]:
+def _explain_feature(job: TableJob, group: TableGroup, number: int, text: str | None) -> tuple[str, str, str | None]:
     """Tell what is wrong with a value of a feature, what was expected, and what to do."""
     kind = group.kind(number)
     feature = next(name for name, numbers in group.features.items() if number in numbers)
@@ -84,7 +86,7 @@ def _explain_feature(job: Job, group: TableGroup, number: int, text: str | None)
     return ("not a timestamp", expected, TIME_HINT) if kind == TIMES else ("not a number", expected, None)
 
 
-def _explain_id(job: Job, ntype: str, value: Any, table: Table) -> tuple[str, str, str | None]:
+def _explain_id(job: TableJob, ntype: str, value: Any, table: Table) -> tuple[str, str, str | None]:
     """Tell what is wrong with an ID (None if it is none of its kind), what was expected, and what to do."""
     kind, known = job.kinds[ntype]
     what, limit = f"IDs of {ntype!r} nodes are not all {kind}", job.inputs.num_nodes[ntype]

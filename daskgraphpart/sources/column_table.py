@@ -65,7 +65,7 @@ class ColumnTable:
     def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return where a value is and its text, None if it is missing."""
         first, value, name = 0, self.columns[column].constant, self.columns[column].name
-        for batch in self.batches() if self.columns[column].position >= 0 else ():
+        for batch in self.batches() if self.columns[column].position is not None else ():
             if row < first + batch.num_rows:
                 value = batch.column(f"r{column}")[row - first].as_py()
                 break
@@ -81,14 +81,14 @@ class ColumnTable:
                 stop = min(start + step, self.num_rows)
                 yield self._batch([_to_arrow(array[start:stop]) for array in self.arrays], start)
             return
-        names, first = [column.name for column in self.columns if column.position >= 0], 0
+        names, first = [column.name for column in self.columns if column.position is not None], 0
         with open_parquet(self.content) as file:
             for batch in file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys(names)), use_threads=False):
                 yield self._batch([batch.column(name) for name in names] or [pa.nulls(batch.num_rows)], first)
                 first += batch.num_rows
 
     def _batch(self, columns: Sequence[Any], first_row: int) -> Any:
-        names = [column.name for column in self.columns if column.position >= 0] or [""]
+        names = [column.name for column in self.columns if column.position is not None] or [""]
         plain = [
             checked_column(column, self.path, name, first_row).cast(kind)
             for column, name, kind in zip(columns, names, self.schema.types, strict=True)
@@ -144,7 +144,7 @@ def _choose(
     faults: list[InputFileError] = []
     places = find_columns(file.path, wanted, names, len(names), num_ids, file.constants)
     for number, (name, position) in enumerate(places):
-        if position < 0:
+        if position is None:
             columns.append(constant_column(name, file.constants[name]))
             continue
         if names.count(name) > 1:
@@ -208,13 +208,13 @@ def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids:
     kinds = {name: pa.from_numpy_dtype(array.dtype.newbyteorder("=")) for name, array in arrays.items()}
     found = [(n, kinds[n] if a.ndim == 1 else pa.list_(kinds[n]), a.shape[1:]) for n, a in arrays.items()]
     columns, schema = _choose(file, found, wanted, num_ids)
-    chosen = {column.name: arrays[column.name] for column in columns if column.position >= 0}
+    chosen = {column.name: arrays[column.name] for column in columns if column.position is not None}
     num_rows = len(next(iter(chosen.values()), ()))
     for name, array in chosen.items():
         if len(array) != num_rows:
             what, expected = f"array {name!r} has another length", f"{num_rows:,}"
             raise InputFileError(what, file=path, expected=expected, found=f"{len(array):,}")
-    used = tuple(arrays[column.name] for column in columns if column.position >= 0)
+    used = tuple(arrays[column.name] for column in columns if column.position is not None)
     return ColumnTable(path, file.content, columns, schema, num_rows, used, num_nodes)
 
 

@@ -36,12 +36,12 @@ _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity|nan)
 class Column:
     """A chosen column: its name or else number, where it is, what its type or its first value says it holds.
 
-    `example` says where that is, for messages; `dtype` is that of a feature, None in text. A constant, whose position
-    is -1, is its value in all rows; None if that is missing.
+    `example` says where that is, for messages; `dtype` is that of a feature, None in text. A constant has no
+    position, and is its value in all rows; None if that is missing.
     """
 
     name: str
-    position: int
+    position: int | None
     kind: str = UNKNOWN
     example: str = ""
     dtype: np.dtype | None = None
@@ -56,7 +56,7 @@ class Column:
 
     def raw(self, number: int) -> str:
         """Return an expression for its values in a relation with columns r0, r1, ..."""
-        if self.position >= 0:
+        if self.position is not None:
             return f"r{number}"
         return "NULL::VARCHAR" if self.constant is None else quote(self.constant)
 
@@ -64,8 +64,8 @@ class Column:
 def constant_column(name: str, text: str | None) -> Column:
     """Describe a column that the name of a directory holds."""
     if text is None:
-        return Column(name, -1, is_text=True)
-    return Column(name, -1, kind_of_text(text), f"{name}={text}", is_text=True, constant=text)
+        return Column(name, None, is_text=True)
+    return Column(name, None, kind_of_text(text), f"{name}={text}", is_text=True, constant=text)
 
 
 def kind_of_text(text: str) -> str:
@@ -85,8 +85,8 @@ def find_columns(
     num_columns: int,
     num_ids: int,
     constants: Mapping[str, str | None] | None = None,
-) -> list[tuple[str, int]]:
-    """Find columns by name, or else by number: name and position of each, -1 for a constant.
+) -> list[tuple[str, int | None]]:
+    """Find columns by name, or else by number: name and position of each, None for a constant.
 
     Empty names are sources and destinations if columns are named so, an `id`, or the next of the first columns; ``*``
     is all columns that are not IDs.
@@ -100,7 +100,7 @@ def find_columns(
         known = PAIRS if num_ids == 2 else (("id",),)
         pair = next((pair for pair in known if all(lowered.count(name) == 1 for name in pair)), ())
         wanted = [*(names[lowered.index(name)] for name in pair), *wanted[len(pair) :]]
-    found: list[tuple[str, int]] = []
+    found: list[tuple[str, int | None]] = []
     for number, name in enumerate(wanted):
         if name == "*":
             taken = {position for _, position in found}
@@ -115,7 +115,7 @@ def find_columns(
         elif name.isdigit() and int(name) < num_columns:
             position = int(name)
         elif name in (constants or {}):
-            found.append((name, -1))
+            found.append((name, None))
             continue
         else:
             raise InputFileError(

@@ -20,7 +20,7 @@ from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
 from daskgraphpart.sources.earlier_graph import check_old_ids
 from daskgraphpart.sources.place_features import FeaturePlacer
-from daskgraphpart.sources.read_table import Job, drop_rows, drops_missing, read_table
+from daskgraphpart.sources.read_table import TableJob, drop_rows, drops_missing, read_table
 from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 ROWS_AT_ONCE = 1 << 20
 
 
-def read_graph(job: Job, name: str, plain: Mapping[str, PlainEdges]) -> Graph:
+def read_graph(job: TableJob, name: str, plain: Mapping[str, PlainEdges]) -> Graph:
     """Read, check and map everything but plain edges; also write the maps of IDs. Rows then lie in temporary files."""
     inputs, kinds = job.inputs, job.kinds
     check_old_ids(inputs.old_ids, kinds)
@@ -71,7 +71,7 @@ def read_graph(job: Job, name: str, plain: Mapping[str, PlainEdges]) -> Graph:
     return graph_of(name, num_nodes, edges, data)
 
 
-def _drop_missing(job: Job, group: TableGroup, num_rows: int) -> None:
+def _drop_missing(job: TableJob, group: TableGroup, num_rows: int) -> None:
     """Leave out the rows of a table that have no ID, if that is asked for, and say how many."""
     if not drops_missing(job, group):
         return
@@ -80,17 +80,17 @@ def _drop_missing(job: Job, group: TableGroup, num_rows: int) -> None:
         job.progress.note(f"{group.tables[0].path}: {count:,} of {num_rows:,} rows have no ID, and were left out")
 
 
-def _columns(job: Job, ntype: str) -> list[tuple[TableGroup, int]]:
+def _columns(job: TableJob, ntype: str) -> list[tuple[TableGroup, int]]:
     """Columns of edges, by table and number, that hold IDs of a node type."""
     groups = job.inputs.groups[: len(job.inputs.etypes)]
     return [(group, i) for group in groups for i, end in enumerate(group.ends) if end == ntype]
 
 
-def _listed(job: Job, ntype: str) -> str:
+def _listed(job: TableJob, ntype: str) -> str:
     return " UNION ALL ".join(f"SELECT c0 AS id FROM {group.name}" for group in job.inputs.lists(ntype))
 
 
-def _settle_unknown(job: Job, ntype: str) -> int:
+def _settle_unknown(job: TableJob, ntype: str) -> int:
     """Count IDs of edges that no list of nodes has; refuse them, or drop their edges, if that is asked for."""
     is_unknown = f"NOT EXISTS (SELECT 1 FROM ({_listed(job, ntype)}) n WHERE n.id = {{0}}.{{1}})"
     found = [f"SELECT c{i} AS id FROM {group.name}" for group, i in _columns(job, ntype)]
@@ -112,7 +112,7 @@ def _settle_unknown(job: Job, ntype: str) -> int:
     return int(count)
 
 
-def _tell_unknown(job: Job, ntype: str, unknown: int, num_nodes: int) -> None:
+def _tell_unknown(job: TableJob, ntype: str, unknown: int, num_nodes: int) -> None:
     """Say how many IDs of edges are not in the list of nodes, and how many of the list have no edge."""
     has_edge = np.zeros(num_nodes, bool)
     for group, i in _columns(job, ntype):
@@ -130,7 +130,7 @@ def _tell_unknown(job: Job, ntype: str, unknown: int, num_nodes: int) -> None:
     job.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
 
 
-def _count_ids(job: Job, given: Mapping[str, int], plain: Mapping[str, PlainEdges]) -> dict[str, int]:
+def _count_ids(job: TableJob, given: Mapping[str, int], plain: Mapping[str, PlainEdges]) -> dict[str, int]:
     """Return numbers of nodes whose IDs are not mapped: as given, rows of a feature, or the largest ID and one."""
     counts, inputs = {}, job.inputs
     for ntype, known in inputs.num_nodes.items():
@@ -167,7 +167,7 @@ def _count_ids(job: Job, given: Mapping[str, int], plain: Mapping[str, PlainEdge
     return counts
 
 
-def _limits(job: Job, group: TableGroup, number: int, plain: Mapping[str, PlainEdges]) -> tuple[Any, ...]:
+def _limits(job: TableJob, group: TableGroup, number: int, plain: Mapping[str, PlainEdges]) -> tuple[Any, ...]:
     """Largest and smallest ID in a column; None if there are none."""
     if (scanned := plain.get(group.name)) is not None:
         return scanned.limits[number] if scanned.num_rows else (None, None)
@@ -175,7 +175,7 @@ def _limits(job: Job, group: TableGroup, number: int, plain: Mapping[str, PlainE
     return tuple(limits)
 
 
-def _rank_ids(job: Job) -> dict[str, int]:
+def _rank_ids(job: TableJob) -> dict[str, int]:
     """Make a table of the IDs of each node type, whose row numbers are the new IDs, and write the maps of IDs."""
     inputs = job.inputs
     for ntype, (kind, _) in job.kinds.items():
@@ -189,7 +189,7 @@ def _rank_ids(job: Job) -> dict[str, int]:
     return {ntype: job.count_rows(job.ids(ntype)) for ntype in job.kinds}
 
 
-def _tell_old(job: Job, ntype: str, every: str, num_old: int) -> None:
+def _tell_old(job: TableJob, ntype: str, every: str, num_old: int) -> None:
     """Say how many nodes go on with the IDs of an earlier graph, and how many of these are in no table any more."""
     ids = job.ids(ntype)
     is_there = f"EXISTS (SELECT 1 FROM ({every}) e WHERE e.id = i.id)"

@@ -13,7 +13,7 @@ from daskgraphpart.chunked.rows import ConstantRows, KeptRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run, stage_rows
-from daskgraphpart.sources.read_table import Job, drop_rows, stage_feature
+from daskgraphpart.sources.read_table import TableJob, drop_rows, stage_feature
 from daskgraphpart.sources.tables import TableGroup, check_row_count
 from daskgraphpart.storage.region import create_npy
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class FeaturePlacer:
     """What features are placed with; `given` are the rows of tables as they were read, before any were dropped."""
 
-    job: Job
+    job: TableJob
     num_nodes: Mapping[str, int]
     given: Mapping[str, int]
     plain: Collection[str] = ()  # tables of edges that are not in the database, of which no row is dropped

@@ -178,7 +178,7 @@ def _scan(group: TableGroup, runner: Runner) -> PlainEdges | None:
 def _columns_of(table: ColumnTable) -> Rows | None:
     """Two columns of integers of a file of parquet, or of arrays, as edges."""
     columns = table.columns[:2]
-    if any(column.position < 0 or str(column.dtype) not in PLAIN_DTYPES for column in columns):
+    if any(column.position is None or str(column.dtype) not in PLAIN_DTYPES for column in columns):
         return None
     if table.arrays:
         return EdgeEnds(*(_array_rows(array) for array in table.arrays[:2])) if _are_arrays(table.arrays) else None
@@ -226,12 +226,11 @@ def _blocks_of(table: TextTable, step: int) -> list[TextBlock] | None:
     """Cut a file of text into blocks; None if it is packed, a matrix, or begins in another way than it goes on."""
     columns = table.columns[:2]
     is_plain = table.packing == "none" and table.num_entries is None and table.num_fields > 1
-    if not is_plain or any(column.position < 0 for column in columns):
+    src, dst = (column.position for column in columns)
+    start = _first_line(table) if is_plain else None
+    if src is None or dst is None or start is None:
         return None
-    start = _first_line(table)
-    if start is None:
-        return None
-    size, places = os.path.getsize(table.content), (columns[0].position, columns[1].position)
+    size, places = os.path.getsize(table.content), (src, dst)
     return [
         TextBlock(
             table.path, table.content, begin, min(begin + step, size),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Job:
+class TableJob:
     """Input, kinds of IDs by node type, a database, directories for temporary files and output, memory, a listener.
 
     `memory` is bytes.
@@ -124,7 +124,7 @@ class Job:
         return int(count)
 
 
-def read_table(job: Job, group: TableGroup) -> list[int]:
+def read_table(job: TableJob, group: TableGroup) -> list[int]:
     """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
 
     Features that are strings or vectors are c2 alone; `no_id` marks rows that are left out later. Values that cannot
@@ -147,7 +147,7 @@ def read_table(job: Job, group: TableGroup) -> list[int]:
     return starts
 
 
-def _complete_matrix(job: Job, group: TableGroup, table: TextTable, start: int) -> None:
+def _complete_matrix(job: TableJob, group: TableGroup, table: TextTable, start: int) -> None:
     """Compare the number of entries with the header of a matrix; add the other half of a symmetric one."""
     found = job.count_rows(group.name) - start
     if found != table.num_entries:
@@ -174,7 +174,7 @@ def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str)
     run(connection, f"ALTER TABLE {name}_left RENAME TO {name}")
 
 
-def stage_feature(job: Job, group: TableGroup, feature: str, path: str) -> Region:
+def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str) -> Region:
     """Write a feature that is no category into a file, in the dtype that holds it in all files.
 
     Numbers in text are integers if all are, else floats; those of a vector are float32.
@@ -208,7 +208,7 @@ def _type(group: TableGroup, number: int) -> str:
     return f"c{number} VARCHAR" if group.kind(number) == STRINGS else f"c{number} DOUBLE, n{number} BIGINT"
 
 
-def _values(job: Job, group: TableGroup, table: Table) -> str:
+def _values(job: TableJob, group: TableGroup, table: Table) -> str:
     """Return expressions for all columns of a file; what cannot be is NULL."""
     id_type = job.inputs.options.id_type if job.inputs.options.map_ids else "integer"
     values = [id_value(i, table.columns[i], job.kinds[end][0], id_type) for i, end in enumerate(group.ends)]
@@ -228,7 +228,7 @@ def _values(job: Job, group: TableGroup, table: Table) -> str:
     return ", ".join(values) or "NULL"
 
 
-def drops_missing(job: Job, group: TableGroup) -> bool:
+def drops_missing(job: TableJob, group: TableGroup) -> bool:
     """Whether rows of a table are marked and left out if they have no ID."""
     return job.inputs.options.missing_ids == "drop" and bool(group.ends)
 
@@ -238,7 +238,7 @@ def feature_columns(group: TableGroup) -> list[int]:
     return [number for numbers in group.features.values() for number in numbers]
 
 
-def width_of(job: Job, group: TableGroup, number: int) -> int:
+def width_of(job: TableJob, group: TableGroup, number: int) -> int:
     """Length of the vectors of a column, which is that of the first."""
     found = run(job.connection, f"SELECT len(c{number}) FROM {group.name} LIMIT 1")
     return int(found[0][0] or 0) if found else 0

@@ -82,7 +82,7 @@ def graph_of_tables(
     from daskgraphpart.sources.edge_list_inputs import open_inputs
     from daskgraphpart.sources.edge_lists import read_graph
     from daskgraphpart.sources.plain_edges import scan_plain_edges
-    from daskgraphpart.sources.read_table import Job
+    from daskgraphpart.sources.read_table import TableJob
     from daskgraphpart.sources.stage_frames import write_frames
     from daskgraphpart.sources.tables import kinds_of_ids
 
@@ -97,7 +97,7 @@ def graph_of_tables(
                 progress.note(note)
             on_open(inputs.paths)
             kinds, plain = kinds_of_ids(inputs), scan_plain_edges(inputs, runner)
-            job = Job(inputs, kinds, connection, directory, out, resources.memory, progress)
+            job = TableJob(inputs, kinds, connection, directory, out, resources.memory, progress)
             graph = read_graph(job, spec.name, plain)
     graph = replace(graph, directory=str(out))  # rows are in files by now
     if spec.changes == NO_CHANGES:

@@ -68,13 +68,13 @@ class TextTable:
         cut = ", ".join(
             f"CASE WHEN len(fields) = {self.num_fields} THEN fields[{column.position + 1}] END AS f{i}"
             for i, column in enumerate(self.columns)
-            if column.position >= 0
+            if column.position is not None
         )
         texts = ", ".join(
             f"CASE WHEN starts_with(f{i}, '\"') THEN replace(f{i}[2:length(f{i}) - 1], '\"\"', '\"') "
             f"WHEN f{i} >= '!' OR trim(f{i}, {BLANKS}) <> '' THEN f{i} END AS r{i}"
             for i, column in enumerate(self.columns)
-            if column.position >= 0
+            if column.position is not None
         )
         is_row = f"fields IS NOT NULL AND len(fields) = {self.num_fields} AS is_row"
         relation = f"(SELECT {texts or 'NULL'}, is_row FROM (SELECT {cut or 'NULL'}, {is_row} FROM ({lines})))"
@@ -85,10 +85,11 @@ class TextTable:
         ((number, line, fields),) = self.read_lines(connection, 1, row)
         place, hint = f"line {number:,}", None
         if fields is not None and len(fields) == self.num_fields:
-            if self.columns[column].position < 0:
-                return f"{place}, column {self.columns[column].name!r}", self.columns[column].constant
-            text = fields[self.columns[column].position]
-            return f"{place}, column {self.columns[column].name!r}", text.strip('"') if text.strip() else None
+            chosen = self.columns[column]
+            if chosen.position is None:
+                return f"{place}, column {chosen.name!r}", chosen.constant
+            text = fields[chosen.position]
+            return f"{place}, column {chosen.name!r}", text.strip('"') if text.strip() else None
         if fields is None:
             expected = "a quoted field that ends in its line, quotes inside doubled"
             what, found = "quotes do not match", shown(line)
@@ -171,11 +172,11 @@ def open_text_table(
     names = [name.strip() for name in rows[0]] if has_header else []
     found = find_columns(path, wanted, names, len(rows[0]), num_ids, file.constants)
     if options.header is None and not has_header and options.map_ids and options.id_type != "integer":
-        _check_no_header(path, rows, [position for _, position in found[:num_ids] if position >= 0])
+        _check_no_header(path, rows, [position for _, position in found[:num_ids] if position is not None])
     numbers = [line for line, _, fields in lines if fields is not None]
     sample = list(zip(numbers, rows, strict=True))[has_header:]
     columns = tuple(
-        constant_column(name, file.constants[name]) if position < 0 else _column(name, position, sample)
+        constant_column(name, file.constants[name]) if position is None else _column(name, position, sample)
         for name, position in found
     )
     skipped = lines[0][0] if has_header else 0
@@ -219,7 +220,10 @@ def _open_matrix(
     named = path.lower().endswith((".mtx", ".mtx.gz"))
     features = tuple(names[2:]) if named and len(wanted) == 2 else ()
     found = find_columns(path, [*wanted, *features], names, len(names), num_ids, file.constants)
-    columns = tuple(_column(name, position, sample) for name, position in found)
+    columns = tuple(
+        constant_column(name, file.constants[name]) if position is None else _column(name, position, sample)
+        for name, position in found
+    )
     return replace(table, columns=columns, features=features, first_id=1, is_symmetric=is_symmetric)
 
 

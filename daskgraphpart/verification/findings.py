@@ -42,7 +42,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class VerifyReport:
     """Result of `verify`."""
 
     findings: tuple[Finding, ...]  # everything that is wrong

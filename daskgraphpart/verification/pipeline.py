@@ -39,7 +39,7 @@ from daskgraphpart.verification.files import (
     size_findings,
     unlisted_findings,
 )
-from daskgraphpart.verification.findings import Finding, Report
+from daskgraphpart.verification.findings import Finding, VerifyReport
 from daskgraphpart.verification.headers import ORIGINALS, align_types, config_findings, type_findings, verify_headers
 from daskgraphpart.verification.run import Run, group_parts
 
@@ -74,7 +74,7 @@ def verify(
     checksums: bool = True,
     resources: Resources | None = None,
     progress: Progress | None = None,
-) -> Report:
+) -> VerifyReport:
     """Check that partitions hold every node, edge and row of a graph exactly once, where they belong.
 
     Parameters
@@ -98,7 +98,7 @@ def verify(
 
     Returns
     -------
-    Report
+    VerifyReport
         Everything that is wrong (`findings`, `ok`), and notes on what could not be checked; `print` shows it.
 
     Raises
@@ -125,7 +125,9 @@ def verify(
             return _compare(found, config, runner, sample, checksums, quick)
 
 
-def _compare(graph: Graph, config: Location, runner: Runner, sample: float, checksums: bool, quick: bool) -> Report:
+def _compare(
+    graph: Graph, config: Location, runner: Runner, sample: float, checksums: bool, quick: bool
+) -> VerifyReport:
     """Compare partitions with a graph that is open."""
     findings: list[Finding] = []
     notes: tuple[str, ...] = (NO_CHECKSUMS,)
@@ -141,7 +143,7 @@ def _compare(graph: Graph, config: Location, runner: Runner, sample: float, chec
                 findings += wrong
         parts = open_partitions(config)
     except LayoutError as error:
-        return Report((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
+        return VerifyReport((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
     parts.part(0).check_has_graph()
     findings += unlisted_findings(parts.path, parts.num_parts, manifest)
     if manifest is None:
@@ -159,7 +161,7 @@ def _compare(graph: Graph, config: Location, runner: Runner, sample: float, chec
         counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
     if manifest is not None:
         findings += entry_findings(manifest, parts.config, graph.schema, facts)
-    return Report((*findings, *wrong), *counts, notes, num_files)
+    return VerifyReport((*findings, *wrong), *counts, notes, num_files)
 
 
 def verify_checksums(
@@ -168,7 +170,7 @@ def verify_checksums(
     storage_options: Mapping[str, Any] | None = None,
     resources: Resources | None = None,
     progress: Progress | None = None,
-) -> Report:
+) -> VerifyReport:
     """Compare partitions with the checksums of their manifest, as after a copy; the graph is not needed.
 
     Parameters
@@ -180,7 +182,7 @@ def verify_checksums(
 
     Returns
     -------
-    Report
+    VerifyReport
         Files that are missing, of another size, or of another checksum.
 
     Raises
@@ -205,7 +207,7 @@ def verify_checksums(
     findings += change_findings(manifest)
     with open_runner((resources or detect_resources()).limited(SMALLEST_TASK_MEMORY), progress) as runner:
         wrong, num_files = checksum_findings(manifest, sound, runner)
-    return Report((*findings, *wrong), num_files=num_files)
+    return VerifyReport((*findings, *wrong), num_files=num_files)
 
 
 def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None) -> Location:

@@ -147,7 +147,7 @@ def test_an_unfinished_run_whose_journal_is_of_another_form_is_one_error(
     graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
     job = ("partition", graph, out, *RANDOM, "--cluster", "sync")
     with monkeypatch.context() as patch:
-        patch.setattr("daskgraphpart.dispatching.finish._complete", lambda *_, **__: 1 / 0)
+        patch.setattr("daskgraphpart.dispatching.pipeline.finish", lambda *_, **__: 1 / 0)
         assert run(*job)[0] == 70
     path = out / ".daskgraphpart-work" / "journal"
     lines = []

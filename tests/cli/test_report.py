@@ -27,7 +27,7 @@ def test_text_is_the_default(partitions: Path, capsys: pytest.CaptureFixture[str
     assert call("report", partitions, "--quiet") == 0
     shown = capsys.readouterr().out
     for word in (
-        "Partitions of 'mag': 3 parts", "method: fennel", "constraints: nodes 1.0", "(at most 1.", "edge cut",
+        "Partitions of 'graph': 3 parts", "method: fennel", "constraints: nodes 1.0", "(at most 1.", "edge cut",
         "Balanced", "replication factor", "HALO nodes",
         "nodes of paper", "paper/train_mask", "edge type", "Edges between parts", "In-degrees",
         "Classes of paper/label", "total variation", "graph.dgl",
