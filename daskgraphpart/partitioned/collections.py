@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dask.array as da
 import dask.dataframe as dd
@@ -16,12 +17,15 @@ from daskgraphpart.storage.zarr_arrays import open_rows_array
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.stored_rows import Maps, Reordered, StoredRows
     from daskgraphpart.storage.region import Region
+
+    EdgeMaps: TypeAlias = tuple[StoredRows, StoredRows, StoredRows]
+    """Original IDs of sources, destinations and edges of one type, by new type-wise ID."""
 
 BYTES_PER_CHUNK = 16 << 20
 EDGES_PER_PARTITION = 2 << 20
@@ -52,27 +56,53 @@ def part_edge_frame(graph: GraphFile, book: PartitionBook, maps: Maps | None = N
 
 
 def typed_edge_frame(
-    graphs: Sequence[GraphFile],
-    book: PartitionBook,
-    etype: str,
-    maps: tuple[StoredRows, StoredRows, StoredRows] | None = None,
+    graphs: Sequence[GraphFile], book: PartitionBook, etype: str, maps: EdgeMaps | None, columns: Columns
 ) -> Any:
     """Dask DataFrame of all edges of a type, in the order of new edge IDs; see `EdgeView.frame`."""
     type_id, pieces, new_eid = book.etypes.index(etype), [], 0
     local_ranges = book.edge_ranges[:, type_id] - book.edge_ranges[:, :1, 0]
-    for graph, (low, high) in zip(graphs, local_ranges.tolist(), strict=True):
+    for part_id, (graph, (low, high)) in enumerate(zip(graphs, local_ranges.tolist(), strict=True)):
         starts = range(low, high, EDGES_PER_PARTITION)
-        pieces += [(graph, i, min(i + EDGES_PER_PARTITION, high), new_eid + i - low) for i in starts]
+        pieces += [(graph, part_id, i, min(i + EDGES_PER_PARTITION, high), new_eid + i - low) for i in starts]
         new_eid += high - low
-    columns = {"src": "int64", "dst": "int64"} | ({} if maps is None else {"eid": "int64"})
-    return _frame(_typed_edges, pieces, columns, book, maps)
+    ends = {"src": "int64", "dst": "int64"} | ({} if maps is None else {"eid": "int64"})
+    return _frame(_typed_edges, pieces, {**ends, **columns.dtypes}, book, maps, columns)
+
+
+def typed_node_frame(book: PartitionBook, ntype: str, originals: StoredRows | None, columns: Columns) -> Any:
+    """Dask DataFrame of all nodes of a type, in the order of new IDs; see `NodeView.frame`."""
+    ranges = [(part_id, *book.part_range(part_id, ntype)) for part_id in range(book.num_parts)]
+    pieces = [
+        (part_id, i, min(i + EDGES_PER_PARTITION, high))
+        for part_id, low, high in ranges
+        for i in range(low, high, EDGES_PER_PARTITION)
+    ]
+    return _frame(_typed_nodes, pieces, {"id": "int64", **columns.dtypes}, originals, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What a frame has beside IDs: the part that owns each row, and features of one number in a row."""
+
+    has_part: bool
+    features: Mapping[str, StoredRows]
+
+    @property
+    def dtypes(self) -> dict[str, str]:
+        """Columns and their dtypes."""
+        return ({"part": "int64"} if self.has_part else {}) | {n: rows.dtype.name for n, rows in self.features.items()}
+
+    def read(self, part_id: int, start: int, stop: int) -> dict[str, Any]:
+        """Read the columns of rows that one part owns, by new type-wise ID."""
+        part = {"part": np.full(stop - start, part_id)} if self.has_part else {}
+        return {**part, **{name: rows[start:stop] for name, rows in self.features.items()}}
 
 
 def _frame(read: Callable[..., pd.DataFrame], pieces: Sequence[Any], columns: dict[str, str], *shared: Any) -> Any:
     meta = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
     if not pieces:
         return dd.from_pandas(meta, npartitions=1)
-    return dd.from_map(read, pieces, args=shared, meta=meta, label="read-partition-edges")
+    return dd.from_map(read, pieces, args=shared, meta=meta, label=read.__name__.strip("_"))
 
 
 def _part_edges(start: int, graph: GraphFile, book: PartitionBook, maps: Maps | None) -> pd.DataFrame:
@@ -101,16 +131,23 @@ def _original(typed: tuple[np.ndarray, np.ndarray], of_types: Sequence[StoredRow
 
 
 def _typed_edges(
-    piece: tuple[GraphFile, int, int, int],
-    book: PartitionBook,
-    maps: tuple[StoredRows, StoredRows, StoredRows] | None,
+    piece: tuple[GraphFile, int, int, int, int], book: PartitionBook, maps: EdgeMaps | None, beside: Columns
 ) -> pd.DataFrame:
     """Read local edges of one type, which begin with a new type-wise edge ID."""
-    graph, start, stop, new_eid = piece
+    graph, part_id, start, stop, new_eid = piece
     src, dst = (book.map_to_per_ntype(ids)[1] for ids in _ends(graph, book, start, stop))
+    others = beside.read(part_id, new_eid, new_eid + stop - start)
     if maps is None:
-        return pd.DataFrame({"src": src, "dst": dst})
-    return pd.DataFrame({"src": maps[0][src], "dst": maps[1][dst], "eid": maps[2][new_eid : new_eid + stop - start]})
+        return pd.DataFrame({"src": src, "dst": dst, **others})
+    eids = maps[2][new_eid : new_eid + stop - start]
+    return pd.DataFrame({"src": maps[0][src], "dst": maps[1][dst], "eid": eids, **others})
+
+
+def _typed_nodes(piece: tuple[int, int, int], originals: StoredRows | None, beside: Columns) -> pd.DataFrame:
+    """Read nodes of one type that one part owns."""
+    part_id, start, stop = piece
+    ids = np.arange(start, stop) if originals is None else originals[start:stop]
+    return pd.DataFrame({"id": ids, **beside.read(part_id, start, stop)})
 
 
 def _ends(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:

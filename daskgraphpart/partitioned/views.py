@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from daskgraphpart.errors import LayoutError
+from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from daskgraphpart.partitioned.collections import Columns
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region
 
@@ -56,6 +57,16 @@ class TypeView:
         of_parts = [part.rows(self.kind).originals for part in self.parts]
         return [of_part[self.name] for of_part in of_parts if self.name in of_part]
 
+    def _columns(self, features: Sequence[str] | str, has_part: bool) -> Columns:
+        from daskgraphpart.partitioned.collections import Columns
+
+        found = {name: self.data[name] for name in ([features] if isinstance(features, str) else features)}
+        for name, rows in found.items():
+            if rows.ndim > 1:
+                what, hint = f"rows of {self.name}/{name} are no column", f"{self.kind}_data has them as a dask array"
+                raise OptionError(what, expected="one number in a row", found=f"{list(rows.shape[1:])}", hint=hint)
+        return Columns(has_part, found)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self):,} {self.kind}s, data {list(self.data)}>"
 
@@ -65,14 +76,55 @@ class NodeView(TypeView):
 
     kind = "node"
 
+    def frame(self, features: Sequence[str] | str = (), *, part: bool = False, original: bool = False) -> Any:
+        """All nodes of the type as a dask DataFrame.
+
+        Parameters
+        ----------
+        features : sequence of str or str
+            Features of one number in a row, which become columns.
+        part : bool
+            Add the column `part`: the part that owns the node.
+        original : bool
+            Whether `id` is the type-wise ID of the input; else the new one.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            Column `id`, then `part` and the features.
+
+        Examples
+        --------
+        >>> parts.nodes["user"].frame("age", part=True).groupby("part").age.mean().compute()  # doctest: +SKIP
+        """
+        from daskgraphpart.partitioned.collections import typed_node_frame
+
+        originals = self.original_ids if original else None
+        return typed_node_frame(self.parts[0].book, self.name, originals, self._columns(features, part))
+
 
 class EdgeView(TypeView):
     """Edges of one canonical type in all parts."""
 
     kind = "edge"
 
-    def frame(self, *, original: bool = False) -> Any:
-        """All edges of the type as a dask DataFrame."""
+    def frame(self, features: Sequence[str] | str = (), *, part: bool = False, original: bool = False) -> Any:
+        """All edges of the type as a dask DataFrame.
+
+        Parameters
+        ----------
+        features : sequence of str or str
+            Features of one number in a row, which become columns.
+        part : bool
+            Add the column `part`: the part that owns the edge.
+        original : bool
+            Whether IDs are type-wise ones of the input, those of edges included; else new ones.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            Columns `src` and `dst`, with original IDs `eid`, then `part` and the features.
+        """
         from daskgraphpart.partitioned.collections import typed_edge_frame
 
         maps = None
@@ -80,4 +132,5 @@ class EdgeView(TypeView):
             src, _, dst = self.name.split(":")
             src_ids, dst_ids = (NodeView(ntype, self.parts).original_ids for ntype in (src, dst))
             maps = src_ids, dst_ids, self.original_ids
-        return typed_edge_frame([part.graph for part in self.parts], self.parts[0].book, self.name, maps)
+        graphs, columns = [part.graph for part in self.parts], self._columns(features, part)
+        return typed_edge_frame(graphs, self.parts[0].book, self.name, maps, columns)
