@@ -98,8 +98,8 @@ def compare(name: str, root: Path, options: argparse.Namespace) -> dict[str, dic
     source = graph.write(root / "in")
     opened = {}
     for what, num_parts, hops in (("whole", 1, 1), ("hops 1", NUM_PARTS, 1), ("hops 2", NUM_PARTS, 2)):
-        how = dgp.DispatchOptions(num_hops=hops, graph_formats=("csc",))
-        config = dgp.partition(source, root / what, num_parts, method=options.method, options=how).config_path
+        how: dict[str, Any] = {"method": options.method, "num_hops": hops, "graph_formats": "csc"}
+        config = dgp.partition(source, root / what, num_parts, **how).config
         opened[what] = dgp.open_partitions(config)
     found: dict[str, dict[str, float]] = {way: {} for way in WAYS}
     for seed in map(int, options.seeds.split(",")):

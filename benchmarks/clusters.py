@@ -71,7 +71,7 @@ def run_job(options: argparse.Namespace, cluster: Any, watch: Watch) -> dict[str
     started = time.monotonic()
     dgp.partition(
         graph_of(options), options.directory / "out", 4, method="random", progress=watch,
-        resources=dgp.detect_resources(options.memory, cluster, WORKERS),
+        memory=options.memory, cluster=cluster, workers=WORKERS,
     )  # fmt: skip
     ended = time.monotonic()
     assert watch.first is not None

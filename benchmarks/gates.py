@@ -80,8 +80,8 @@ before, graph = written(), scratch + "/chunked"
 if hasattr(dgp, "read_tables"):
     graph = dgp.read_tables(**tables)
 else:
-    dgp.chunk_edge_lists(graph, **tables)
-dgp.partition(graph, scratch + "/partitions", 4, method=dgp.AssignOptions("random"), progress=Listener())
+    chunk_edge_lists(graph, **tables)
+dgp.partition(graph, scratch + "/partitions", 4, method="random", progress=Listener())
 print(found[-1])
 """
 """Prints the bytes that a job from tables has written when a pass begins."""

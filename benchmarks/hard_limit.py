@@ -35,8 +35,7 @@ PROGRAM = """
 import sys
 import daskgraphpart as dgp
 graph, out, method, memory = sys.argv[1:]
-resources = dgp.detect_resources(memory, workers=2)
-dgp.partition(graph, out, 4, method=method, resources=resources)
+dgp.partition(graph, out, 4, method=method, memory=memory, workers=2)
 lines = dict(line.split(":") for line in open("/proc/self/status"))
 print(int(lines["VmHWM"].split()[0]) * 1024, int(lines["VmData"].split()[0]) * 1024)
 """

@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ import numpy as np
 import daskgraphpart as dgp
 import daskgraphpart.api.run_dispatch as opening
 from daskgraphpart.chunked.write_graph import write_chunked
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import Sizes
 from daskgraphpart.storage.lock import LOCK_NAME
 
@@ -48,7 +49,7 @@ TINY = Sizes(
 )
 
 
-PLAIN = dgp.DispatchOptions()
+PLAIN = DispatchOptions()
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Case:
     method: str
     cluster: str
     staging: str
-    options: dgp.DispatchOptions = PLAIN
+    options: DispatchOptions = PLAIN
     by_range: bool = False
     trainers: int = 1
     memory: int = MEMORY
@@ -70,29 +71,28 @@ class Case:
 
     def run(self, root: Path, **how: Any) -> None:
         """Run it in this process; writes to `root / "out"`."""
-        resources = dgp.Resources(self.memory, self.cluster, self.workers, self.staging)
         graph, out = root.parent / self.graph, root / "out"
-        method = dgp.AssignOptions(self.method, num_trainers_per_machine=self.trainers)
+        how |= {"memory": self.memory, "cluster": self.cluster, "workers": self.workers}
+        method = {"method": self.method, "num_trainers_per_machine": self.trainers}
+        written = {**asdict(self.options), "staging": self.staging}
         sizes = replace(TINY, map_bytes=0) if self.by_range else TINY
         before, opening.choose_sizes = opening.choose_sizes, lambda _: sizes
         try:
             if self.command == "assign":
-                dgp.assign(graph, 3, out_dir=out, method=method, resources=resources, **how)
+                dgp.assign(graph, 3, out=out, **method, **how)
             elif self.command == "dispatch":
                 owners = root.parent / f"owners-{self.graph}"
-                dgp.dispatch(graph, owners, out, options=self.options, resources=resources, **how)
+                dgp.dispatch(graph, owners, out, **written, **how)
             else:
-                dgp.partition(
-                    graph, out, self.num_parts, method=method, options=self.options, resources=resources, **how
-                )
+                dgp.partition(graph, out, self.num_parts, **method, **written, **how)
         finally:
             opening.choose_sizes = before
 
 
-ALL = dgp.DispatchOptions(num_hops=3, graph_formats=("coo", "csr", "csc"), out_edges=True)
-TWO = dgp.DispatchOptions(num_hops=2, graph_formats=("csc",))
-SEVERAL = dgp.DispatchOptions(layout=("dgl", "graphbolt", "ranks", "parquet"))
-DATASET = dgp.DispatchOptions(layout=("dgl", "graphbolt", "ondisk"))
+ALL = DispatchOptions(num_hops=3, graph_formats=("coo", "csr", "csc"), out_edges=True)
+TWO = DispatchOptions(num_hops=2, graph_formats=("csc",))
+SEVERAL = DispatchOptions(layout=("dgl", "graphbolt", "ranks", "parquet"))
+DATASET = DispatchOptions(layout=("dgl", "graphbolt", "ondisk"))
 CASES = (
     Case("random", "homogeneous", "partition", "random", "threads", "in-place"),
     Case("fennel", "homogeneous", "partition", "fennel", "threads", "in-place", TWO),
@@ -142,7 +142,7 @@ def make_inputs(root: Path) -> None:
     )
     write_chunked(root / "heterogeneous", many, edges(likes, knows), node_data, edge_data, num_chunks=(2, 3))
     for name in ("homogeneous", "heterogeneous"):
-        dgp.assign(root / name, 3, out_dir=root / f"owners-{name}", method="random")
+        dgp.assign(root / name, 3, out=root / f"owners-{name}", method="random")
 
 
 def hashes(out: Path) -> dict[str, str]:

@@ -89,9 +89,7 @@ def main() -> None:
 
 def assigned(graph: Path, parts: int, method: str, balance: str | None, memory: str = "8GB") -> dict[str, Any]:
     before = cpu_seconds()
-    report = dgp.assign(
-        graph, parts, method=dgp.AssignOptions(method, balance=balance), resources=dgp.detect_resources(memory)
-    ).report
+    report = dgp.assign(graph, parts, method=method, balance=balance, memory=memory).quality
     assert report is not None
     return {
         "cut": report.cut_share,
@@ -288,11 +286,11 @@ def weights(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
             row["METIS"] = weight_cut(np.array(owners), src, dst, values)
             for method in WEIGHTED:
                 method, _, without = method.partition(", ")
-                how = dgp.AssignOptions(method, balance="nodes", edge_weight=() if without else "weight")
-                resources = dgp.detect_resources(memory if method == "multilevel" else "8GB")
-                found = dgp.assign(directory, parts, method=how, resources=resources)
+                how = {"balance": "nodes", "edge_weight": () if without else "weight"}
+                budget = memory if method == "multilevel" else "8GB"
+                found = dgp.assign(directory, parts, method=method, memory=budget, **how)
                 row[", ".join(filter(None, (method, without)))] = weight_cut(
-                    next(iter(found.owners.values())).read(), src, dst, values
+                    next(iter(found.owners.values())).compute(), src, dst, values
                 )
             rows.append(row)
             print(row, flush=True)

@@ -120,7 +120,7 @@ def run_job(cluster: Cluster, graph: Path, out: Path, workers: int, memory: str)
         with peak:
             dgp.partition(
                 dgp.read_chunked(graph), out, NUM_PARTS, method="random", progress=passes,
-                resources=dgp.detect_resources(memory, client, workers),
+                memory=memory, cluster=client, workers=workers,
             )  # fmt: skip
         after = {"seconds": time.monotonic() - began, **cluster.counters()}
     used = {name: value - before.get(name, 0) for name, value in after.items()}

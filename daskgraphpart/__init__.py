@@ -9,34 +9,34 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from daskgraphpart import errors as errors
+    from daskgraphpart.api import parmetis as parmetis
     from daskgraphpart.api.chunk_graph import chunk_edge_lists as chunk_edge_lists
     from daskgraphpart.api.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.api.compare import compare as compare
-    from daskgraphpart.api.from_collections import from_collections as from_collections
-    from daskgraphpart.api.parmetis import convert as convert
-    from daskgraphpart.api.parmetis import read_parmetis as read_parmetis
-    from daskgraphpart.api.parmetis import write_parmetis as write_parmetis
+    from daskgraphpart.api.from_edges import from_dgl as from_dgl
+    from daskgraphpart.api.from_edges import from_edges as from_edges
+    from daskgraphpart.api.from_edges import from_networkx as from_networkx
+    from daskgraphpart.api.from_edges import from_pyg as from_pyg
+    from daskgraphpart.api.from_edges import from_scipy as from_scipy
+    from daskgraphpart.api.graph import Graph as Graph
+    from daskgraphpart.api.graph import read_chunked as read_chunked
+    from daskgraphpart.api.owners import Assignment as Assignment
+    from daskgraphpart.api.owners import read_assignment as read_assignment
     from daskgraphpart.api.partition_graph import partition_graph as partition_graph
+    from daskgraphpart.api.partitions import PartitionedGraph as PartitionedGraph
+    from daskgraphpart.api.partitions import open_partitions as open_partitions
     from daskgraphpart.api.pipeline import assign as assign
     from daskgraphpart.api.pipeline import dispatch as dispatch
     from daskgraphpart.api.pipeline import partition as partition
     from daskgraphpart.api.plan import plan as plan
     from daskgraphpart.api.read_tables import read_construction as read_construction
+    from daskgraphpart.api.read_tables import read_dataset as read_dataset
     from daskgraphpart.api.read_tables import read_tables as read_tables
-    from daskgraphpart.assignment.assignment import Assignment as Assignment
-    from daskgraphpart.assignment.options import AssignOptions as AssignOptions
-    from daskgraphpart.chunked.graph import Graph as Graph
-    from daskgraphpart.chunked.graph import read_chunked as read_chunked
     from daskgraphpart.chunked.write_graph import write_chunked as write_chunked
-    from daskgraphpart.dispatching.bucket_edges import with_owners as with_owners
-    from daskgraphpart.dispatching.options import DispatchOptions as DispatchOptions
-    from daskgraphpart.engine.resources import Resources as Resources
-    from daskgraphpart.engine.resources import detect_resources as detect_resources
     from daskgraphpart.errors import GraphPartError as GraphPartError
     from daskgraphpart.id_converter import IdConverter as IdConverter
     from daskgraphpart.partitioned.collections import open_staged as open_staged
-    from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
-    from daskgraphpart.partitioned.graph import open_partitions as open_partitions
     from daskgraphpart.partitioned.load import load_partition as load_partition
     from daskgraphpart.partitioned.load import load_partition_book as load_partition_book
     from daskgraphpart.partitioned.load import load_partition_feats as load_partition_feats
@@ -49,39 +49,34 @@ if TYPE_CHECKING:
     from daskgraphpart.sources.published import describe_dataset as describe_dataset
     from daskgraphpart.sources.table_spec import TableSpec as TableSpec
     from daskgraphpart.verification.pipeline import verify as verify
-    from daskgraphpart.verification.pipeline import verify_checksums as verify_checksums
 
 __version__ = "0.2.0"
 
 _NAMES = {
     "api.chunk_graph": "chunk_edge_lists chunk_graph",
-    "api.from_collections": "from_collections",
+    "api.from_edges": "from_dgl from_edges from_networkx from_pyg from_scipy",
     "api.compare": "compare",
-    "api.parmetis": "convert read_parmetis write_parmetis",
     "api.partition_graph": "partition_graph",
     "api.pipeline": "assign dispatch partition",
     "api.plan": "plan",
-    "api.read_tables": "read_construction read_tables",
-    "assignment.assignment": "Assignment",
-    "assignment.options": "AssignOptions",
-    "chunked.graph": "Graph read_chunked",
+    "api.read_tables": "read_construction read_dataset read_tables",
+    "api.owners": "Assignment read_assignment",
+    "api.graph": "Graph read_chunked",
     "chunked.write_graph": "write_chunked",
-    "dispatching.bucket_edges": "with_owners",
-    "dispatching.options": "DispatchOptions",
-    "engine.resources": "Resources detect_resources",
     "errors": "GraphPartError",
     "id_converter": "IdConverter",
     "partitioned.collections": "open_staged",
-    "partitioned.graph": "PartitionedGraph open_partitions",
+    "api.partitions": "PartitionedGraph open_partitions",
     "partitioned.load": "load_partition load_partition_book load_partition_feats",
     "schema": "EdgeType GraphSchema NodeType",
     "sources.id_map": "read_id_map",
     "sources.options": "GraphChanges ReadOptions",
     "sources.published": "describe_dataset",
     "sources.table_spec": "TableSpec",
-    "verification.pipeline": "verify verify_checksums",
+    "verification.pipeline": "verify",
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULES = {"errors": "errors", "parmetis": "api.parmetis"}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()} | _MODULES
 
 __all__ = sorted(_HOMES)
 
@@ -89,7 +84,8 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
+    value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart.errors import IdOutOfRangeError
 from daskgraphpart.schema import BFLOAT16, DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.units import format_number
 
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 EdgeTypeName: TypeAlias = str | tuple[str, str, str]
 """An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
-
-
-class IdOutOfRangeError(GraphPartError, IndexError):
-    """An ID is not one of the graph's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -150,8 +150,16 @@ def check_choice(what: str, place: str | None, found: str, choices: Collection[s
         raise OptionError(f"unknown {what}", place=place, expected=" or ".join(choices), found=found)
 
 
-class PlanError(GraphPartError, ValueError):
-    """The job cannot run with these resources; the hint names the smallest that work."""
+class KeywordError(OptionError, TypeError):
+    """A function has no such keyword; the hint names the nearest."""
+
+
+class IdOutOfRangeError(GraphPartError, IndexError):
+    """An ID, a part or a type is not one of the graph's."""
+
+
+class PlanError(GraphPartError, ValueError, MemoryError):
+    """The job cannot run with this memory or disk; the hint names the smallest that works."""
 
 
 class LayoutError(GraphPartError, ValueError):

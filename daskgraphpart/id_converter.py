@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import IdOutOfRangeError, IdRanges, PartitionBook, type_id
+from daskgraphpart.book import IdRanges, PartitionBook, type_id
+from daskgraphpart.errors import IdOutOfRangeError
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:

@@ -1,17 +1,28 @@
-"""State an option of a job once, as a field: the command line, docstrings and checks of values come from it."""
+"""State an option of a job once, as a field: command line, keywords of functions, their help and checks follow."""
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from dataclasses import Field, field, fields
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from daskgraphpart.errors import OptionError, check_choice
+from daskgraphpart.errors import KeywordError, OptionError, check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
+FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
+GONE = {
+    "resources": "give memory, workers, cluster or workspace themselves",
+    "options": "give the options themselves, such as num_hops=2",
+    "out_dir": "the directory that is written is called out",
+    "out_path": "the directory that is written is called out",
+    "output_path": "the directory that is written is called out",
+}
+"""What to type in the place of keywords that there were once, or that users of DGL may expect."""
 
 
 def option(
@@ -22,14 +33,17 @@ def option(
     minimum: int | None = None,
     values: str | None = None,
     common: bool = False,
+    is_open: bool = False,
+    given: str | None = None,
 ) -> Any:
     """Return a field with its default, its meaning, and its limits; `--help` shows the first sentence of common ones.
 
     `choices` are all values there are; or some of them, if `values` tells what else there is, as a command line's help
-    does: ``"auto|metis|DIR"``. An option that is given once for each value has the default ``()``.
+    does: ``"auto|metis|DIR"``. An option that is given once for each value has the default ``()``. One that is open
+    is found out by the job if it is not given. `given` is the type of what functions take, if that is another.
     """
     limits = {"meaning": meaning, "choices": choices, "min": minimum, "values": values, "common": common}
-    return field(default=default, metadata=limits)
+    return field(default=default, metadata={**limits, "is_open": is_open, "given": given})
 
 
 def stated_options(kind: Any) -> dict[str, Field[Any]]:
@@ -37,19 +51,81 @@ def stated_options(kind: Any) -> dict[str, Field[Any]]:
     return {found.name: found for found in fields(kind) if "meaning" in found.metadata}
 
 
-def documented(kind: type[T]) -> type[T]:
-    """Add the options of a class to its docstring."""
-    block = ["", "Parameters", "----------"]
-    for name, found in stated_options(kind).items():
-        block += [f"{name} : {found.type}", textwrap.indent(textwrap.fill(found.metadata["meaning"], 110), "    ")]
-    kind.__doc__ = "\n".join([kind.__doc__ or "", *block, ""])
-    return kind
+def chosen(kind: type[T], keywords: Mapping[str, Any]) -> T:
+    """Make an options object of those keywords that are its options."""
+    return kind(**{name: keywords[name] for name in stated_options(kind) if name in keywords})
+
+
+def with_keywords(*stated: Mapping[str, Field[Any]]) -> Callable[[FunctionT], FunctionT]:
+    """Give a function options as keywords, in the place of its ``**keywords``: in its signature, help and checks."""
+    options = {name: found for of_kind in stated for name, found in of_kind.items()}
+
+    def decorate(function: FunctionT) -> FunctionT:
+        signature = inspect.signature(function)
+        own = [of for of in signature.parameters.values() if of.kind is not inspect.Parameter.VAR_KEYWORD]
+        others = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(of), annotation=_type(of))
+            for name, of in options.items()
+        ]
+        known = [of.name for of in (*own, *others)]
+
+        @wraps(function)
+        def checked(*args: Any, **keywords: Any) -> Any:
+            for name in keywords:
+                if name not in known:
+                    raise unknown_keyword(function.__name__, name, known)
+            return function(*args, **keywords)
+
+        checked.__signature__ = signature.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
+        checked.__doc__ = _with_block(inspect.cleandoc(function.__doc__ or ""), options)
+        checked.options = options  # type: ignore[attr-defined]
+        del checked.__wrapped__  # or tools that unwrap, such as the reference's, see neither
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:
+    """Return the error of a keyword that a function does not have, which names the nearest that it has."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1)
+    hint = GONE.get(name) or (f"did you mean {near[0]}?" if near else f"help({function}) lists all")
+    return KeywordError(f"{function} has no keyword {name!r}", hint=hint)
+
+
+def _default(stated: Field[Any]) -> Any:
+    return None if stated.metadata["is_open"] else stated.default
+
+
+def _type(stated: Field[Any]) -> str:
+    given = stated.metadata["given"] or str(stated.type)
+    given = "str | Sequence[str]" if given.startswith("tuple") else given
+    return f"{given} | None" if _default(stated) is None and "None" not in given else given
+
+
+def _with_block(docstring: str, options: Mapping[str, Field[Any]]) -> str:
+    """Add options to the parameters of a docstring of numpydoc."""
+    head, heading, rest = docstring.partition("\n\nReturns\n-------\n")
+    return f"{head}\n{_block(options)}{heading}{rest}"
+
+
+def _block(options: Mapping[str, Field[Any]]) -> str:
+    return "\n".join(
+        f"{name} : {_type(of)}, default {_default(of)!r}\n{textwrap.indent(of.metadata['meaning'], '    ')}"
+        for name, of in options.items()
+    )
 
 
 def check_options(options: Any) -> None:
-    """Refuse values that are not among the choices, or below the minimum; of a tuple each may be there once."""
+    """Refuse values that are not among the choices, or below the minimum; of a tuple each may be there once.
+
+    A tuple may be given as one text, ``"coo,csc"``.
+    """
     for name, found in stated_options(options).items():
         value, limits, place = getattr(options, name), found.metadata, option_name(name)
+        if str(found.type).startswith("tuple"):
+            object.__setattr__(options, name, value := words_of(value))
         choices, what = limits["choices"], name.replace("_", " ")
         if choices and isinstance(value, tuple):
             if not value or set(value) - set(choices) or len(set(value)) != len(value):
@@ -59,6 +135,12 @@ def check_options(options: Any) -> None:
             check_choice(what, place, value, choices)
         if limits["min"] is not None and value is not None and value < limits["min"]:
             raise OptionError("too small", place=place, expected=f"{limits['min']} or more", found=value)
+
+
+def words_of(value: Any) -> tuple[str, ...]:
+    """Return words that are given one by one, or with commas between them."""
+    words = value.split(",") if isinstance(value, str) and value else value or ()
+    return tuple(str(word).strip() for word in words)
 
 
 def option_name(keyword: str) -> str:

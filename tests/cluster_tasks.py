@@ -10,9 +10,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
+from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.progress import SilentProgress
+from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.sources.generate import generate
 
@@ -23,15 +25,15 @@ if TYPE_CHECKING:
 
 def write_graph(directory: Path) -> Path:
     """A graph whose passes have a dozen tasks each."""
-    with open_runner(dgp.Resources(1 << 30, "threads", 2)) as runner:
+    with open_runner(Resources(1 << 30, "threads", 2)) as runner:
         generate(directory, num_nodes=20_000, num_edges=200_000, num_chunks=12, labels=True, runner=runner)
     return directory
 
 
 def partition(graph: Path, out: Path, cluster: Any, **how: Any) -> None:
     """The job of these tests."""
-    resources = dgp.detect_resources("256MB", cluster, 2)
-    dgp.partition(graph, out, 4, method="random", resources=resources, **how)
+    resources = detect_resources("256MB", cluster, 2)
+    dgp.partition(graph, out, 4, method="random", **spelled(resources), **how)
 
 
 # workers wait half a second, not five, for what they should see

@@ -250,7 +250,7 @@ def replace_halo_node(choose: Callable[[np.ndarray, np.ndarray, int], int]) -> C
     def corrupt(d: Damaged) -> None:
         part = d.part(1)
         ids, row = part.graph.node_arrays["_ID"].read(), part.num_inner_nodes
-        free = np.setdiff1d(np.arange(open_partitions(d.root).config.num_nodes), ids)
+        free = np.setdiff1d(np.arange(open_partitions(d.root).content.num_nodes), ids)
         new = np.array([choose(ids, free, row)])
         put(part.graph.node_arrays["_ID"], row, new)
         put(part.graph.node_arrays["_TYPE"], row, int(part.book.map_to_per_ntype(new)[0][0]))
@@ -289,7 +289,7 @@ def add_halo_node(d: Damaged) -> None:
     """A foreign node that no edge ends in."""
     part = d.part(1)
     ids = part.graph.node_arrays["_ID"].read()
-    free = np.setdiff1d(np.arange(open_partitions(d.root).config.num_nodes), ids)[-1:]
+    free = np.setdiff1d(np.arange(open_partitions(d.root).content.num_nodes), ids)[-1:]
     rows = {"node/_ID": free, "node/inner_node": [0], "node/_TYPE": part.book.map_to_per_ntype(free)[0]}
 
     def change(arrays: dict[str, np.ndarray]) -> None:

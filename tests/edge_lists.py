@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from daskgraphpart import chunk_edge_lists, read_chunked, read_id_map
-from daskgraphpart.engine.resources import Resources
+from daskgraphpart import read_chunked, read_id_map
+from daskgraphpart.api.chunk_graph import chunk_edge_lists
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ DEFAULT = "_N:_E:_N"
 
 def chunk(out: Path, edges: Any, workers: int = 1, **options: Any) -> Path:
     """Call `chunk_edge_lists` with few resources."""
-    chunk_edge_lists(out, edges, resources=Resources(64 << 20, "sync", workers), **options)
+    chunk_edge_lists(out, edges, memory=64 << 20, cluster="sync", workers=workers, **options)
     return out
 
 

@@ -123,8 +123,8 @@ def pyg_agrees(graph: Graph, outs: Sequence[Path], cwd: Path | None = None) -> N
 
 def pyg_data_agrees(graph: Graph, parts: dgp.PartitionedGraph) -> None:
     """Nodes and edges of every part, the owned ones first, with their features."""
-    orig_nids = {ntype: parts.orig_nids[ntype].compute() for ntype in parts.ntypes}
-    orig_eids = {etype: parts.orig_eids[etype].compute() for etype in parts.etypes}
+    orig_nids = {ntype: parts.original_ids[ntype].compute() for ntype in parts.ntypes}
+    orig_eids = {etype: parts.original_ids[etype].compute() for etype in parts.etypes}
     owned = dict.fromkeys(parts.etypes, 0)
     for part in parts.parts:
         data = part.to_pyg()
@@ -160,7 +160,7 @@ def pyg_stores_agree(graph: Graph, parts: dgp.PartitionedGraph) -> None:
     def read(name: str) -> Any:
         array, kind, *feature = name.split("/")
         if array.startswith("orig"):
-            return (parts.orig_nids if array == "orig_nids" else parts.orig_eids)[kind].compute()
+            return parts.original_ids[kind].compute()
         key = tuple(kind.split(":")) if ":" in kind else kind
         if array.startswith("edge_"):
             if not feature:

@@ -7,8 +7,7 @@ import pickle
 import pytest
 
 import daskgraphpart.errors as errors_module
-from daskgraphpart.book import IdOutOfRangeError
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart.errors import GraphPartError, IdOutOfRangeError
 
 KINDS = [
     *(k for k in vars(errors_module).values() if isinstance(k, type) and issubclass(k, GraphPartError)),

@@ -15,10 +15,11 @@ from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANS
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.chunked.sources import is_rows
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
-from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
-from daskgraphpart.engine.resources import Resources, detect_resources
+from daskgraphpart.engine.progress import PROGRESS, Progress, ProgressListener, open_progress
+from daskgraphpart.engine.resources import WHERE, Resources, detect_resources, resources_of
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
+from daskgraphpart.options import chosen, stated_options, with_keywords
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph, is_frame
 from daskgraphpart.sources.given_rows import open_given
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 BYTES_PER_BLOCK = 1 << 20
 
 
+@with_keywords(stated_options(GraphChanges), WHERE, PROGRESS)
 def chunk_graph(
     g: Any,
     name: str,
@@ -67,10 +69,8 @@ def chunk_graph(
     fill: Mapping[str, object] | object = None,
     ids_from: str | os.PathLike[str] | None = None,
     codes_from: str | os.PathLike[str] | None = None,
-    resources: Resources | None = None,
     overwrite: bool = False,
-    progress: Progress | None = None,
-    **changes: Any,
+    **keywords: Any,
 ) -> Path:
     """Write a graph in DGL's Chunked Graph Data Format, piece by piece.
 
@@ -90,8 +90,6 @@ def chunk_graph(
         - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with their features; files get the names that DGL gives them if
           it is a `DGLGraph`;
         - a `Graph` or its directory, to cut it anew or to change it; maps of its IDs come along;
-        - a `TableSpec`, as `read_tables` and `read_construction` describe one, with its own changes unless others are
-          given.
     name : str
         Name of the graph.
     ndata_paths, edata_paths : mapping, optional
@@ -116,11 +114,9 @@ def chunk_graph(
     delimiter : str
         Of CSV.
     map_ids, unknown_nodes, missing_ids, fill, ids_from, codes_from
-        As in `chunk_edge_lists`, for frames whose IDs are strings or sparse, and for tables of nodes.
-    resources, overwrite, progress : optional
-        As in `assign`. Collections of dask are computed on the cluster of `resources`.
-    **changes
-        What is changed on the way: the parameters of `GraphChanges`.
+        As in `read_tables`, for frames whose IDs are strings or sparse, and for tables of nodes.
+    overwrite : bool
+        Replace a graph that is there.
 
     Returns
     -------
@@ -144,7 +140,8 @@ def chunk_graph(
     if output_path is None:
         raise OptionError("nowhere to write", place="output_path", expected="a directory")
     check_name(name, "graph name")
-    wanted = GraphChanges(**changes)
+    wanted = chosen(GraphChanges, keywords)
+    resources, progress = resources_of(keywords), keywords.get("progress")
     chunks_of = {
         "nodes": num_chunks_nodes,
         "edges": _by_etype(num_chunks_edges),
@@ -186,6 +183,9 @@ def chunk_graph(
             return writer.write_graph(graph)
 
 
+WRITING = {**WHERE, **PROGRESS}
+
+
 def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:
     """Numbers of chunks by the names of edge types, which DGL gives as tuples."""
     return {canonical_name(etype): found for etype, found in chunks.items()} if isinstance(chunks, Mapping) else chunks
@@ -214,10 +214,8 @@ def chunk_edge_lists(
     num_chunks: int | None = None,
     edge_format: str = "parquet",
     data_format: str = "numpy",
-    resources: Resources | None = None,
     overwrite: bool = False,
-    progress: Progress | None = None,
-    **options: Any,
+    **keywords: Any,
 ) -> Path:
     """Write a chunked graph from plain edge lists, out of core.
 
@@ -294,8 +292,9 @@ def chunk_edge_lists(
         node_data=node_data,
         edge_data=edge_data,
         masks=masks,
-        **options,
+        **{name: value for name, value in keywords.items() if name not in WRITING},
     )
+    resources, progress = resources_of(keywords), keywords.get("progress")
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
     out = require_local(out_dir, "a graph that is written").absolute()
     form.check_holds(spec.changes.dtypes.values())

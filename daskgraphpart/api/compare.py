@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from daskgraphpart.api.graph import public
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
-from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.chunked.graph import Graph, read_chunked
+from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.measure import Measurement, measure
+from daskgraphpart.engine.resources import WHERE
 from daskgraphpart.errors import OptionError
+from daskgraphpart.options import chosen, stated_options, with_keywords
 from daskgraphpart.reporting.fetching import Sampling
-from daskgraphpart.units import format_seconds, format_size, text_table
+from daskgraphpart.storage.files import is_file
+from daskgraphpart.storage.paths import join_path, to_path
+from daskgraphpart.units import format_seconds, format_size, html_table, text_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
-
-    from daskgraphpart.engine.resources import Resources
+    from collections.abc import Callable, Iterator, Mapping
 
 NAMES = ("method", "used", "cut_share", "remote_share", "replication_factor", "seconds", "peak_bytes")
 PANELS = {
@@ -55,44 +61,43 @@ class Compared:
     remote_share: float | None = None
 
 
+METHOD_OPTIONS = {name: found for name, found in stated_options(AssignOptions).items() if name != "method"}
+
+
+@with_keywords(METHOD_OPTIONS, WHERE)
 def compare(
-    graph: str | os.PathLike[str],
-    parts: Sequence[int] = (4, 8, 64),
+    graph: Graph | str | os.PathLike[str],
+    num_parts: Sequence[int] = (4, 8, 64),
     methods: Sequence[str] = METHODS,
     *,
-    options: AssignOptions | None = None,
-    sampling: str | None = None,
+    sampling: Sequence[int] | str | None = None,
     batch_size: int = 1000,
-    resources: Resources | None = None,
     on_done: Callable[[Compared], None] | None = None,
-) -> list[Compared]:
+    **keywords: Any,
+) -> Comparison:
     """Compare methods: cut, balance, replication factor, seconds and peak memory, and what training fetches.
 
     Parameters
     ----------
-    graph : path
-        Directory of a chunked graph.
-    parts : sequence of int
+    graph : Graph or path
+        The graph. One that is no chunked graph is written as one first, into a temporary directory.
+    num_parts : sequence of int
         Numbers of parts.
     methods : sequence of str
         Methods, or directories of owners.
-    options : AssignOptions, optional
-        What is balanced and so on; its method is not looked at.
-    sampling : str, optional
-        Neighbours that training samples at each hop, such as ``"10,10"``: also write partitions, into a temporary
+    sampling : list of int or str, optional
+        Neighbours that training samples at each hop, such as ``[10, 10]``: also write partitions, into a temporary
         directory, and estimate the share of input rows that trainers fetch from other parts.
     batch_size : int
         Training nodes in a batch of `sampling`.
-    resources : Resources, optional
-        What each run may use. Default: all processors, half of the memory.
     on_done : callable, optional
         Called with each result.
 
     Returns
     -------
-    list of Compared
+    Comparison
         By number of parts, then method; with `sampling` the method that fetches least comes first. A method that fails
-        is listed with its fault.
+        is listed with its fault. `to_frame` has it as a DataFrame.
 
     Raises
     ------
@@ -101,23 +106,41 @@ def compare(
     InputFileNotFoundError, MetadataError
         If there is no such graph.
     """
-    if not parts or not methods or min(parts) < 1:
-        raise OptionError("nothing to compare", place="--parts, --methods", found=f"{list(parts)}, {list(methods)}")
-    read_chunked(graph)  # a bad path, or method, is one error and not one per run
-    for method in methods:
+    if not num_parts or not methods or min(num_parts) < 1:
+        found = f"{list(num_parts)}, {list(methods)}"
+        raise OptionError("nothing to compare", place="--parts, --methods", found=found)
+    for method in methods:  # a bad method, or path, is one error and not one per run
         check_method(AssignOptions(method))
     if sampling is not None:
         Sampling(sampling, batch_size)  # refuses what are no numbers
-    fetching = None if sampling is None else _Fetching(sampling, batch_size, _flags(None, resources))
-    flags, results = _flags(options, resources), []
-    for num_parts in parts:
-        of_parts = []
-        for method in methods:
-            of_parts.append(_run(graph, num_parts, method, flags, fetching))
-            if on_done is not None:
-                on_done(of_parts[-1])
-        results += sorted(of_parts, key=lambda found: (bool(found.fault), found.remote_share or 0.0))
-    return results
+        sampling = ",".join(map(str, sampling)) if not isinstance(sampling, str) else sampling
+    where = {name: value for name, value in keywords.items() if name in WHERE}
+    fetching = None if sampling is None else _Fetching(sampling, batch_size, _flags(where))
+    flags, results = _flags({**_named(chosen(AssignOptions, keywords)), **where}), []
+    with _as_directory(graph, where) as directory:
+        for count in num_parts:
+            of_parts = []
+            for method in methods:
+                of_parts.append(_run(directory, count, method, flags, fetching))
+                if on_done is not None:
+                    on_done(of_parts[-1])
+            results += sorted(of_parts, key=lambda found: (bool(found.fault), found.remote_share or 0.0))
+    return Comparison(tuple(results))
+
+
+@contextmanager
+def _as_directory(graph: Graph | str | os.PathLike[str], where: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the directory of a chunked graph; any other is written into a temporary one meanwhile."""
+    if isinstance(graph, Graph) and not is_file(join_path(to_path(graph.directory), METADATA_FILE)):
+        with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
+            yield public(graph).write_chunked(f"{scratch}/graph", **where).directory
+        return
+    yield read_chunked(graph).directory if not isinstance(graph, Graph) else graph.directory
+
+
+def _named(options: AssignOptions) -> dict[str, Any]:
+    """Options by name, but for the method."""
+    return {field.name: getattr(options, field.name) for field in fields(options) if field.name != "method"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +160,12 @@ class _Fetching:
         ]
 
 
-def _flags(options: AssignOptions | None, resources: Resources | None) -> list[str]:
-    """Options of the command `assign` that say the same."""
-    given = {field.name: getattr(options, field.name) for field in fields(AssignOptions)} if options else {}
-    given.pop("method", None)
-    if resources is not None:
-        given |= {name: getattr(resources, name) for name in ("memory", "workers", "workspace")}
-        if isinstance(resources.cluster, str):  # no process gets hold of the client of another
-            given["cluster"] = resources.cluster
+def _flags(given: Mapping[str, Any]) -> list[str]:
+    """Options of the command `assign` that say the same as keywords."""
     flags: list[str] = []
     for name, value in given.items():
+        if name == "cluster" and not isinstance(value, str):
+            continue  # no process gets hold of the client of another
         flag = f"--{name.replace('_', '-')}"
         if value is True:
             flags.append(flag)
@@ -187,9 +206,38 @@ def _measured(arguments: Sequence[str]) -> tuple[Measurement, str]:
     return taken, (lines[0] if lines else f"exit code {code}").removeprefix("error: ")
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Sequence[Compared]):
+    """Methods side by side: a sequence of `Compared`, shown as a table."""
+
+    results: tuple[Compared, ...]
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.results[number]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame with a row per method and number of parts."""
+        return _frame(self.results)
+
+    def __repr__(self) -> str:
+        return comparison_table(self.results)
+
+    def _repr_html_(self) -> str:
+        return html_table(*_cells(self.results), caption="Methods side by side")
+
+
 def comparison_table(results: Sequence[Compared]) -> str:
     """Lay out results as text."""
-    rows, heads = [], list(HEADERS)
+    heads, rows = _cells(results)
+    return text_table(heads, rows, align=f"><{'>' * (len(heads) - 3)}<")
+
+
+def _cells(results: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
+    rows: list[list[str]] = []
+    heads = list(HEADERS)
     if any(result.remote_share is not None for result in results):
         heads.insert(2, "remote rows")
     for result in results:
@@ -203,7 +251,7 @@ def comparison_table(results: Sequence[Compared]) -> str:
             cells += [f"{result.replication_factor:.2f}", format_seconds(result.seconds)]
             cells += [format_size(result.peak_bytes), result.used if result.used != result.method else ""]
         rows.append(cells)
-    return text_table(heads, rows, align=f"><{'>' * (len(heads) - 3)}<")
+    return heads, rows
 
 
 def write_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:

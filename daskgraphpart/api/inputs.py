@@ -157,7 +157,7 @@ def identify_owners(
         return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
     if isinstance(owners, Assignment):
         # not in a directory of the user's: its files are temporary, their names too
-        regions = {**owners.owners, **{f"{TRAINERS}/{name}": region for name, region in owners.trainers.items()}}
+        regions = {**owners.files, **{f"{TRAINERS}/{name}": region for name, region in owners.trainers.items()}}
         crcs = {name: [region.num_rows, crc_of(Path(region.path))] for name, region in regions.items()}
         return "dispatch", {"assignment": [owners.num_parts, owners.method, crcs]}, []
     chosen = {"num_parts": num_parts, "assignment": str(owners.absolute())}

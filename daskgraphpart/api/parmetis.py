@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.inputs import check_assignment_directory, opened_chunked
 from daskgraphpart.api.jobs import RunOptions
+from daskgraphpart.api.pipeline import opened_outcome
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty, check_output
-from daskgraphpart.engine.progress import Progress, open_progress
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
+from daskgraphpart.engine.progress import PROGRESS, open_progress
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resources_of
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.options import chosen, stated_options, with_keywords
 from daskgraphpart.parmetis.files import ParmetisFiles, find_parts
 from daskgraphpart.parmetis.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked, read_type_counts
 from daskgraphpart.parmetis.read_parts import read_parmetis_parts
@@ -29,18 +31,19 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from daskgraphpart.api.partitions import PartitionedGraph
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.finish import Outcome
 
 
-def write_parmetis(
+@with_keywords(WHERE, PROGRESS)
+def write(
     graph: Graph | str | os.PathLike[str],
-    out_dir: str | os.PathLike[str],
+    out: str | os.PathLike[str],
     *,
     weights: Sequence[str] = (),
-    resources: Resources | None = None,
     overwrite: bool = False,
-    progress: Progress | None = None,
+    **keywords: Any,
 ) -> ParmetisInput:
     """Write a graph as the programs `pm_dglpart` and `pm_dglpart2` of ParMETIS (branch `dgl`) read it.
 
@@ -57,14 +60,14 @@ def write_parmetis(
     ----------
     graph : Graph or path
         The graph, or the directory of its `metadata.json`.
-    out_dir : path
+    out : path
         Directory of the files, made if need be; ParMETIS is to be run in it.
     weights : sequence of str
         Node data, one integer or bool per node, that become node weights after those of the node types that have
         nodes: a type without data of that name gets zeros. With `"train_mask"` each part gets its share of the
         training nodes.
-    resources, overwrite, progress : optional
-        As in `assign`.
+    overwrite : bool
+        Replace such files in `out`.
 
     Returns
     -------
@@ -82,39 +85,39 @@ def write_parmetis(
     """
     graph = opened_chunked(graph)
     check_weights(graph.schema, weights)
-    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
-    files = ParmetisFiles(require_local(out_dir, "the text for ParMETIS").absolute(), graph.schema.name)
+    resources = resources_of(keywords).limited(SMALLEST_TASK_MEMORY)
+    files = ParmetisFiles(require_local(out, "the text for ParMETIS").absolute(), graph.schema.name)
     with environment_faults():
         claim_files(files, graph, to_path(graph.directory) / METADATA_FILE, overwrite)
         with (
             scratch_directory(resources.workspace or files.directory) as scratch,
-            open_runner(resources, progress) as runner,
+            open_runner(resources, keywords.get("progress")) as runner,
         ):
             return write_parmetis_files(graph, files, weights, runner, scratch)
 
 
-def read_parmetis(
+@with_keywords(WHERE, PROGRESS)
+def read(
     graph: Graph | str | os.PathLike[str],
     path: str | os.PathLike[str],
-    out_dir: str | os.PathLike[str],
+    out: str | os.PathLike[str],
     *,
     num_parts: int | None = None,
     num_node_weights: int | None = None,
     form: str = "npy",
-    resources: Resources | None = None,
     overwrite: bool = False,
-    progress: Progress | None = None,
+    **keywords: Any,
 ) -> Path:
     """Read what ParMETIS has made of a graph, and write it as `assign` writes owners.
 
     Parameters
     ----------
     graph : Graph or path
-        The graph that `write_parmetis` was given, or the directory of its `metadata.json`.
+        The graph that `write` was given, or the directory of its `metadata.json`.
     path : path
         The file `<graph>_part.<num_parts>` of `pm_dglpart2` or `pm_dglpart3`, or the directory of that file or of the
         files `p000-<graph>_nodes.txt`, `p001-...` of `pm_dglpart`.
-    out_dir : path
+    out : path
         Directory of the assignment; made if need be.
     num_parts : int, optional
         Default: as the name of the file says, else one more than the largest part in it.
@@ -122,13 +125,13 @@ def read_parmetis(
         Needed for output of `pm_dglpart` if nodes have attributes and the stats file is not beside it.
     form : str
         Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
-    resources, overwrite, progress : optional
-        As in `assign`.
+    overwrite : bool
+        Replace an assignment that is there.
 
     Returns
     -------
     Path
-        The directory, which `dispatch` takes.
+        The directory, which `dispatch` and `read_assignment` take.
 
     Raises
     ------
@@ -140,23 +143,24 @@ def read_parmetis(
     graph = opened_chunked(graph)
     source = require_local(path, "the output of ParMETIS")
     parts = find_parts(source, graph.schema.name, num_parts, num_node_weights)
-    out = require_local(out_dir, "an assignment")
-    check_assignment_directory(graph, out, overwrite)
-    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+    directory = require_local(out, "an assignment")
+    check_assignment_directory(graph, directory, overwrite)
+    resources = resources_of(keywords).limited(SMALLEST_TASK_MEMORY)
     with (
-        open_runner(resources, progress) as runner,
+        open_runner(resources, keywords.get("progress")) as runner,
         environment_faults(),
-        made_directory(out),
-        scratch_directory(resources.workspace or out) as scratch,
+        made_directory(directory),
+        scratch_directory(resources.workspace or directory) as scratch,
     ):
         owners = read_parmetis_parts(parts, graph.schema, scratch, resources)
-        write_assignment(owners, out, runner, form=form)
-    return out
+        write_assignment(owners, directory, runner, form=form)
+    return directory
 
 
+@with_keywords(stated_options(DispatchOptions), WHERE, PROGRESS)
 def convert(
-    in_dir: str | os.PathLike[str],
-    out_dir: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
     *,
     graph_name: str,
     schema: str | os.PathLike[str] | None = None,
@@ -165,11 +169,9 @@ def convert(
     removed_edges: str | os.PathLike[str] | None = None,
     node_attr_dtype: str | None = None,
     edge_attr_dtype: str | None = None,
-    options: DispatchOptions | None = None,
-    resources: Resources | None = None,
     overwrite: bool = False,
-    progress: Progress | None = None,
-) -> Outcome:
+    **keywords: Any,
+) -> PartitionedGraph:
     """Turn the complete output of ParMETIS' `pm_dglpart` into the partitions DGL loads.
 
     Does what `tools/convert_partition.py` of DGL 0.6 to 0.8 did, with memory that does not grow with the graph: nodes
@@ -180,34 +182,33 @@ def convert(
 
     Parameters
     ----------
-    in_dir : path
+    path : path
         Directory of `p000-<graph_name>_nodes.txt`, `p000-<graph_name>_edges.txt` and so on.
-    out_dir : path
-        Output directory; must be empty or absent, unless `overwrite`.
+    out : path
+        Output directory; must be empty or absent, unless `overwrite`. While it runs, the graph lies in the workspace,
+        or beside `out`.
     graph_name : str
         Name of the graph.
     schema : path, optional
         JSON with the ranges of homogeneous IDs of node types (`nid`) and edge types (`eid`). Default:
-        `<graph_name>.json` in `in_dir`, where `write_parmetis` puts it. An edge type is a relation, whose edges show
+        `<graph_name>.json` in `path`, where `write` puts it. An edge type is a relation, whose edges show
         which node types it joins, or `src:relation:dst`.
     num_parts : int, optional
         Must agree with the files, if given.
     num_node_weights : int, optional
         Weights in a line of nodes. Default: what `<graph_name>_stats.txt` says; without it, all columns but three.
     removed_edges : path, optional
-        File of self-loops and repeated edges, in `in_dir` or elsewhere.
+        File of self-loops and repeated edges, in `path` or elsewhere.
     node_attr_dtype, edge_attr_dtype : str, optional
         Dtype of the attributes behind the columns of IDs, which become the feature ``"feat"`` of every type. Without,
         they are left alone. Lines of removed edges then need attributes as well.
-    options : DispatchOptions, optional
-        What is written.
-    resources, overwrite, progress : optional
-        As in `assign`. The graph lies in the workspace meanwhile, or beside `out_dir`.
+    overwrite : bool
+        Replace partitions that are there.
 
     Returns
     -------
-    Outcome
-        Path of the partition config, partition book and quality.
+    PartitionedGraph
+        The partitions, open.
 
     Raises
     ------
@@ -218,8 +219,40 @@ def convert(
     AssignmentError, InputFileError
         If a line is at fault, or not every node and edge is there once.
     """
-    source = require_local(in_dir, "what pm_dglpart has written")
-    out = require_local(out_dir, "the output of a conversion").absolute()
+    return opened_outcome(
+        convert_job(
+            path,
+            out,
+            graph_name=graph_name,
+            schema=schema,
+            num_parts=num_parts,
+            num_node_weights=num_node_weights,
+            removed_edges=removed_edges,
+            node_attr_dtype=node_attr_dtype,
+            edge_attr_dtype=edge_attr_dtype,
+            overwrite=overwrite,
+            **keywords,
+        )
+    )
+
+
+def convert_job(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    graph_name: str,
+    schema: str | os.PathLike[str] | None = None,
+    num_parts: int | None = None,
+    num_node_weights: int | None = None,
+    removed_edges: str | os.PathLike[str] | None = None,
+    node_attr_dtype: str | None = None,
+    edge_attr_dtype: str | None = None,
+    overwrite: bool = False,
+    **keywords: Any,
+) -> Outcome:
+    """Do what `convert` does, and open nothing."""
+    source = require_local(path, "what pm_dglpart has written")
+    out = require_local(out, "the output of a conversion").absolute()
     check_name(graph_name, "graph name")
     given = ConversionInput(
         graph_name,
@@ -231,7 +264,7 @@ def convert(
     )
     check_output(out, [source])  # before the work that comes first
     check_empty(out, overwrite or is_unfinished(out))
-    resources = (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+    resources, progress = resources_of(keywords).limited(SMALLEST_TASK_MEMORY), keywords.get("progress")
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:
         with open_progress(progress) as listener:
             nbytes = sum(path.stat().st_size for path in (*given.parts.paths, *(path for _, path in given.edge_files)))
@@ -241,8 +274,8 @@ def convert(
             listener.advance(nbytes)
             listener.end()
         # the graph is lost with a failure, and so nothing can be continued
-        run = RunOptions(resources, progress, overwrite, restart=True, can_continue=False)
-        return run_dispatch(graph, Wanted(out, options or DispatchOptions(), assignment, None), run)
+        run = RunOptions(resources, overwrite, restart=True, progress=progress, can_continue=False)
+        return run_dispatch(graph, Wanted(out, chosen(DispatchOptions, keywords), assignment, None), run)
 
 
 def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:

@@ -7,19 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.pipeline import dispatch, partition
+from daskgraphpart.api.inputs import opened_chunked
+from daskgraphpart.api.jobs import RunOptions
+from daskgraphpart.api.partitions import open_partitions
+from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.choose import advise_auto
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.chunked.graph import Graph, read_chunked
+from daskgraphpart.assignment.pipeline import check_method
+from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
-from daskgraphpart.engine.progress import Progress, open_progress
-from daskgraphpart.engine.resources import Resources, detect_resources
+from daskgraphpart.engine.progress import PROGRESS, open_progress
+from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
-from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.options import chosen, stated_options, with_keywords, words_of
 from daskgraphpart.partitioned.load import load_mappings
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.given_rows import open_given
@@ -34,6 +38,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+SPELLED = ("method", "balance", "objtype", "num_trainers_per_machine")
+OTHERS = {name: found for name, found in stated_options(AssignOptions).items() if name not in SPELLED}
+
+
+@with_keywords(OTHERS, WHERE, PROGRESS)
 def partition_graph(
     g: Any,
     graph_name: str,
@@ -57,11 +66,9 @@ def partition_graph(
     num_nodes: Mapping[str, int] | int | None = None,
     node_data: Mapping[str, Any] | None = None,
     edge_data: Mapping[str, Any] | None = None,
-    resources: Resources | None = None,
     overwrite: bool = False,
     restart: bool = False,
-    progress: Progress | None = None,
-    **options: Any,
+    **keywords: Any,
 ) -> Any:
     """Partition a graph for distributed training, as `dgl.distributed.partition_graph` does.
 
@@ -103,15 +110,15 @@ def partition_graph(
         False is the deprecated layout of DGL 0.9 in which nodes and edges keep their IDs (`node_map.npy`,
         `edge_map.npy`); DGL since 1.0 cannot load it, `load_partition` can.
     layout : str or sequence of str
-        Layouts that are written, as in `DispatchOptions`.
+        Layouts that are written, as in `dispatch`.
     store_eids, store_inner_node, store_inner_edge : bool
         What GraphBolt's graphs have beside node IDs: edge IDs, which nodes and which edges the part owns. As in DGL.
     num_nodes, node_data, edge_data : optional
         Numbers of nodes and features beside those of `g`, as in `chunk_graph`.
-    resources, overwrite, restart, progress : optional
-        As in `assign`. A run is continued if `g` is the same graph.
-    **options
-        Further options of the method, such as `imbalance`, `seed` and `edge_weight`: those of `AssignOptions`.
+    overwrite : bool
+        Replace partitions that are there.
+    restart : bool
+        Start over, where an unfinished run would be continued: one of a chunked graph, as of others the files are gone.
 
     Returns
     -------
@@ -139,11 +146,11 @@ def partition_graph(
     """
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
-    AssignOptions(**options)  # refuses what is no option, also where owners are given
-    layouts = _words(layout)
+    chosen(AssignOptions, keywords)  # refuses impossible values, also where owners are given
+    layouts = words_of(layout)
     written = DispatchOptions(
         num_hops,
-        _words(graph_formats or "coo"),
+        words_of(graph_formats or "coo"),
         out_edges=True,
         reshuffle=reshuffle,
         layout=(*layouts, "graphbolt") if use_graphbolt and "graphbolt" not in layouts else layouts,
@@ -153,47 +160,47 @@ def partition_graph(
     )
     is_open = reshuffle and bool(written.graphs)
     if return_mapping:
-        torch_module()  # says what to install before the work is done
-        if not is_open:
-            what = "IDs that are kept have no mapping" if written.graphs else "mappings are read from dgl or graphbolt"
-            raise OptionError(what, place="return_mapping", hint="leave it out")
+        _check_mapped(written)
     out = require_local(out_path, "the output of partition_graph", "partition takes URLs").absolute()
     if out.is_dir() and not is_unfinished(out):
         check_empty(out, overwrite)
-    resources = resources or detect_resources()
-    how: dict[str, Any] = {"options": written, "resources": resources, "overwrite": overwrite, "restart": restart}
-    with scratch_directory(resources.workspace or out.parent) as scratch, open_progress(progress) as listener:
-        how["progress"] = listener
+    resources = resources_of(keywords)
+    run = RunOptions(resources, overwrite, restart)
+    with (
+        scratch_directory(resources.workspace or out.parent) as scratch,
+        open_progress(keywords.get("progress")) as listener,
+    ):
+        run = replace(run, progress=listener)
         if isinstance(g, (str, Path)):
-            g = read_chunked(g)
+            g = opened_chunked(g)
         if not isinstance(g, Graph) or num_nodes or node_data or edge_data:
             g = open_given(g, graph_name, num_nodes, node_data, edge_data, resources=resources)
         graph = replace(g, schema=replace(g.schema, name=graph_name))
         if isinstance(part_method, (str, Path)):
-            method = AssignOptions(
-                str(part_method),
-                _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch),
-                objtype=objtype,
-                num_trainers_per_machine=num_trainers_per_machine,
-                **options,
-            )
+            balance = _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch)
+            given: dict[str, Any] = {"method": str(part_method), "balance": balance, "objtype": objtype}
+            method = chosen(AssignOptions, {**keywords, **given, "num_trainers_per_machine": num_trainers_per_machine})
             if method.method == "metis" and (advice := advise_auto(graph.schema, method, resources)):
                 logger.warning("part_method: %s", advice)
-            partition(graph, out, num_parts, method=method, **how)
+            check_method(method)
+            owners: AssignOptions | Assignment = method
         else:
-            ready = part_method
-            if not isinstance(ready, Assignment):
-                ready = assignment_of(part_method, graph.schema, num_parts, scratch / "owners")
-            _check_ready(ready, num_parts, num_trainers_per_machine)
-            dispatch(graph, ready, out, **how)
+            owners = part_method
+            if not isinstance(owners, Assignment):
+                owners = assignment_of(part_method, graph.schema, num_parts, scratch / "owners")
+            _check_ready(owners, num_parts, num_trainers_per_machine)
+        run_dispatch(graph, Wanted(out, written, owners, num_parts), run)
     if return_mapping:
         return load_mappings(out / f"{graph_name}.json")
     return open_partitions(out / f"{graph_name}.json") if is_open else None
 
 
-def _words(words: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names that may be given with commas between them."""
-    return tuple(words.split(",")) if isinstance(words, str) else tuple(words)
+def _check_mapped(written: DispatchOptions) -> None:
+    """Refuse to return original IDs where there are none, and say what to install before the work is done."""
+    torch_module()
+    if not written.reshuffle or not written.graphs:
+        what = "IDs that are kept have no mapping" if written.graphs else "mappings are read from dgl or graphbolt"
+        raise OptionError(what, place="return_mapping", hint="leave it out")
 
 
 def _balance(

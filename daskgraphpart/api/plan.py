@@ -13,14 +13,15 @@ from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.choose import workspace_nbytes as assign_workspace_nbytes
-from daskgraphpart.assignment.options import METHODS, AssignOptions, as_options
+from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_assignable
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_files, workspace_nbytes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
-from daskgraphpart.engine.resources import Resources, detect_resources
+from daskgraphpart.engine.resources import STAGING, WHERE, resources_of
 from daskgraphpart.errors import PlanError
+from daskgraphpart.options import chosen, stated_options, with_keywords
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, format_size, html_table
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.sources.table_spec import TableSpec
 
 logger = logging.getLogger(__name__)
 
@@ -115,15 +116,15 @@ class Plan:
         ]
 
 
+@with_keywords(stated_options(AssignOptions), stated_options(DispatchOptions), STAGING, WHERE)
 def plan(
-    graph: Graph | TableSpec | str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
     num_parts: int,
     *,
-    out_dir: str | os.PathLike[str] = ".",
-    method: str | AssignOptions | Assignment = "auto",
-    options: DispatchOptions | None = None,
-    resources: Resources | None = None,
+    out: str | os.PathLike[str] = ".",
+    assignment: Assignment | None = None,
     dispatch_to: str | os.PathLike[str] | None = None,
+    **keywords: Any,
 ) -> Plan:
     """Estimate what `partition` reads, writes and holds, and which method it takes, without reading the data.
 
@@ -132,18 +133,14 @@ def plan(
 
     Parameters
     ----------
-    graph : Graph, TableSpec or path
+    graph : Graph, path or URL
         As in `partition`. Tables have to be read for it, in a temporary directory.
     num_parts : int
         Number of parts.
-    out_dir : path or URL
+    out : path or URL
         Where the partitions would go; a warning is given if its disk is too small. Need not exist.
-    method : str, AssignOptions or Assignment
-        As in `assign`; or an assignment, which `dispatch` would be given.
-    options : DispatchOptions, optional
-        What would be written. Default: one hop, COO.
-    resources : Resources, optional
-        What may be used. Default: all processors, half of the memory.
+    assignment : Assignment, optional
+        Owners that `dispatch` would be given.
     dispatch_to : path, optional
         File of machines, as in `dispatch`.
 
@@ -160,36 +157,37 @@ def plan(
         If the memory does not suffice; says what would do.
     InputFileError
         If the graph's metadata or headers are wrong.
+
+    Examples
+    --------
+    >>> print(plan("graph", 64, memory="32GB"))  # doctest: +SKIP
     """
-    options, resources, given = (
-        options or DispatchOptions(),
-        resources or detect_resources(),
-        opened(graph, None, resources),
-    )
+    options, resources = chosen(DispatchOptions, keywords), resources_of(keywords)
+    owners = chosen(AssignOptions, keywords) if assignment is None else assignment
+    given = opened(graph, None, resources)
     if isinstance(given, Graph):
-        return _plan(given, num_parts, out_dir, method, options, resources, dispatch_to)
+        return _plan(given, num_parts, out, owners, options, resources, dispatch_to)
     from daskgraphpart.sources.stage_tables import opened_graph  # a job without tables does without
 
     with opened_graph(given, resources) as found:
-        return _plan(found, num_parts, out_dir, method, options, resources, dispatch_to)
+        return _plan(found, num_parts, out, owners, options, resources, dispatch_to)
 
 
 def _plan(
     graph: Graph,
     num_parts: int,
-    out_dir: str | os.PathLike[str],
-    method: str | AssignOptions | Assignment,
+    out: str | os.PathLike[str],
+    owners: AssignOptions | Assignment,
     options: DispatchOptions,
     resources: Resources,
     dispatch_to: str | os.PathLike[str] | None,
 ) -> Plan:
     options.check_fits(graph.schema)
-    owners = method if isinstance(method, Assignment) else as_options(method)
     if isinstance(owners, Assignment):
         owners.check_fits(graph.schema)
     else:
         check_assignable(owners, graph, num_parts)
-    target = output_of(out_dir, dispatch_to)
+    target = output_of(out, dispatch_to)
     if is_machines(target):
         target.check_parts(num_parts)
         target.check_cluster(resources.cluster)
@@ -211,7 +209,7 @@ def estimate(
     limited, workspace = resources.limited(smallest), Path(resources.workspace or out)
     method, why, need, assigning, known = owners.method, "", 0, 0, None
     if isinstance(owners, Assignment):
-        known = None if owners.report is None else (owners.report.cut_share, owners.report.volume)
+        known = None if owners.measured is None else (owners.measured.cut_share, owners.measured.volume)
     elif owners.needs_adjacency or options is None:
         choice = None
         if owners.extend is not None:

@@ -65,6 +65,42 @@ def read_tables(
     return TableSpec(**tables, **counts, name=name, masks=masks or {}, reading=reading, changes=changes)
 
 
+def read_dataset(kind: str, path: str | os.PathLike[str], *, name: str | None = None, **changes: Any) -> TableSpec:
+    """Describe a public data set, as it is downloaded and unpacked, for any job.
+
+    Parameters
+    ----------
+    kind : str
+        ``"ogb"`` (node and link property prediction), ``"mag240m"``, ``"wikikg"`` (WikiKG90Mv2), or ``"igb"``.
+    path : path
+        The directory that was unpacked: it holds `raw` and `split`, or `processed`.
+    name : str, optional
+        Name of the graph; default: that of the directory.
+    **changes
+        What is changed on the way: the parameters of `GraphChanges`.
+
+    Returns
+    -------
+    TableSpec
+        For `partition`, `assign`, `dispatch`, `plan` and `verify`.
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If files are missing; the message names them all.
+    InputFileError
+        If counts or splits are not what they should be.
+
+    Examples
+    --------
+    >>> partition(read_dataset("ogb", "dataset/ogbn_products"), "partitions", 8)  # doctest: +SKIP
+    """
+    from daskgraphpart.sources.published import describe_dataset  # imports pandas
+
+    tables = describe_dataset(kind, path)
+    return read_tables(**{**tables, "name": name or Path(path).absolute().name, **changes})
+
+
 def read_construction(
     config: str | os.PathLike[str],
     *,

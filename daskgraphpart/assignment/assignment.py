@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.paths import Location
 
 MAX_PARTS = 65_535
 """Owners are stored in at most two bytes."""
@@ -46,23 +47,20 @@ class Assignment:
         Number of parts.
     method : str
         What made it: ``"random"``, a partitioner's name, or what the files say.
-    owners : mapping of str to Region
-        For each node type the file of owners, uint8 (up to 256 parts) or uint16, one per node in the order of the
-        original type-wise IDs.
-    report : AssignReport or None
-        Cut and balance of every constraint; None for owners that were read from files.
-    trainers : mapping of str to Region
-        For each node type the smaller part of each node, int64, if parts are made of those of several trainers.
     """
 
     num_parts: int
     method: str
-    owners: Mapping[str, Region]
-    report: AssignReport | None = None
+    # for each node type the file of owners, uint8 (up to 256 parts) or uint16, in the order of original type-wise IDs
+    files: Mapping[str, Region]
+    measured: AssignReport | None = None  # None for owners that were read from files
+    # for each node type the smaller part of each node, int64, if parts are made of those of several trainers
     trainers: Mapping[str, Region] = field(default_factory=dict)
+    id_maps: Mapping[str, Location] = field(default_factory=dict)  # by node type, files of the user's own IDs
+    seed: int | None = None  # of the partitioner
 
     def __repr__(self) -> str:
-        cut = "" if self.report is None else f", {self.report.cut_share:.1%} of edges cut"
+        cut = "" if self.measured is None else f", {self.measured.cut_share:.1%} of edges cut"
         return f"<Assignment by {self.method}: {format_number(self.num_parts, 'part')}{cut}>"
 
     def check_fits(self, schema: GraphSchema) -> None:
@@ -74,11 +72,11 @@ class Assignment:
             If a type is missing, or has another number of owners than nodes.
         """
         for node_type in schema.node_types:
-            if node_type.name not in self.owners:
+            if node_type.name not in self.files:
                 raise AssignmentError(
-                    f"no owners for node type {node_type.name!r}", expected=f"one of {', '.join(self.owners)} to be it"
+                    f"no owners for node type {node_type.name!r}", found=f"owners for {', '.join(self.files)}"
                 )
-            region = self.owners[node_type.name]
+            region = self.files[node_type.name]
             if region.num_rows != node_type.num_nodes:
                 raise AssignmentError(
                     f"the owners of node type {node_type.name!r} have the wrong length",

@@ -15,16 +15,15 @@ from daskgraphpart.storage.files import file_size
 from daskgraphpart.storage.paths import is_remote, to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.storage.paths import Location
 
 
-def describe_id_maps(graph: Graph, out: Path, runner: Runner) -> IdMaps | None:
-    """Describe the maps of a graph's IDs, as seen from an output directory; None if it has none on this machine."""
-    maps = {ntype: path for ntype, path in graph.id_maps.items() if not is_remote(path)}
+def describe_id_maps(id_maps: Mapping[str, Location], out: Path, runner: Runner) -> IdMaps | None:
+    """Describe the maps of IDs, as seen from an output directory; None if there are none on this machine."""
+    maps = {ntype: path for ntype, path in id_maps.items() if not is_remote(path)}
     if not maps:
         return None
     directory = next(iter(maps.values())).parent

@@ -86,7 +86,7 @@ def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runne
         (found,) = runner.run(Pass("read-assignment", place_owners, [unit], owners))
     else:
         assignment, found = read_owner_files(directory, schema, workspace, runner, num_parts, is_old=True)
-        owners = assignment.owners
+        owners = assignment.files
     for ntype, pair in maps.items():
         if found[ntype] != pair.num_old:
             what, expected = f"not the map of the IDs of these old {ntype!r} nodes", f"{found[ntype]:,} IDs"

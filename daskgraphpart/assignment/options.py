@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.balance import DEFAULT_BALANCE
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import check_options, documented, option
+from daskgraphpart.options import check_options, option
 from daskgraphpart.units import parse_share
 
 if TYPE_CHECKING:
@@ -19,10 +20,9 @@ METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "random")
 """Partitioners by name; anything else is the directory of an assignment."""
 
 
-@documented
 @dataclass(frozen=True, slots=True)
 class AssignOptions:
-    """How nodes are assigned to parts; `assign`, `partition`, `plan` and `compare` take it as `method`."""
+    """How nodes are assigned to parts."""
 
     method: str = option(
         "auto",
@@ -31,6 +31,7 @@ class AssignOptions:
         choices=METHODS,
         values="METHOD",
         common=True,
+        given="str | os.PathLike[str]",
     )
     balance: str | Sequence[str] | None = option(
         None,
@@ -84,13 +85,20 @@ class AssignOptions:
         "first nodes of each type are the old ones.",
         values="OLD",
         common=True,
+        given="str | os.PathLike[str]",
     )
     old_id_map: str | None = option(
-        None, "The graph whose owners you extend, or its directory id_map. Default: where it was.", values="GRAPH"
+        None,
+        "The graph whose owners you extend, or its directory id_map. Default: where it was.",
+        values="GRAPH",
+        given="str | os.PathLike[str]",
     )
     may_move: str | float = option("0%", "Share of the old nodes that may move when you extend.", values="SHARE")
 
     def __post_init__(self) -> None:
+        for name in ("method", "extend", "old_id_map"):
+            if isinstance(path := getattr(self, name), os.PathLike):
+                object.__setattr__(self, name, os.fspath(path))
         names = (self.edge_weight,) if isinstance(self.edge_weight, str) else tuple(self.edge_weight)
         object.__setattr__(self, "edge_weight", names)
         if self.balance is not None and not isinstance(self.balance, str):
@@ -156,8 +164,3 @@ class AssignOptions:
     def wanted_balance(self) -> str | Sequence[str]:
         """What is balanced, or at least reported."""
         return DEFAULT_BALANCE if self.balance is None else self.balance
-
-
-def as_options(method: str | AssignOptions) -> AssignOptions:
-    """Options of a method that is given by its name, or by all of them."""
-    return method if isinstance(method, AssignOptions) else AssignOptions(str(method))

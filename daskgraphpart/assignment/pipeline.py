@@ -167,7 +167,7 @@ def _partition(
     )
     if given is not None:
         runner.step("create-given", lambda: create_files([start]))
-        read_parts(given.owners, start, runner)
+        read_parts(given.files, start, runner)
         if options.keeps_owners:
             return start, given.method, "", 0
     choice = None

@@ -11,20 +11,48 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
-from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.errors import OptionError
-from daskgraphpart.storage.atomic import publish, temporary_path, write_json
-from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.chunked.metadata import METADATA_FILE
+from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
+from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.layouts.written_files import ID_MAP
+from daskgraphpart.storage.atomic import publish, temporary_path, whole_file, write_json
+from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
+from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.layouts.id_maps import IdMaps
     from daskgraphpart.storage.region import Region
 
 DGL_META_VERSION = "1.0.0"  # tools/partition_algo/base.py of DGL 1.1 to 2.5 accepts no other
+
+
+def keep_assignment(
+    assignment: Assignment, out: Path, resources: Resources, *, form: str, overwrite: bool, progress: Progress | None
+) -> Path:
+    """Write an assignment as `assign` does, with the maps of IDs that lie in a temporary directory."""
+    from daskgraphpart.assignment.id_maps import describe_id_maps
+
+    if (out / META_FILE).exists() and not overwrite:
+        hint = "give another directory, or --overwrite to replace it"
+        raise OutputExistsError("there is an assignment already", file=out, hint=hint)
+    id_maps = dict(assignment.id_maps)
+    with environment_faults(), open_runner(resources, progress) as runner:
+        for ntype, path in assignment.id_maps.items():
+            if not is_file(path.parent.parent / METADATA_FILE):  # of tables, gone when the interpreter ends
+                kept = out / ID_MAP / path.name
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                with whole_file(kept) as temporary:
+                    shutil.copyfile(str(path), temporary)
+                id_maps[ntype] = kept
+        described = describe_id_maps(id_maps, out, runner)
+        write_assignment(assignment, out, runner, form=form, seed=assignment.seed, id_maps=described)
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +78,9 @@ def write_assignment(
         raise OptionError("unknown form of owners", place="--form", expected=" or ".join(BINARY_FORMS), found=form)
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    ntypes = list(assignment.owners)
-    config = WriteConfig(assignment.owners, str(directory), form)
-    units = [Unit(ntype, region.nbytes) for ntype, region in assignment.owners.items()]
+    ntypes = list(assignment.files)
+    config = WriteConfig(assignment.files, str(directory), form)
+    units = [Unit(ntype, region.nbytes) for ntype, region in assignment.files.items()]
     crcs = runner.run(Pass("write-assignment", write_owners, units, config))
     ours = {
         "format": "daskgraphpart assignment",

@@ -18,7 +18,7 @@ from daskgraphpart.cli.options import (
     STAGING_OPTION,
     dgl_option,
     graph_of,
-    made_of,
+    keywords_of,
     one_of,
     run_of,
     unused_option,
@@ -87,7 +87,7 @@ def write(**values: Any) -> None:
     daskgraphpart parmetis write graph for-parmetis
     daskgraphpart parmetis write graph for-parmetis --weight train_mask
     """
-    from daskgraphpart.api.parmetis import write_parmetis
+    from daskgraphpart.api.parmetis import write as write_parmetis
     from daskgraphpart.units import format_count, format_seconds
 
     graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="GRAPH"), values)
@@ -130,7 +130,7 @@ def read(**values: Any) -> None:
     daskgraphpart parmetis read graph for-parmetis/mag_part.8 owners
     daskgraphpart parmetis read graph for-parmetis owners
     """
-    from daskgraphpart.api.parmetis import read_parmetis
+    from daskgraphpart.api.parmetis import read as read_parmetis
     from daskgraphpart.units import format_seconds
 
     graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="GRAPH"), values)
@@ -187,17 +187,17 @@ def convert(**values: Any) -> None:
     daskgraphpart convert for-parmetis parts --graph-name mag
     daskgraphpart convert for-parmetis parts --removed-edges mag_removed_edges.txt
     """
-    from daskgraphpart.api.parmetis import convert
+    from daskgraphpart.api.parmetis import convert_job
 
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="FROM")
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT")
     with run_of(values) as run:
-        outcome = convert(
+        outcome = convert_job(
             in_dir,
             out_dir,
             graph_name=values["graph_name"] or _graph_name(Path(in_dir)),
             **{name: values[name] for name in CONVERSION},
-            options=made_of(DispatchOptions, values),
+            **keywords_of(values, DispatchOptions),
             **run,
         )
     show_outcome(outcome, values)

@@ -14,12 +14,12 @@ from daskgraphpart.cli.options import (
     FORMAT_OPTIONS,
     RESOURCE_OPTIONS,
     progress_of,
-    resources_of,
     run_of,
     with_options,
 )
 from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.cli.tables import INPUT_NAMES, TABLE_OPTIONS, construction_of, refuse_tables, tables_of
+from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
 from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
 from daskgraphpart.options import stated_options

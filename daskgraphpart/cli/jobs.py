@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,9 +20,8 @@ from daskgraphpart.cli.options import (
     RESOURCE_OPTIONS,
     dgl_option,
     graph_of,
-    made_of,
+    keywords_of,
     one_of,
-    resources_of,
     run_of,
     unused_option,
     with_options,
@@ -30,9 +29,7 @@ from daskgraphpart.cli.options import (
 from daskgraphpart.cli.summary import show_assignment, show_outcome, write_report
 from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.dispatching.options import DispatchOptions
-
-if TYPE_CHECKING:
-    from daskgraphpart.engine.resources import Resources
+from daskgraphpart.engine.resources import Resources, resources_of
 
 logger = logging.getLogger(__name__)
 
@@ -94,13 +91,12 @@ def partition(**values: Any) -> None:
     daskgraphpart partition parts --num-parts 4 --edges follows.csv --map-ids
     daskgraphpart partition graph parts --num-parts 8 --method metis --memory 8GB
     """
-    from daskgraphpart.api.pipeline import partition
+    from daskgraphpart.api.pipeline import partition_job
 
     graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
-    how: dict[str, Any] = {"num_parts": values["num_parts"], "dispatch_to": values["dispatch_to"]}
-    how |= {"method": made_of(AssignOptions, values), "options": made_of(DispatchOptions, values)}
+    how = {"dispatch_to": values["dispatch_to"], **keywords_of(values, AssignOptions, DispatchOptions)}
     with run_of(values) as run:
-        outcome = partition(graph, out_dir, **how, **run)
+        outcome = partition_job(graph, out_dir, values["num_parts"], **how, **run)
     show_outcome(outcome, values, None if values["edges"] or values["from"] else values["in_dir"])
 
 
@@ -125,7 +121,7 @@ def assign(**values: Any) -> None:
     daskgraphpart assign graph owners --num-parts 8 --method metis --balance nodes
     daskgraphpart assign graph better --num-parts 8 --method owners --refine
     """
-    from daskgraphpart.api.pipeline import assign
+    from daskgraphpart.api.pipeline import assign_job
 
     given = (values["in_dir"], values["assign_dir"])
     if values["dgl_in_dir"] or values["dgl_out_dir"]:
@@ -134,9 +130,9 @@ def assign(**values: Any) -> None:
             one_of(values["assign_dir"], values["dgl_out_dir"], name="OUT"),
         )
     graph, (assign_dir,) = input_of(values, given, ("GRAPH", "OUT"))
-    how = {"method": made_of(AssignOptions, values), "form": values["form"], "out_dir": assign_dir}
+    how = {"form": values["form"], "out": assign_dir, **keywords_of(values, AssignOptions)}
     with run_of(values) as run:
-        assignment = assign(graph, values["num_parts"], **how, **run)
+        assignment = assign_job(graph, values["num_parts"], **how, **run)
     if values["report_path"]:
         write_report(assignment, values["report_path"])
     show_assignment(assignment, values, assign_dir)
@@ -157,7 +153,7 @@ def dispatch(**values: Any) -> None:
     daskgraphpart dispatch graph owners parts
     daskgraphpart dispatch graph owners parts --layout graphbolt --memory 4GB
     """
-    from daskgraphpart.api.pipeline import dispatch
+    from daskgraphpart.api.pipeline import dispatch_job
 
     names = ("GRAPH", "ASSIGNMENT", "OUT")
     given = (values["in_dir"], values["assign_dir"], values["out_dir"])
@@ -172,10 +168,11 @@ def dispatch(**values: Any) -> None:
         values["layout"] = "graphbolt"
     if values["store_eids"] is None:
         values["store_eids"] = not values["use_graphbolt"]
-    how = {"num_parts": values["num_parts"], "options": made_of(DispatchOptions, values, config_name=config_name)}
+    options = {**keywords_of(values, DispatchOptions), "config_name": config_name}
     with run_of(values) as run:
-        dispatch_to = _machines_of(values, run["resources"], assign_dir, out_dir)
-        outcome = dispatch(graph, assign_dir, out_dir, dispatch_to=dispatch_to, **how, **run)
+        dispatch_to = _machines_of(values, resources_of(run), assign_dir, out_dir)
+        how = {"num_parts": values["num_parts"], "dispatch_to": dispatch_to, **options}
+        outcome = dispatch_job(graph, assign_dir, out_dir, **how, **run)
     show_outcome(outcome, values, None if values["edges"] or values["from"] else given[0])
 
 
@@ -221,11 +218,9 @@ def plan(**values: Any) -> None:
     found = plan(
         graph,
         values["num_parts"],
-        out_dir=out_dir,
-        method=made_of(AssignOptions, values),
-        options=made_of(DispatchOptions, values),
-        resources=resources_of(values),
+        out=out_dir,
         dispatch_to=values["dispatch_to"],
+        **keywords_of(values, AssignOptions, DispatchOptions, Resources),
     )
     click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))
 
@@ -288,12 +283,9 @@ def compare(**values: Any) -> None:
     if values["plot_path"]:
         check_plot(values["plot_path"])
     graph_of(values["in_dir"], values)  # refuses files outside, once for all runs
-    options = made_of(AssignOptions, {**values, "method": "auto"})
+    options = keywords_of(values, AssignOptions, Resources)
     sampled = {"sampling": values["sampling"], "batch_size": values["batch_size"]}
-    resources = resources_of(values)
-    results = compare_methods(
-        values["in_dir"], parts, methods, options=options, resources=resources, on_done=show, **sampled
-    )
+    results = compare_methods(values["in_dir"], parts, methods, on_done=show, **sampled, **options)
     click.echo(comparison_table(results))
     if values["csv_path"]:
         write_comparison(results, values["csv_path"])

@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -18,7 +18,7 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.cli.help import Option, rare
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.engine.resources import Resources, detect_resources
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.options import option_name, stated_options
 from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
@@ -31,20 +31,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
 
-
-def _options_of(kind: type, heading: str, *names: str, is_open: bool = False) -> tuple[Callable[[Any], Any], ...]:
+def _options_of(kind: type, heading: str, *names: str) -> tuple[Callable[[Any], Any], ...]:
     """Options that a dataclass states; without defaults where these are found out later."""
     stated = stated_options(kind)
-    return tuple(_option(stated[name], heading, is_open) for name in names or stated)
+    return tuple(_option(stated[name], heading) for name in names or stated)
 
 
-def _option(stated: Field[Any], heading: str, is_open: bool) -> Callable[[Any], Any]:
+def _option(stated: Field[Any], heading: str) -> Callable[[Any], Any]:
     limits, word = stated.metadata, str(stated.type).partition(" ")[0]
     default = (",".join(stated.default) or None) if isinstance(stated.default, tuple) else stated.default
     settings: dict[str, Any] = {
-        "default": None if is_open else default,
+        "default": None if limits["is_open"] else default,
         "metavar": limits["values"],
         "common": limits["common"],
     }
@@ -93,7 +91,7 @@ FORM_OPTION = _files(
 )
 _shown = partial(click.option, cls=Option, heading="Progress", common=True)
 RESOURCE_OPTIONS = (
-    *_options_of(Resources, "Resources", "memory", "cluster", "workers", "workspace", is_open=True),
+    *_options_of(Resources, "Resources", "memory", "cluster", "workers", "workspace"),
     _shown(
         "--progress",
         type=click.Choice(["auto", "bar", "log", "json", "none"]),
@@ -150,19 +148,9 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-def made_of(kind: type[T], values: dict[str, Any], **others: Any) -> T:
-    """Make an options object of the values of its options, and of others that are none of the command line's."""
-    for name, stated in stated_options(kind).items():
-        if name in values:
-            is_list = str(stated.type).startswith("tuple") and not isinstance(values[name], tuple)
-            words = values[name].split(",") if is_list and values[name] else ()
-            others[name] = tuple(map(str.strip, words)) if is_list else values[name]
-    return kind(**others)
-
-
-def resources_of(values: dict[str, Any]) -> Resources:
-    """Resources from the values of `RESOURCE_OPTIONS` and `STAGING_OPTION`."""
-    return detect_resources(**{name: values[name] for name in stated_options(Resources) if name in values})
+def keywords_of(values: dict[str, Any], *kinds: type) -> dict[str, Any]:
+    """Keywords of a function, from the values of the options that classes state."""
+    return {name: values[name] for kind in kinds for name in stated_options(kind) if name in values}
 
 
 def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:
@@ -193,7 +181,7 @@ def run_of(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """
     started = time.monotonic()
     with progress_of(values) as progress, _answering_interrupts("restart" in values):
-        yield {"resources": resources_of(values), "progress": progress} | {
+        yield {"progress": progress, **keywords_of(values, Resources)} | {
             name: values[name] for name in ("overwrite", "restart", "keep_workspace") if name in values
         }
     values["seconds"] = time.monotonic() - started

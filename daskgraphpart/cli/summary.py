@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from daskgraphpart.cli.options import made_of
 from daskgraphpart.cli.tables import INPUT_NAMES
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.options import stated_options
+from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.sources.options import GraphChanges
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table
 
@@ -48,7 +47,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
     }
     if report is not None:
         facts = {"method": report.summary, **facts}
-    if in_dir is not None and not outcome.hosts and "dgl" in made_of(DispatchOptions, dict(values)).graphs:
+    if in_dir is not None and not outcome.hosts and "dgl" in chosen(DispatchOptions, values).graphs:
         facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent), *_changes()])
     _show(facts)
 
@@ -81,9 +80,9 @@ def _part_table(outcome: Outcome) -> str:
 
 def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory: str) -> None:
     """Print method, cut, HALO nodes and the balance of every constraint."""
-    report = assignment.report
     if values["quiet"]:
         return
+    report = assignment.measured
     assert report is not None, "assign measures every assignment"
     facts = {
         "method": report.summary,
@@ -124,8 +123,8 @@ def write_report(assignment: Assignment, path: str) -> None:
     from daskgraphpart.storage.atomic import write_json
     from daskgraphpart.storage.faults import environment_faults
 
-    assert assignment.report is not None, "assign measures every assignment"
-    report = assignment.report
+    report = assignment.measured
+    assert report is not None, "assign measures every assignment"
     shares = {"cut_share": report.cut_share, "replication_factor": report.replication_factor}
     with environment_faults():
         write_json(Path(path), {**asdict(report), **shares, "warnings": list(report.warnings)})

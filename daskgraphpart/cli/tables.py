@@ -12,9 +12,9 @@ import click
 from click.core import ParameterSource
 
 from daskgraphpart.cli.help import Option
-from daskgraphpart.cli.options import CHANGE_OPTIONS, READ_OPTIONS, graph_of, made_of
+from daskgraphpart.cli.options import CHANGE_OPTIONS, READ_OPTIONS, graph_of
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.options import chosen, option_name, stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
@@ -121,7 +121,7 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
         **tables,
         "name": values["name"] or "graph",
         "nodes": _by_type(values["nodes"], DEFAULT_NTYPE),
-        **asdict(made_of(ReadOptions, values)),
+        **asdict(chosen(ReadOptions, values)),
     }
 
 

@@ -2,29 +2,24 @@
 
 Takes one block, or several small ones that follow each other, looks up owner and new IDs of both ends, groups the edges
 stably by owner and writes one run. Original order is kept inside each owner, so new edge IDs follow from the counts
-alone (see edge_runs.py). `with_owners` shows the same join as frames.
+alone (see edge_runs.py). `Assignment.with_owners` shows the same join as frames.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.dispatching.edge_runs import starts_in_run
 from daskgraphpart.engine.runner import ConfigT, Pass, ResultT, Unit
 from daskgraphpart.kernels.owner_sort import look_up_owners, scatter_edges
-from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.storage.runs import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import pandas as pd
-
-    from daskgraphpart.assignment.assignment import Assignment
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.partitions import Edges, RowBlock
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.schema import EdgeType
@@ -109,48 +104,3 @@ def write_edge_owners(config: BucketConfig, edge_type: EdgeType, first_row: int,
     """Keep the owners of edges whose type carries data."""
     if edge_type.name in config.edge_owners:
         config.edge_owners[edge_type.name].write(owners, first_row)
-
-
-def with_owners(graph: Graph, assignment: Assignment) -> Mapping[str, Any]:
-    """Join the edges of a graph with the owner of their destination, lazily, as `dispatch` does.
-
-    Parameters
-    ----------
-    graph : Graph
-        The graph.
-    assignment : Assignment
-        What `assign` gave; its files have to be there when a frame is computed.
-
-    Returns
-    -------
-    mapping of str to dask.dataframe.DataFrame
-        For each canonical edge type a frame with int64 columns `src` and `dst`, type-wise IDs, and the column `owner`,
-        uint8 or uint16: the part that owns the edge.
-
-    Raises
-    ------
-    AssignmentError
-        If there is not an owner for every node.
-
-    Examples
-    --------
-    >>> owned = with_owners(graph, assignment)["author:writes:paper"]  # doctest: +SKIP
-    >>> owned.owner.value_counts().compute()  # edges of each part  # doctest: +SKIP
-    """
-    assignment.check_fits(graph.schema)
-
-    def joined(etype: str) -> Any:
-        edge_type, frame = graph.schema.edge_type(etype), graph.edges[etype]
-        owners = assignment.owners[edge_type.dst]
-        num_src = graph.schema.node_type(edge_type.src).num_nodes
-        meta = {"src": np.int64, "dst": np.int64, "owner": owners.dtype}
-        return frame.map_partitions(join_owners, owners, num_src, assignment.num_parts, meta=meta)
-
-    return LazyMapping("edge type", graph.schema.etypes, joined)
-
-
-def join_owners(edges: pd.DataFrame, owners: Region, num_src: int, num_parts: int) -> pd.DataFrame:
-    """Add the owner of each edge of a partition, by the look-up of the pass `bucket-edges`."""
-    src, dst = edges["src"].to_numpy(), edges["dst"].to_numpy()
-    found, _ = owners_of_edges(src, dst, num_src, owners.memmap(), num_parts)
-    return edges.assign(owner=found)

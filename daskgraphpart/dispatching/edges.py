@@ -40,10 +40,10 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
         if edge_type.data or f"edge_owners/{edge_type.name}" in wanted
     }
     job.runner.step("create-edge-owners", lambda: create_files(edge_owners.values()))
-    config = BucketConfig(job.assignment.owners, nodes.maps, edge_owners, job.num_parts, job.work)
+    config = BucketConfig(job.assignment.files, nodes.maps, edge_owners, job.num_parts, job.work)
     dtype = next(iter(nodes.maps.values())).dtype
     # what one pass over all edges looks up at random
-    looked_up = sum(region.nbytes for files in (nodes.maps, job.assignment.owners) for region in files.values())
+    looked_up = sum(region.nbytes for files in (nodes.maps, job.assignment.files) for region in files.values())
     fits = looked_up <= sizes.map_bytes
     limit = min(sizes.edge_block_rows, SMALL_ROWS) if fits else 0
     units = [

@@ -41,11 +41,13 @@ class Outcome:
     """What came out."""
 
     config_path: Location  # the partition config, which DGL is given; on each machine, if the parts went to several
+    graph_name: str
     book: PartitionBook  # ranges of new IDs
     quality: Quality  # edge cut, balance, replication
     hosts: tuple[str, ...] | None = None  # machine of each part, if they went to the disks of several
     part_nbytes: tuple[int, ...] = ()  # bytes of the files of each part
     report: AssignReport | None = None  # method, and balance of every constraint; None for owners that were given
+    unreadable: str = ""  # what to do instead of opening the partitions, if they cannot be opened here
 
     def __repr__(self) -> str:
         parts = format_number(self.book.num_parts, "part")
@@ -59,8 +61,20 @@ def finish(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, p
     # as a whole, because a machine that was lost may come back with another disk
     part_nbytes = complete() if hosts is None else job.runner.step("deliver", complete)
     config = job.layouts[0].descriptions(job.graph.schema)[-1]
-    path = (Path(job.out) if elsewhere is None else elsewhere.root) / config
-    return Outcome(path, book, quality, hosts, tuple(part_nbytes), job.assignment.report)
+    path, name = (Path(job.out) if elsewhere is None else elsewhere.root) / config, job.graph.schema.name
+    hint = _why_unreadable(job, hosts)
+    return Outcome(path, name, book, quality, hosts, tuple(part_nbytes), job.assignment.measured, hint)
+
+
+def _why_unreadable(job: Job, hosts: tuple[str, ...] | None) -> str:
+    """Say what to do instead where `open_partitions` cannot open what was written."""
+    if hosts is not None:
+        return "each part lies on the disk of its machine; open_partitions opens them where all are"
+    if not job.options.reshuffle:
+        return "load_partition reads partitions that keep their IDs"
+    if not job.options.graphs:
+        return f"these are files of the layout {', '.join(job.options.layout)}; with dgl among --layout they open"
+    return ""
 
 
 def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, places: Places) -> list[int]:
@@ -77,7 +91,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
     if job.destination is None and job.graph.id_maps:
         from daskgraphpart.assignment.id_maps import describe_id_maps
 
-        id_maps = describe_id_maps(job.graph, Path(job.out), job.runner)
+        id_maps = describe_id_maps(job.graph.id_maps, Path(job.out), job.runner)
     for layout, of_layout in places.files.items():
         dispatched = DispatchedGraph(
             out=Path(job.out),
@@ -91,7 +105,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
             checksums={file.path: checksums[file.path] for file in of_layout},
             id_maps=id_maps,
             mapped_features=job.options.mapped_features,
-            constraints=() if job.assignment.report is None else job.assignment.report.constraints,
+            constraints=() if job.assignment.measured is None else job.assignment.measured.constraints,
         )
         layout.finish(dispatched)
     if job.destination is not None:

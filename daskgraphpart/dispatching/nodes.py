@@ -49,7 +49,7 @@ class NodeUnit(Generic[TargetT]):
 def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
     """Count and relabel all nodes; `marks` are the rows of each node type at which blocks of features begin."""
     schema = job.graph.schema
-    owners = {ntype: job.assignment.owners[ntype] for ntype in schema.ntypes}
+    owners = {ntype: job.assignment.files[ntype] for ntype in schema.ntypes}
     offsets = count_intervals(owners, marks, job.num_parts, job.sizes.interval_rows, job.runner)
     counts = np.stack([offsets[ntype].totals for ntype in schema.ntypes], axis=1)
     first_nids = PartitionBook.from_counts(schema.ntypes, (), counts, counts[:, :0]).node_ranges[:, :, 0]
@@ -82,7 +82,7 @@ def relabel_nodes(unit: NodeUnit[Region], _: None) -> None:
 
 def list_all_nodes(job: Job, nodes: NumberedNodes, targets: Targets) -> None:
     """List the nodes of all parts, for the layouts that want them."""
-    owners = job.assignment.owners
+    owners = job.assignment.files
     units = [
         Unit(
             NodeUnit(Interval(owners[ntype], start, stop), before, targets[f"orig_nids/{ntype}"]),
@@ -107,7 +107,7 @@ def copy_owners(job: Job, edge_owners: Mapping[str, Region], whole: Mapping[str,
     rows = job.sizes.interval_rows
     works = [
         CopyUnit(Interval(region, start, min(start + rows, region.num_rows)), whole[f"{name}/{of_type}"])
-        for name, owners in (("node_owners", job.assignment.owners), ("edge_owners", edge_owners))
+        for name, owners in (("node_owners", job.assignment.files), ("edge_owners", edge_owners))
         for of_type, region in owners.items()
         if f"{name}/{of_type}" in whole
         for start in range(0, region.num_rows, rows)

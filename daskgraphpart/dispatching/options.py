@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import check_options, documented, option
+from daskgraphpart.options import check_options, option
 
 if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
@@ -17,7 +17,6 @@ GRAPH_FORMATS = ("coo", "csr", "csc")
 LAYOUTS = ("dgl", "graphbolt", "graphstorm", "ranks", "parquet", "ondisk")
 
 
-@documented
 @dataclass(frozen=True, slots=True)
 class DispatchOptions:
     """Options that change the output."""

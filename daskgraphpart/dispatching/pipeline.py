@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 def dispatch_graph(job: Job) -> Outcome:
     """Bring every node, edge and row to its owner and write the partitions."""
-    schema, owners = job.graph.schema, job.assignment.owners
+    schema, owners = job.graph.schema, job.assignment.files
     node_features = cut_features(job.graph, "node", job.sizes.row_block_bytes)
     edge_features = cut_features(job.graph, "edge", job.sizes.row_block_bytes)
 

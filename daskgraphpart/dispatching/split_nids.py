@@ -42,7 +42,7 @@ def wanted_masks(job: Job, features: Sequence[Feature]) -> list[Feature]:
 
 def count_marked(job: Job, masks: Sequence[Feature], nodes: NumberedNodes) -> dict[str, np.ndarray]:
     """Count the nodes that each mask marks, int64 (blocks, parts); nothing of those that are not wanted."""
-    works = [unit for mask in masks for unit in row_units(mask, job.assignment.owners, nodes.offsets, ())]
+    works = [unit for mask in masks for unit in row_units(mask, job.assignment.files, nodes.offsets, ())]
     found = iter(job.runner.run(Pass("count-marked", count_block, _priced(works), None)))
     blocks = {mask.key: mask.blocks for mask in masks}
     return {
@@ -64,7 +64,7 @@ def split_nids(
     first_nids = dict(zip(job.graph.schema.ntypes, (np.cumsum(nodes.counts, axis=0) - nodes.counts).T, strict=True))
     works = []
     for mask in masks:
-        of_mask = row_units(mask, job.assignment.owners, nodes.offsets, targets[f"split_nids/{mask.key}"])
+        of_mask = row_units(mask, job.assignment.files, nodes.offsets, targets[f"split_nids/{mask.key}"])
         for unit, marked_before in zip(of_mask, exclusive_sums(marked[mask.key]), strict=True):
             first = first_nids[mask.type_name] + unit.before
             works.append(

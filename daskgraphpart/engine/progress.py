@@ -9,13 +9,15 @@ import os
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from daskgraphpart.errors import check_choice
+from daskgraphpart.options import option, stated_options
 from daskgraphpart.units import format_count, format_seconds, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 logger = logging.getLogger(__name__)
 
@@ -44,10 +46,25 @@ class ProgressListener(Protocol):
         return
 
 
-Progress: TypeAlias = ProgressListener | str
-"""What functions take: one of `PROGRESS_KINDS`, or an object that is told."""
+Progress: TypeAlias = "ProgressListener | Callable[[dict[str, Any]], object] | str | bool"
+"""What functions take: one of `PROGRESS_KINDS`, True or False for a bar or nothing, or an object that is told."""
 
 PROGRESS_KINDS = ("auto", "bar", "log", "json", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown."""
+
+    progress: Progress | None = option(
+        None,
+        'How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a '
+        "function that is called with each event, a dictionary. Default: a bar in terminals and notebooks.",
+    )
+
+
+PROGRESS = stated_options(Shown)
+"""The keyword of all functions that take their time."""
 
 
 class SilentProgress(ProgressListener):
@@ -183,13 +200,29 @@ class BarProgress(LogProgress):
         self.bars.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+class CallProgress(JsonProgress):
+    """Calls a function with each event, a dictionary."""
+
+    def __init__(self, function: Callable[[dict[str, Any]], object]) -> None:
+        super().__init__()
+        self.function = function
+
+    def _write(self, event: str, **content: Any) -> None:
+        self.function({"event": event, **content})
+
+
 @contextmanager
 def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
     """Make what a word stands for, and take it down at the end; an object is handed on as it is."""
-    if not isinstance(progress, str | None):
-        yield progress
+    if hasattr(progress, "begin"):
+        yield progress  # type: ignore[misc]
         return
-    kind = progress or "none"
+    if callable(progress):
+        yield CallProgress(progress)
+        return
+    kind: Any = ("auto" if progress else "none") if isinstance(progress, bool) else progress
+    if kind is None:  # by default functions tell nothing where nobody looks
+        kind = "auto" if _has_bars() else "none"
     check_choice("display", "progress", kind, PROGRESS_KINDS)
     if kind in ("auto", "bar") and _has_bars():
         display = BarProgress(kind == "auto")

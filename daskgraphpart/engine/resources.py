@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.cluster_names import is_on_this_machine, resolve_cluster
 from daskgraphpart.errors import OptionError, PlanError
-from daskgraphpart.options import check_options, documented, option
+from daskgraphpart.options import check_options, option, stated_options
 from daskgraphpart.storage.paths import is_url, resolve_path
 from daskgraphpart.units import format_size, parse_size
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from distributed import Client
     from distributed.deploy import Cluster
 
@@ -21,7 +23,6 @@ SMALLEST_TASK_MEMORY = 16 << 20
 """Bytes a task must have to be of use: a block of edges, an Arrow batch, write buffers."""
 
 
-@documented
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What a job may use; `detect_resources` fills in what is left open."""
@@ -32,6 +33,8 @@ class Resources:
         "about 200 MB per process. In Python, an integer is bytes.",
         values="SIZE",
         common=True,
+        is_open=True,
+        given="str | int",
     )
     cluster: str | Client | Cluster = option(
         "auto",
@@ -42,6 +45,7 @@ class Resources:
         choices=("threads", "processes", "sync", "local", "slurm", "pbs", "sge", "lsf", "htcondor", "oar", "moab"),
         values="CLUSTER",
         common=True,
+        is_open=True,
     )
     workers: int = option(
         1,
@@ -49,6 +53,7 @@ class Resources:
         "those of one job.",
         minimum=1,
         common=True,
+        is_open=True,
     )
     staging: str = option(
         "auto",
@@ -61,6 +66,8 @@ class Resources:
         "a store itself.",
         values="DIRECTORY",
         common=True,
+        is_open=True,
+        given="str | os.PathLike[str]",
     )
 
     def __post_init__(self) -> None:
@@ -90,6 +97,16 @@ class Resources:
                 hint=f"give --memory {-(-smallest_task // 1_000_000)}MB or more",
             )
         return replace(self, workers=min(self.workers, self.memory // smallest_task))
+
+
+WHERE = {name: found for name, found in stated_options(Resources).items() if name != "staging"}
+"""The keywords of all functions that run tasks."""
+STAGING = {"staging": stated_options(Resources)["staging"]}
+
+
+def resources_of(keywords: Mapping[str, Any]) -> Resources:
+    """Resources of the keywords that say where tasks run; what is not given is found out."""
+    return detect_resources(**{name: keywords[name] for name in stated_options(Resources) if name in keywords})
 
 
 def detect_resources(

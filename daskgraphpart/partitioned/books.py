@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import BookMethods, IdOutOfRangeError, PartitionBook, as_ids, canonical_tuple, check_ids, like
-from daskgraphpart.errors import LayoutError
+from daskgraphpart.book import BookMethods, PartitionBook, as_ids, canonical_tuple, check_ids, like
+from daskgraphpart.errors import IdOutOfRangeError, LayoutError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.partitioned.part import Part, open_part
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE

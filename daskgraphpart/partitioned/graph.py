@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.book import canonical_tuple
-from daskgraphpart.errors import OptionError
+from daskgraphpart.engine.progress import PROGRESS
+from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.errors import LayoutError
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
+from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.options import with_keywords
 from daskgraphpart.partitioned.loaders import Loaders
+from daskgraphpart.partitioned.orders import Orders
 from daskgraphpart.partitioned.part import Part, open_part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
+from daskgraphpart.quality import Quality
 from daskgraphpart.sampling.source import FileState, file_state
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
-from daskgraphpart.storage.paths import AnyPath, Location, is_remote, require_local, resolve_path
+from daskgraphpart.storage.paths import AnyPath, Location, is_remote, resolve_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
 
-    from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.partitioned.stored_rows import Maps
     from daskgraphpart.reporting.report import Report
@@ -35,52 +38,27 @@ if TYPE_CHECKING:
 def open_partitions(
     path: AnyPath, *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> PartitionedGraph:
-    """Open partitions that we or DGL wrote; reads the config and, when asked, headers of files.
+    """Open partitions; see `daskgraphpart.open_partitions`."""
+    return PartitionedGraph(*read_partitions(path, confined, storage_options))
 
-    Parameters
-    ----------
-    path : path or URL
-        Output directory, or its partition config; local, or in a store that fsspec knows (``s3://bucket/partitions``).
-        Of a store ranges of bytes are read, those of the rows that are asked for.
-    confined : bool
-        Refuse files outside that directory: absolute paths, ``..`` and symbolic links may not lead out of it. For
-        partitions from somebody else; otherwise they are honoured.
-    storage_options : mapping of str to object, optional
-        Of the store, as `fsspec.filesystem` takes them; default: its configuration and the environment.
 
-    Returns
-    -------
-    PartitionedGraph
-
-    Raises
-    ------
-    LayoutError
-        If there is no config, it is inconsistent, or a file is missing.
-    EnvironmentFaultError
-        If a store fails, or refuses access.
-    """
+def read_partitions(
+    path: AnyPath, confined: bool, storage_options: Mapping[str, Any] | None
+) -> tuple[Location, PartitionConfig, bool, FileState]:
+    """Read the config of partitions: its path and content, whether they are confined, and what the file was."""
     with environment_faults(), cached_listings(resolve_path(path, storage_options)):
         config_path = find_config(path, storage_options)
         state = None if is_remote(config_path) else file_state(str(config_path))
-        return PartitionedGraph(config_path, read_config(config_path, confined=confined), confined, state)
+        return config_path, read_config(config_path, confined=confined), confined, state
 
 
-class PartitionedGraph(Loaders):
+class PartitionedGraph(Loaders, Orders):
     """A partitioned graph; all data are lazy dask collections over memory-mapped or remote files.
-
-    Parameters
-    ----------
-    path : Path or UPath
-        Partition config.
-    config : PartitionConfig
-        Its content.
-    confined : bool
-        Whether files outside its directory are refused.
-    state : FileState
-        What the config's file was when it was read.
 
     Attributes
     ----------
+    config : Path or UPath
+        The partition config, which DGL's trainers and servers are given as `part_config`.
     name : str
         Name of the graph.
     book : PartitionBook
@@ -92,19 +70,65 @@ class PartitionedGraph(Loaders):
 
     Examples
     --------
-    >>> graph = open_partitions("partitions")  # doctest: +SKIP
-    >>> graph.nodes["paper"].data["feat"][[0, 10, 20]]  # doctest: +SKIP
-    >>> graph.node_data["paper"]["feat"].mean(axis=0).compute()  # doctest: +SKIP
-    >>> graph.part(0).edges().groupby("etype").size().compute()  # doctest: +SKIP
+    >>> parts = open_partitions("partitions")  # doctest: +SKIP
+    >>> parts.nodes["paper"].data["feat"][[0, 10, 20]]  # doctest: +SKIP
+    >>> parts.node_data["paper"]["feat"].mean(axis=0).compute()  # doctest: +SKIP
+    >>> parts.part(0).edges().groupby("etype").size().compute()  # doctest: +SKIP
     """
 
+    config: Location
+    name: str
+    book: PartitionBook
+    num_parts: int
+    ntypes: tuple[str, ...]
+    etypes: tuple[str, ...]
+    content: PartitionConfig
+    state: FileState
+    _quality: Quality | None
+    _unreadable: str
+    _opened: dict[int, Part]
+
     def __init__(
-        self, path: Location, config: PartitionConfig, confined: bool = False, state: FileState = None
+        self,
+        config: Location,
+        content: PartitionConfig,
+        confined: bool = False,
+        state: FileState = None,
+        *,
+        quality: Quality | None = None,
+        unreadable: str = "",
     ) -> None:
-        self.path, self.config, self._is_confined, self.state = path, config, confined, state
-        self.name, self.book, self.num_parts = config.graph_name, config.book, config.num_parts
-        self.ntypes, self.etypes = self.book.ntypes, self.book.etypes
-        self._opened: dict[int, Part] = {}
+        book = content.book
+        self.__dict__.update(
+            config=config, name=content.graph_name, book=book, num_parts=book.num_parts, ntypes=book.ntypes,
+            etypes=book.etypes, content=content, state=state, _is_confined=confined, _quality=quality,
+            _unreadable=unreadable, _opened={},
+        )  # fmt: skip
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a PartitionedGraph cannot be changed: {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = self._is_confined, self.state, self._quality, self._unreadable
+        return _rebuilt, (type(self), self.config, self.content, *state)
+
+    @property
+    def quality(self) -> Quality:
+        """Edge cut, HALO nodes and balance; computed from the files where these do not say."""
+        if self._quality is not None:
+            return self._quality
+        manifest = find_manifest(self.config.parent, self.name)
+        content = {} if manifest is None else read_manifest(manifest).content
+        counts = (tuple(map(int, of.sum(axis=1))) for of in (self.book.node_counts, self.book.edge_counts))
+        num_nodes, num_edges = counts
+        if (
+            isinstance(cut := content.get("num_cut_edges"), int)
+            and len(content.get("num_halo_nodes", ())) == self.num_parts
+        ):
+            return Quality(cut, sum(num_edges), num_nodes, tuple(content["num_halo_nodes"]), num_edges)
+        found = self.report()
+        halo = tuple(map(int, found.stored_halo_nodes.sum(axis=1)))
+        return Quality(found.num_cut_edges, sum(num_edges), num_nodes, halo, num_edges)
 
     def num_nodes(self, ntype: str) -> int:
         """Number of nodes of a type."""
@@ -123,8 +147,10 @@ class PartitionedGraph(Loaders):
         """One part."""
         if not 0 <= part_id < self.num_parts:
             raise IndexError(f"no part {part_id}; there are parts 0 to {self.num_parts - 1}")
+        if self._unreadable:
+            raise LayoutError("the parts cannot be opened here", file=self.config, hint=self._unreadable)
         if part_id not in self._opened:  # one alone: there may be tens of thousands
-            files, directory = self.config.parts, self.path.parent
+            files, directory = self.content.parts, self.config.parent
             readers = self._original_ids, self._pyg_data, self._sampled
             self._opened[part_id] = open_part(part_id, self.book, directory, files, *readers)
         return self._opened[part_id]
@@ -160,85 +186,17 @@ class PartitionedGraph(Loaders):
         return _arrays("edge type", self.edges)
 
     @property
-    def orig_nids(self) -> Mapping[str, Any]:
-        """For each node type the original type-wise IDs by new type-wise ID; empty where they were not saved."""
-        return _original_ids(self.nodes)
+    def original_ids(self) -> Mapping[str, Any]:
+        """For each node or edge type a dask array: original type-wise IDs by new type-wise ID, where they are saved."""
+        from daskgraphpart.partitioned.collections import lazy_rows
 
-    @property
-    def orig_eids(self) -> Mapping[str, Any]:
-        """For each edge type the original type-wise IDs by new type-wise ID; empty where they were not saved."""
-        return _original_ids(self.edges)
+        views = {**self.nodes, **self.edges}
+        saved = tuple(kind for kind, view in views.items() if view.original_regions)
 
-    def to_original(
-        self,
-        kind: str | tuple[str, str, str],
-        rows: Any,
-        out: str | os.PathLike[str] | None = None,
-        *,
-        id_map: str | os.PathLike[str] | None = None,
-        resources: Resources | None = None,
-        overwrite: bool = False,
-        progress: Progress | None = None,
-    ) -> Any:
-        """Bring rows from the order of new IDs into that of the input graph; embeddings, for example.
+        def resolve(kind: Any) -> str:
+            return kind if kind in self.ntypes else self.book.canonical_etype(kind)
 
-        Parameters
-        ----------
-        kind : str or tuple of str
-            Node type or edge type.
-        rows : array, tensor, frame, dask array, dask frame or path
-            One row per node or edge, by new type-wise ID; a path is that of an npy file, a zarr array, a tensor
-            (``*.pt``) or a parquet file with one column of numbers or of lists.
-        out : path, optional
-            File ``*.npy``, ``*.pt`` or ``*.parquet``, or array ``*.zarr``, to write. Memory does not grow with the rows
-            then. Parquet has the columns `id` and `value`.
-        id_map : path, optional
-            Where the original IDs of the user's input are, for the column `id` of parquet: the graph that
-            ``chunk --map-ids`` wrote, its directory ``id_map`` or one file of it. Default: where it was when the graph
-            was partitioned. Without one, `id` is the number of the row.
-        resources, overwrite, progress : optional
-            As in `assign`.
-
-        Returns
-        -------
-        dask.array.Array or Path
-            Rows by original type-wise ID, lazy; or `out`.
-
-        Raises
-        ------
-        LayoutError
-            If original IDs were not saved.
-        IdOutOfRangeError
-            If there is no such type.
-        OptionError
-            If the number of rows is not that of the type.
-        InputFileNotFoundError
-            If there is no file of rows, or the map of IDs is no longer there.
-        """
-        from daskgraphpart.partitioned.row_files import find_id_map
-
-        is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
-        if id_map is not None and not is_table:
-            what = "only a parquet file has a column for the original IDs"
-            raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
-        if is_table and (id_map is not None or kind in self.ntypes):
-            path = find_id_map(id_map, str(kind), self.path, self.name, confined=self._is_confined)
-        how: Any = {"resources": resources, "overwrite": overwrite, "progress": progress}
-        return self._reorder(kind, rows, out, to_original=True, id_map=path, **how)
-
-    def from_original(
-        self,
-        kind: str | tuple[str, str, str],
-        rows: Any,
-        out: str | os.PathLike[str] | None = None,
-        *,
-        resources: Resources | None = None,
-        overwrite: bool = False,
-        progress: Progress | None = None,
-    ) -> Any:
-        """Bring rows from the order of the input graph into that of new IDs; parameters as in `to_original`."""
-        how: Any = {"resources": resources, "overwrite": overwrite, "progress": progress}
-        return self._reorder(kind, rows, out, to_original=False, **how)
+        return LazyMapping("type with original IDs", saved, lambda kind: lazy_rows(views[kind].original_ids), resolve)
 
     def to_pyg_stores(self) -> tuple[Any, Any]:
         """Give PyG's loaders the graph as a `FeatureStore` and a `GraphStore`, by new type-wise ID.
@@ -265,14 +223,9 @@ class PartitionedGraph(Loaders):
 
         return PartitionFeatures(self.nodes, self.edges), PartitionEdges(self.nodes, self.edges)
 
+    @with_keywords(WHERE, PROGRESS)
     def report(
-        self,
-        labels: Iterable[str] | None = None,
-        *,
-        sampling: Any = None,
-        batch_size: int = 1000,
-        resources: Resources | None = None,
-        progress: Progress | None = None,
+        self, labels: Iterable[str] | None = None, *, sampling: Any = None, batch_size: int = 1000, **keywords: Any
     ) -> Report:
         """Compute the figures of the partitions from their files, out of core.
 
@@ -286,8 +239,6 @@ class PartitionedGraph(Loaders):
             `train_mask` or alike, else all nodes. Needs the graph format csc, or sorts the edges for it, 16 bytes each.
         batch_size : int
             Training nodes in a batch of `sampling`.
-        resources, progress : optional
-            As in `assign`.
 
         Returns
         -------
@@ -305,18 +256,12 @@ class PartitionedGraph(Loaders):
         from daskgraphpart.reporting.pipeline import report_parts
 
         graphs, regions = [part.graph for part in self.parts], [part.node_rows.features for part in self.parts]
-        how: Any = {"labels": labels, "resources": resources, "progress": progress}
+        how: Any = {"labels": labels, "resources": resources_of(keywords), "progress": keywords.get("progress")}
         if sampling is not None:
             from daskgraphpart.reporting.fetching import Sampling
 
             how["sampling"] = Sampling(sampling, batch_size)
-        return report_parts(self.path, self.config, graphs, regions, **how)
-
-    def _reorder(self, kind: str | tuple[str, str, str], rows: Any, out: AnyPath | None, **how: Any) -> Any:
-        from daskgraphpart.partitioned.reorder import reorder
-
-        view = self.nodes[kind] if kind in self.ntypes else self.edges[kind]  # type: ignore[index]
-        return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
+        return report_parts(self.config, self.content, graphs, regions, **how)
 
     def _original_ids(self) -> Maps:
         return tuple(tuple(view.original_ids for view in of.values()) for of in (self.nodes, self.edges))
@@ -337,12 +282,12 @@ class PartitionedGraph(Loaders):
         return html_table(*self._table(), caption=self._title())
 
     def _title(self) -> str:
-        counts = (self.num_parts, "part"), (self.config.num_nodes, "node"), (self.config.num_edges, "edge")
+        counts = (self.num_parts, "part"), (self.content.num_nodes, "node"), (self.content.num_edges, "edge")
         return f"PartitionedGraph {self.name!r}: {', '.join(format_number(*count) for count in counts)}"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = []
-        for part_id in range(min(self.num_parts, 16)):
+        for part_id in range(0 if self._unreadable else min(self.num_parts, 16)):
             part = self.part(part_id)
             halo = format_count(part.num_halo_nodes) if part.has_graph else "?"
             inner_nodes, inner_edges = format_count(part.num_inner_nodes), format_count(part.num_inner_edges)
@@ -350,6 +295,11 @@ class PartitionedGraph(Loaders):
         if self.num_parts > len(rows):
             rows.append(["...", "", "", "", ""])
         return ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"], rows
+
+
+def _rebuilt(kind: type[PartitionedGraph], config: Location, content: PartitionConfig, *state: Any) -> PartitionedGraph:
+    confined, of_file, quality, unreadable = state
+    return kind(config, content, confined, of_file, quality=quality, unreadable=unreadable)
 
 
 def _arrays(what: str, views: Mapping[str, TypeView]) -> Mapping[str, Mapping[str, Any]]:
@@ -360,10 +310,3 @@ def _arrays(what: str, views: Mapping[str, TypeView]) -> Mapping[str, Mapping[st
         return LazyMapping(f"feature of {kind}", tuple(data), lambda name: lazy_rows(data[name]))
 
     return LazyMapping(what, tuple(kind for kind, view in views.items() if view.data), of_type)
-
-
-def _original_ids(views: Mapping[str, TypeView]) -> Mapping[str, Any]:
-    from daskgraphpart.partitioned.collections import lazy_rows
-
-    saved = tuple(kind for kind, view in views.items() if view.original_regions)
-    return LazyMapping("type with original IDs", saved, lambda kind: lazy_rows(views[kind].original_ids))

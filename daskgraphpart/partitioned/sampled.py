@@ -78,11 +78,11 @@ def _assembly() -> Any:
 
 def open_source(graph: Any, part_id: int | None, wanted: Wanted) -> Source:
     """Open what is sampled, all parts or one, and the features of all parts."""
-    require_local(graph.path, "what is sampled", "copy the partitions to this machine")
+    require_local(graph.config, "what is sampled", "copy the partitions to this machine")
     numbers = [*range(graph.num_parts)] if part_id is None else [part_id]
     parts, opened = [graph.part(number) for number in numbers], _columns.setdefault(graph, {})
     new = [part for part in parts if part.part_id not in opened]
-    is_ours, workspace = find_manifest(graph.path.parent, graph.name) is not None, wanted[2]
+    is_ours, workspace = find_manifest(graph.config.parent, graph.name) is not None, wanted[2]
     columns = open_columns(
         [part.graph for part in new],
         graph.book,
@@ -97,7 +97,7 @@ def open_source(graph: Any, part_id: int | None, wanted: Wanted) -> Source:
     files += [path for part in graph.parts for path in (part.node_feats_path, part.edge_feats_path)]
     states = file_states(map(str, files))
     if graph.state is not None:
-        states[str(graph.path)] = graph.state
+        states[str(graph.config)] = graph.state
     graphs = [part.graph for part in parts]
     source = Source(graph.book, part_id, graphs, [opened[number] for number in numbers], features, states)
     source.check_unchanged()

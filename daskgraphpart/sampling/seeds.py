@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import IdOutOfRangeError, as_ids, check_ids, is_tensor, to_array
-from daskgraphpart.errors import OptionError
+from daskgraphpart.book import as_ids, check_ids, is_tensor, to_array
+from daskgraphpart.errors import IdOutOfRangeError, OptionError
 from daskgraphpart.kernels.sample import shuffled
 
 if TYPE_CHECKING:

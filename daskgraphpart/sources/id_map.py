@@ -98,7 +98,7 @@ def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
     return id_map_frame(Path(directory) / ID_MAP / f"{ntype}.parquet")
 
 
-def id_map_frame(path: Path) -> Any:
+def id_map_frame(path: Location) -> Any:
     """Return a dask DataFrame with the column `id`, whose index is the new ID, of a partition for each row group."""
     import dask.dataframe as dd
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.options import documented, option
+from daskgraphpart.options import option, words_of
 from daskgraphpart.schema import FORBIDDEN_IN_NAMES, STORED_DTYPES, check_name
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ MIN_TABLE_MEMORY = 64_000_000
 _ALLOWED = dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), "\x1f")
 
 
-@documented
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """How tables of edges and nodes are read."""
@@ -91,7 +90,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         for name in ("columns", "edge_columns"):
-            object.__setattr__(self, name, tuple(map(str, getattr(self, name) or ())))
+            object.__setattr__(self, name, words_of(getattr(self, name)))
         if self.columns and len(self.columns) != 2:
             expected, found = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
             raise OptionError("not two columns", place="--columns", expected=expected, found=found)
@@ -126,7 +125,6 @@ class ReadOptions:
         return None if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
 
 
-@documented
 @dataclass(frozen=True, slots=True)
 class GraphChanges:
     """What is changed of a graph; first edge types are split, then edges added, then some left out.

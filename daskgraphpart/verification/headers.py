@@ -69,12 +69,12 @@ def type_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Find
         {"node types": ", ".join(sorted(of.ntypes)) or None, "edge types": ", ".join(sorted(of.etypes)) or None}
         for of in (schema, parts)
     )
-    yield from differences("types", parts.path.name, expected, found)
+    yield from differences("types", parts.config.name, expected, found)
 
 
 def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:
     """Compare the numbers of the config with the input."""
-    config, book, file = parts.config, parts.book, parts.path.name
+    config, book, file = parts.content, parts.book, parts.config.name
     names = ["num_nodes", "num_edges", *(f"ranges of {of_type.name} in all parts" for of_type in schema.row_types)]
     expected = [schema.num_nodes, schema.num_edges, *(of_type.num_rows for of_type in schema.row_types)]
     counts = np.concatenate([book.node_counts.sum(axis=0), book.edge_counts.sum(axis=0)])

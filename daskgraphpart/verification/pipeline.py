@@ -18,11 +18,12 @@ import numpy as np
 
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
-from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
+from daskgraphpart.engine.progress import PROGRESS, open_progress
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resources_of
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config_reader import find_config
+from daskgraphpart.options import with_keywords
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.sources.stage_tables import opened_graph
 from daskgraphpart.sources.table_spec import opened
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.sources.table_spec import TableSpec
 
 PIECE_NBYTES = 192
 """Memory that an edge of a part takes while it is checked: ends, new and original IDs, masks, windows."""
@@ -64,24 +63,24 @@ NO_ORIGINALS = (
 )
 
 
+@with_keywords(WHERE, PROGRESS)
 def verify(
-    graph: Graph | TableSpec | str | os.PathLike[str],
-    out_dir: str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
+    partitions: str | os.PathLike[str],
     *,
     storage_options: Mapping[str, Any] | None = None,
     quick: bool = False,
     sample: float = 1.0,
     checksums: bool = True,
-    resources: Resources | None = None,
-    progress: Progress | None = None,
+    **keywords: Any,
 ) -> VerifyReport:
     """Check that partitions hold every node, edge and row of a graph exactly once, where they belong.
 
     Parameters
     ----------
-    graph : Graph, TableSpec, path or URL
+    graph : Graph, path or URL
         The input, as `partition` takes it. Tables are read again, in a temporary directory.
-    out_dir : path or URL
+    partitions : path or URL
         The partitions, or their config. Ours, or those of DGL's own tools.
     storage_options : mapping of str to object, optional
         Of the stores, where URLs are given; as `fsspec.filesystem` takes them.
@@ -91,10 +90,6 @@ def verify(
         Share of the rows of features that is compared, in ``(0, 1]``; nodes and edges always are, all of them.
     checksums : bool
         Whether files are compared with the checksums of the manifest, if there is one.
-    resources : Resources, optional
-        What may be used; default all processors and half of the memory.
-    progress : Progress, optional
-        Progress callback: ``"auto"``, ``"bar"``, ``"log"``, ``"json"`` or an object of yours; default none.
 
     Returns
     -------
@@ -114,10 +109,10 @@ def verify(
     """
     if not 0 < sample <= 1:
         raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)
-    config, resources = _existing(out_dir, storage_options), resources or detect_resources()
+    config, resources = _existing(partitions, storage_options), resources_of(keywords)
     with (
-        open_progress(progress) as listener,
-        opened_graph(opened(graph, storage_options, resources), resources, listener) as found,
+        open_progress(keywords.get("progress")) as listener,
+        opened_graph(opened(graph, None, resources), resources, listener) as found,
     ):
         # two bitmaps over the nodes, as where hops are followed
         smallest = smallest_task_memory(found.schema, DispatchOptions(num_hops=2))
@@ -145,9 +140,9 @@ def _compare(
     except LayoutError as error:
         return VerifyReport((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
     parts.part(0).check_has_graph()
-    findings += unlisted_findings(parts.path, parts.num_parts, manifest)
+    findings += unlisted_findings(parts.config, parts.num_parts, manifest)
     if manifest is None:
-        findings += missing_manifest(parts.path, parts.name)
+        findings += missing_manifest(parts.config, parts.name)
     run, wrong, facts = _check_headers(graph, parts, manifest is not None, runner)
     counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
     if run is not None and not quick:
@@ -160,16 +155,12 @@ def _compare(
         notes += () if run.has_originals else (NO_ORIGINALS,)
         counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
     if manifest is not None:
-        findings += entry_findings(manifest, parts.config, graph.schema, facts)
+        findings += entry_findings(manifest, parts.content, graph.schema, facts)
     return VerifyReport((*findings, *wrong), *counts, notes, num_files)
 
 
 def verify_checksums(
-    out_dir: str | os.PathLike[str],
-    *,
-    storage_options: Mapping[str, Any] | None = None,
-    resources: Resources | None = None,
-    progress: Progress | None = None,
+    out_dir: str | os.PathLike[str], *, storage_options: Mapping[str, Any] | None = None, **keywords: Any
 ) -> VerifyReport:
     """Compare partitions with the checksums of their manifest, as after a copy; the graph is not needed.
 
@@ -177,7 +168,7 @@ def verify_checksums(
     ----------
     out_dir : path or URL
         The partitions, or their config.
-    storage_options, resources, progress
+    storage_options
         As in `verify`.
 
     Returns
@@ -205,7 +196,8 @@ def verify_checksums(
         )
     findings, sound = size_findings(manifest)
     findings += change_findings(manifest)
-    with open_runner((resources or detect_resources()).limited(SMALLEST_TASK_MEMORY), progress) as runner:
+    resources = resources_of(keywords).limited(SMALLEST_TASK_MEMORY)
+    with open_runner(resources, keywords.get("progress")) as runner:
         wrong, num_files = checksum_findings(manifest, sound, runner)
     return VerifyReport((*findings, *wrong), num_files=num_files)
 
@@ -235,7 +227,7 @@ def _check_headers(
     if schema is None:
         return None, [*type_findings(graph.schema, parts)], {}
     rows = min(MAX_PIECE_ROWS, max(1024, runner.resources.task_memory // PIECE_NBYTES))
-    run = Run(to_key(parts.path), uuid.uuid4().hex, schema, rows, parts.config.halo_hops)
+    run = Run(to_key(parts.config), uuid.uuid4().hex, schema, rows, parts.content.halo_hops)
     units = [Unit(group, len(group)) for group in group_parts(parts.num_parts)]
     found = runner.run(Pass("verify-headers", verify_headers, units, run))
     headers = [*chain(*found)]
@@ -247,12 +239,12 @@ def _check_headers(
     num_halo = np.array([of_part.num_nodes for of_part in headers]) - parts.book.node_counts.sum(axis=1)
     formats = sorted({tuple(of_part.formats) for of_part in headers})
     facts = {"num_halo_nodes": num_halo.tolist(), "graph_formats": [*(formats[0] if len(formats) == 1 else formats)]}
-    extra = sum(of_part.num_edges for of_part in headers) > parts.config.num_edges
+    extra = sum(of_part.num_edges for of_part in headers) > parts.content.num_edges
     return replace(run, has_originals=has_originals, has_extra=extra or run.num_hops > 1), [], facts
 
 
 def _scratch(parts: PartitionedGraph, runner: Runner) -> AbstractContextManager[Path]:
     """Make a directory for temporary files: the system's if the partitions are read-only, or in a store."""
-    out = parts.path.parent
+    out = parts.config.parent
     beside = out if isinstance(out, Path) and os.access(out, os.W_OK) else tempfile.gettempdir()
     return scratch_directory(runner.resources.workspace or beside)

@@ -76,7 +76,7 @@ class Run:
 def open_parts(run: Run) -> PartitionedGraph:
     """Open the partitions; the config, which may be long, is read once in each process, and no header is kept."""
     parts = _opened(run.config_path, run.token)
-    return PartitionedGraph(parts.path, parts.config)
+    return PartitionedGraph(parts.config, parts.content)
 
 
 @lru_cache(maxsize=1)

@@ -18,11 +18,13 @@ from commands import call
 from graphs import Graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.adjacency import build, split_edges, weigh_edges
 from daskgraphpart.adjacency.build import build_adjacency
-from daskgraphpart.assignment.options import METHODS
+from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -31,7 +33,7 @@ FRIENDS, LIKES = "u:knows:u", "u:likes:v"
 SCHEMA = GraphSchema(
     "g", (NodeType("u", 40), NodeType("v", 30)), (EdgeType("u", "knows", "u", 300), EdgeType("u", "likes", "v", 200))
 )
-MEMORY = dgp.Resources(1 << 28, "sync")
+MEMORY = Resources(1 << 28, "sync")
 
 
 def two_types(weights: np.ndarray) -> Graph:
@@ -107,12 +109,12 @@ HEAVY_ROWS = np.repeat([50.0, 0.5], 870)
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "random"])
 def test_every_method_cuts_light_edges(method: str, tmp_path: Path) -> None:
     directory = grid(HEAVY_ROWS).write(tmp_path / "graph")
-    options = dgp.AssignOptions(method, balance="nodes", edge_weight="w", passes=8)
-    report = dgp.assign(directory, 3, method=options, resources=MEMORY).report
+    options = AssignOptions(method, balance="nodes", edge_weight="w", passes=8)
+    report = dgp.assign(directory, 3, **spelled(options), **spelled(MEMORY)).quality
     assert report is not None and report.weighted is not None
     assert report.weighted.total == HEAVY_ROWS.sum()
     assert report.weighted.share < 0.2 * report.cut_share
-    owners = dgp.assign(directory, 3, method=options, resources=MEMORY).owners["n"].read()
+    owners = dgp.assign(directory, 3, **spelled(options), **spelled(MEMORY)).owners["n"].compute()
     src, dst = grid(None).edges["n:to:n"]
     is_cut = owners[src] != owners[dst]
     assert report.num_cut_edges == np.count_nonzero(is_cut)
@@ -128,9 +130,9 @@ def test_weights_of_one_and_powers_of_two_change_nothing(method: str, tmp_path: 
         ("none", None), ("ones", np.ones(1740)), ("eights", np.full(1740, 8)),
         ("random", weights), ("scaled", weights * np.float32(2.0**-30)),
     ):  # fmt: skip
-        options = dgp.AssignOptions(method, effort="fast", edge_weight=() if these is None else ("n:to:n/w",))
+        options = AssignOptions(method, effort="fast", edge_weight=() if these is None else ("n:to:n/w",))
         directory = grid(these).write(tmp_path / name, data_format="parquet" if name == "scaled" else "numpy")
-        found.append(dgp.assign(directory, 4, method=options, resources=MEMORY).owners["n"].read())
+        found.append(dgp.assign(directory, 4, **spelled(options), **spelled(MEMORY)).owners["n"].compute())
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
     assert np.array_equal(found[3], found[4])
 
@@ -139,11 +141,13 @@ def test_weights_of_collections_are_those_of_files(tmp_path: Path) -> None:
     graph = grid(HEAVY_ROWS)
     src, dst = graph.edges["n:to:n"]
     frame = dd.from_pandas(pd.DataFrame({"src": src, "dst": dst}), npartitions=3)
-    lazy = dgp.from_collections(
+    lazy = dgp.from_edges(
         {"n:to:n": frame}, num_nodes={"n": 900}, edge_data={"n:to:n": {"w": da.from_array(HEAVY_ROWS, chunks=500)}}
     )
-    options = dgp.AssignOptions("metis", edge_weight="n:to:n/w")
-    found = [dgp.assign(g, 4, method=options).owners["n"].read() for g in (lazy, graph.write(tmp_path / "graph"))]
+    options = AssignOptions("metis", edge_weight="n:to:n/w")
+    found = [
+        dgp.assign(g, 4, **spelled(options)).owners["n"].compute() for g in (lazy, graph.write(tmp_path / "graph"))
+    ]
     assert np.array_equal(*found)
 
 
@@ -153,7 +157,7 @@ def test_a_weight_that_is_none_is_named_with_file_and_row(bad: float, tmp_path: 
     weights[1000] = bad
     directory = grid(weights).write(tmp_path / "graph", num_chunks=2)
     with pytest.raises(InputFileError, match=r"row 130: not the weight of an edge") as caught:
-        dgp.assign(directory, 2, method=dgp.AssignOptions("fennel", edge_weight="w"))
+        dgp.assign(directory, 2, method="fennel", edge_weight="w")
     assert str(bad) in str(caught.value) and "n:to:n/w" in str(caught.value) and ".npy" in str(caught.value)
 
 
@@ -169,17 +173,16 @@ def test_a_weight_that_is_none_is_named_with_file_and_row(bad: float, tmp_path: 
 def test_what_cannot_be_weights_is_refused_before_work(options: dict[str, Any], words: str, tmp_path: Path) -> None:
     directory = two_types(np.ones(300)).write(tmp_path / "graph")
     with pytest.raises(OptionError, match=words):
-        dgp.plan(directory, 2, method=dgp.AssignOptions(**options))
+        dgp.plan(directory, 2, **options)
     wide = Graph(SCHEMA, two_types(np.ones(300)).edges, {}, {FRIENDS: {"w": np.ones((300, 2))}})
     with pytest.raises(OptionError, match=r"cannot be the weight of edges; expected one number per edge"):
-        dgp.plan(wide.write(tmp_path / "wide"), 2, method=dgp.AssignOptions(edge_weight=f"{FRIENDS}/w"))
+        dgp.plan(wide.write(tmp_path / "wide"), 2, edge_weight=f"{FRIENDS}/w")
 
 
 def test_the_plan_counts_the_bytes_of_weights(tmp_path: Path) -> None:
     directory = two_types(np.ones(300)).write(tmp_path / "graph")
     plain, weighted = (
-        dgp.plan(directory, 2, method=dgp.AssignOptions("fennel", edge_weight=names))
-        for names in ((), [f"{FRIENDS}/w", f"{LIKES}/w"])
+        dgp.plan(directory, 2, method="fennel", edge_weight=names) for names in ((), [f"{FRIENDS}/w", f"{LIKES}/w"])
     )
     assert weighted.workspace_nbytes == plain.workspace_nbytes + 500 * (8 + 2 * 4)
 
@@ -200,5 +203,5 @@ def test_commands_take_several_and_show_both_cuts(
     assert "--edge-weight changes nothing" not in caplog.text
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert report["weighted"]["total"] == 300 * 301 / 2 + 200 * 201 / 2
-    (compared,) = dgp.compare(directory, [2], ["fennel"], options=dgp.AssignOptions(edge_weight=names))
+    (compared,) = dgp.compare(directory, [2], ["fennel"], edge_weight=names)
     assert not compared.fault

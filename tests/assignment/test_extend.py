@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from graphs import Graph, file_hashes, load_real_graph
+from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.api.pipeline import assign as run_assign
 from daskgraphpart.assignment.multilevel import extend
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import Runner
 from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
@@ -52,7 +56,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A graph in `new`, its first nodes in `old`, their owners in `owners`."""
     root = tmp_path_factory.mktemp("grown")
     grown().write(root / "new", edge_format="numpy")
-    dgp.assign(first_nodes(grown()).write(root / "old"), PARTS, out_dir=root / "owners")
+    dgp.assign(first_nodes(grown()).write(root / "old"), PARTS, out=root / "owners")
     return root
 
 
@@ -67,23 +71,23 @@ def num_moved(old: Path, new: Path) -> int:
 
 @pytest.mark.parametrize("may_move", ["0%", "2%", 0.5])
 def test_old_nodes_stay_or_move_as_many_as_may(may_move: str | float, directory: Path, tmp_path: Path) -> None:
-    options = dgp.AssignOptions(extend=str(directory / "owners"), may_move=may_move)
-    report = dgp.assign(directory / "new", PARTS, method=options, out_dir=tmp_path / "out").report
+    options = AssignOptions(extend=str(directory / "owners"), may_move=may_move)
+    report = dgp.assign(directory / "new", PARTS, **spelled(options), out=tmp_path / "out").quality
     moved = num_moved(directory / "owners", tmp_path / "out")
     assert moved <= {"0%": 0, "2%": 126, 0.5: 3_150}[may_move]
     assert report is not None
     assert report.method == f"extend (6,300 old nodes matched by row, 0 gone, 700 new; {moved:,} moved)"
     assert all(balance.is_kept for balance in report.balances)
-    anew = dgp.assign(directory / "new", PARTS).report
+    anew = dgp.assign(directory / "new", PARTS).quality
     assert anew is not None
     assert report.cut_share < 1.1 * anew.cut_share
 
 
 def test_more_may_move_cuts_less(directory: Path, tmp_path: Path) -> None:
     owners = tmp_path / "owners"
-    dgp.assign(directory / "old", PARTS, method=dgp.AssignOptions("fennel", passes=1), out_dir=owners)
+    dgp.assign(directory / "old", PARTS, method="fennel", passes=1, out=owners)
     found = [
-        dgp.assign(directory / "new", PARTS, method=dgp.AssignOptions(extend=str(owners), may_move=share)).report
+        dgp.assign(directory / "new", PARTS, extend=str(owners), may_move=share).quality
         for share in ("0%", "3%", "100%")
     ]
     cuts = [report.cut_share for report in found if report is not None]
@@ -105,19 +109,19 @@ def test_forms_workers_and_blocks_on_disk_change_nothing(
             directory / "old",
             PARTS,
             method=str(directory / "owners"),
-            out_dir=old,
+            out=old,
             form="npy" if form == "txt" else form,
         )
         for ntype in COUNTS if form == "txt" else ():
             (old / f"{ntype}.npy").unlink()
-        options, out = dgp.AssignOptions(extend=str(old)), tmp_path / form
-        resources = dgp.Resources(memory, "threads", workers)
-        dgp.partition(directory / "new", tmp_path / f"parts-{form}", PARTS, method=options, resources=resources)
-        dgp.assign(directory / "new", PARTS, method=options, out_dir=out, resources=resources)
+        options, out = AssignOptions(extend=str(old)), tmp_path / form
+        resources = Resources(memory, "threads", workers)
+        dgp.partition(directory / "new", tmp_path / f"parts-{form}", PARTS, **spelled(options), **spelled(resources))
+        dgp.assign(directory / "new", PARTS, **spelled(options), out=out, **spelled(resources))
         found.append(read_owners(out))
     assert all(np.array_equal(found[0][t], other[t]) for other in found for t in COUNTS)
     monkeypatch.setattr(extend, "MAX_ARCS_IN_MEMORY", 1000)
-    dgp.assign(directory / "new", PARTS, method=options, out_dir=tmp_path / "disk")
+    dgp.assign(directory / "new", PARTS, **spelled(options), out=tmp_path / "disk")
     assert num_moved(directory / "owners", tmp_path / "disk") == 0
 
 
@@ -130,11 +134,9 @@ def test_new_nodes_bound_to_full_parts_leave_those_that_lose_least(tmp_path: Pat
     types = (replace(node_type, num_nodes=num_old),), (replace(edge_type, num_edges=int(kept.sum())),)
     schema = replace(graph.schema, node_types=types[0], edge_types=types[1])
     Graph(schema, {name: (src[kept], dst[kept])}).write(tmp_path / "old")
-    dgp.assign(tmp_path / "old", 8, out_dir=tmp_path / "owners")
+    dgp.assign(tmp_path / "old", 8, out=tmp_path / "owners")
     new = Graph(graph.schema, graph.edges).write(tmp_path / "new")
-    reports = [
-        dgp.assign(new, 8, method=dgp.AssignOptions(extend=old)).report for old in (str(tmp_path / "owners"), None)
-    ]
+    reports = [dgp.assign(new, 8, extend=old).quality for old in (str(tmp_path / "owners"), None)]
     extended, anew = (report.cut_share for report in reports if report is not None)
     assert extended < 1.24 * anew  # 1.20; the least that was found is 1.18
 
@@ -142,12 +144,10 @@ def test_new_nodes_bound_to_full_parts_leave_those_that_lose_least(tmp_path: Pat
 @pytest.mark.parametrize("layout", ["dgl", "graphbolt", "graphstorm"])
 def test_partitions_are_extended_as_their_owners(layout: str, directory: Path, tmp_path: Path) -> None:
     old, out = tmp_path / "parts", tmp_path / "out"
-    how = dgp.DispatchOptions(layout=(layout,))
-    dgp.dispatch(directory / "old", directory / "owners", old, options=how)
-    dgp.assign(directory / "new", PARTS, method=dgp.AssignOptions(extend=str(old)), out_dir=out)
-    dgp.assign(
-        directory / "new", PARTS, method=dgp.AssignOptions(extend=str(directory / "owners")), out_dir=tmp_path / "as"
-    )
+    how = DispatchOptions(layout=(layout,))
+    dgp.dispatch(directory / "old", directory / "owners", old, **spelled(how))
+    dgp.assign(directory / "new", PARTS, extend=str(old), out=out)
+    dgp.assign(directory / "new", PARTS, extend=str(directory / "owners"), out=tmp_path / "as")
     assert all(np.array_equal(rows, read_owners(tmp_path / "as")[ntype]) for ntype, rows in read_owners(out).items())
 
 
@@ -183,13 +183,13 @@ def test_partitions_that_do_not_fit_are_one_error(
     types = (NodeType("u", 50), NodeType("v", 1_000))
     small = Graph(GraphSchema("g", types, (EdgeType("u", "to", "u", 1),)), {"u:to:u": (np.array([0]), np.array([1]))})
     source = small.write(tmp_path / "smaller") if graph == "smaller" else directory / "new"
-    options = dgp.AssignOptions(extend=str(tmp_path / "parts"))
+    options = AssignOptions(extend=str(tmp_path / "parts"))
     with pytest.raises(GraphPartError, match=words):
-        dgp.assign(source, num_parts, method=options)
+        dgp.assign(source, num_parts, **spelled(options))
     if damage is None:  # partitions are not replaced by what is made from them
         before = file_hashes(tmp_path / "parts")
         with pytest.raises(GraphPartError):
-            dgp.partition(directory / "new", tmp_path / "parts", PARTS, method=options, overwrite=True)
+            dgp.partition(directory / "new", tmp_path / "parts", PARTS, **spelled(options), overwrite=True)
         assert file_hashes(tmp_path / "parts") == before
 
 
@@ -201,10 +201,10 @@ def test_nodes_without_edges_fill_the_parts_up(num_new: int, num_edges: int, tmp
         Graph(GraphSchema("g", (NodeType("a", count),), (EdgeType("a", "to", "a", num_edges),)), edges)
         for count in (60, 60 + num_new)
     )
-    before = dgp.assign(old.write(tmp_path / "old"), PARTS, method="fennel", out_dir=tmp_path / "owners")
-    options = dgp.AssignOptions(extend=str(tmp_path / "owners"), balance="nodes")
-    after = dgp.assign(new.write(tmp_path / "new"), PARTS, method=options).owners["a"].read()
-    assert np.array_equal(after[:60], before.owners["a"].read())
+    before = dgp.assign(old.write(tmp_path / "old"), PARTS, method="fennel", out=tmp_path / "owners")
+    options = AssignOptions(extend=str(tmp_path / "owners"), balance="nodes")
+    after = dgp.assign(new.write(tmp_path / "new"), PARTS, **spelled(options)).owners["a"].compute()
+    assert np.array_equal(after[:60], before.owners["a"].compute())
     assert np.bincount(after).max() <= (60 + num_new) / PARTS + 1
 
 
@@ -212,7 +212,7 @@ def test_nodes_without_edges_fill_the_parts_up(num_new: int, num_edges: int, tmp
 def test_a_stopped_run_is_continued(
     last: str, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    method, run, begun = dgp.AssignOptions(extend=str(directory / "owners"), may_move="1%"), Runner.run, []
+    method, run, begun = AssignOptions(extend=str(directory / "owners"), may_move="1%"), Runner.run, []
 
     def stop(runner: Runner, pass_: Any) -> Any:
         begun.append(pass_.name)
@@ -221,13 +221,13 @@ def test_a_stopped_run_is_continued(
             raise OSError("stopped")
         return run(runner, pass_)
 
-    run_assign(directory / "new", PARTS, method=method, out_dir=tmp_path / "whole")
+    run_assign(directory / "new", PARTS, **spelled(method), out=tmp_path / "whole")
     monkeypatch.setattr(Runner, "run", stop)
     with pytest.raises(OSError, match="stopped"):
-        run_assign(directory / "new", PARTS, method=method, out_dir=tmp_path / "out")
+        run_assign(directory / "new", PARTS, **spelled(method), out=tmp_path / "out")
     monkeypatch.setattr(Runner, "run", run)
     monkeypatch.setattr(extend, "extend", None if last == "write-owners" else extend.extend)  # not called again
-    run_assign(directory / "new", PARTS, method=method, out_dir=tmp_path / "out")
+    run_assign(directory / "new", PARTS, **spelled(method), out=tmp_path / "out")
     whole, continued = read_owners(tmp_path / "whole"), read_owners(tmp_path / "out")
     assert all(np.array_equal(whole[t], continued[t]) for t in COUNTS)
 
@@ -245,21 +245,21 @@ def test_a_stopped_run_is_continued(
 )
 def test_options_that_move_old_nodes_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError, match=words):
-        dgp.AssignOptions(**{"extend": "owners", **options})
+        AssignOptions(**{"extend": "owners", **options})
 
 
 def test_owners_that_do_not_fit_are_one_error_before_edges_are_read(directory: Path, tmp_path: Path) -> None:
     def refused(graph: Path, old: Path, error: type[Exception], words: str, num_parts: int = PARTS) -> None:
         with pytest.raises(error, match=words):
-            dgp.assign(graph, num_parts, method=dgp.AssignOptions(extend=str(old)))
+            dgp.assign(graph, num_parts, extend=str(old))
 
     owners = directory / "owners"
     refused(directory / "new", tmp_path / "nothing", InputFileNotFoundError, "no such directory of owners")
     refused(directory / "new", owners, AssignmentError, "for another number of parts", PARTS + 1)
     with pytest.raises(AssignmentError, match="for another number of parts"):
-        dgp.plan(directory / "new", PARTS + 1, method=dgp.AssignOptions(extend=str(owners)))
-    assert dgp.plan(directory / "new", PARTS, method=dgp.AssignOptions(extend=str(owners))).method == "extend"
-    dgp.assign(directory / "new", PARTS, method="random", out_dir=tmp_path / "larger")
+        dgp.plan(directory / "new", PARTS + 1, extend=str(owners))
+    assert dgp.plan(directory / "new", PARTS, extend=str(owners)).method == "extend"
+    dgp.assign(directory / "new", PARTS, method="random", out=tmp_path / "larger")
     words = (
         r"wrong number of owners for node type '(u'; expected at most 5,400, .* found 6,000|v'; expected at most 900, )"
     )

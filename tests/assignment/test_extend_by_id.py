@@ -12,9 +12,13 @@ import pyarrow as pa
 import pytest
 from commands import call
 from graphs import Graph
+from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.api.pipeline import assign as run_assign
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import Runner
 from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -81,9 +85,9 @@ def directory(ids: dict[str, dict[str, list[str]]], tmp_path_factory: pytest.Tem
         write_graph(root / name, of_graph)
     rng = np.random.default_rng(2)
     write_graph(root / "shuffled", {t: rng.permutation(of_type).tolist() for t, of_type in ids["new"].items()})
-    dgp.assign(root / "old", PARTS, out_dir=root / "owners")
-    layout = dgp.DispatchOptions(layout=("dgl",))
-    dgp.dispatch(root / "old", root / "owners", root / "parts", options=layout)
+    dgp.assign(root / "old", PARTS, out=root / "owners")
+    layout = DispatchOptions(layout=("dgl",))
+    dgp.dispatch(root / "old", root / "owners", root / "parts", **spelled(layout))
     return root
 
 
@@ -97,8 +101,8 @@ def owners_by_id(graph: Path, owners: Path) -> dict[str, int]:
 
 def extended(root: Path, out: Path, graph: str = "new", old: str = "owners", **how: Any) -> str:
     resources = how.pop("resources", None)
-    method = dgp.AssignOptions(extend=str(root / old), **how)
-    report = dgp.assign(root / graph, PARTS, method=method, out_dir=out, resources=resources).report
+    method = AssignOptions(extend=str(root / old), **how)
+    report = dgp.assign(root / graph, PARTS, **spelled(method), out=out, **spelled(resources)).quality
     assert report is not None
     return report.method
 
@@ -109,7 +113,7 @@ SUMMARY = "extend (710 old nodes matched by ID, 40 gone, 120 new; 0 moved)"
 @pytest.mark.parametrize("old", ["owners", "parts"])
 @pytest.mark.parametrize("graph", ["new", "shuffled"])
 def test_nodes_keep_their_parts_by_original_id(graph: str, old: str, directory: Path, tmp_path: Path) -> None:
-    resources = dgp.Resources(64 << 20, "threads", 2)
+    resources = Resources(64 << 20, "threads", 2)
     assert extended(directory, tmp_path / "out", graph, old, resources=resources) == SUMMARY
     before = owners_by_id(directory / "old", directory / "owners")
     after = owners_by_id(directory / graph, tmp_path / "out")
@@ -119,13 +123,9 @@ def test_nodes_keep_their_parts_by_original_id(graph: str, old: str, directory: 
 
 
 def test_partitions_are_made_beside_old_ones_and_extended_again(directory: Path, tmp_path: Path) -> None:
-    outcome = dgp.partition(
-        directory / "new", tmp_path / "parts", PARTS, method=dgp.AssignOptions(extend=str(directory / "parts"))
-    )
-    assert outcome.report is not None
-    assert outcome.report.method == SUMMARY
-    again = dgp.AssignOptions(extend=str(tmp_path / "parts"))
-    report = dgp.assign(directory / "shuffled", PARTS, method=again).report
+    dgp.partition(directory / "new", tmp_path / "parts", PARTS, extend=directory / "parts")
+    again = AssignOptions(extend=str(tmp_path / "parts"))
+    report = dgp.assign(directory / "shuffled", PARTS, **spelled(again)).quality
     assert report is not None
     assert report.method == "extend (830 old nodes matched by ID, 0 gone, 0 new; 0 moved)"
 
@@ -146,9 +146,9 @@ def test_integers_are_matched_as_strings_are(tmp_path: Path) -> None:
         schema = GraphSchema("g", (NodeType("a", len(ids["a"])),), (EdgeType("a", "to", "a", 1),))
         Graph(schema, edges).write(tmp_path / name)
         write_map(tmp_path / name, "a", ids["a"])
-    dgp.assign(tmp_path / "old", 2, method="random", out_dir=tmp_path / "owners")
-    options = dgp.AssignOptions(extend=str(tmp_path / "owners"))
-    after = dgp.assign(tmp_path / "new", 2, method=options).owners["a"].read()
+    dgp.assign(tmp_path / "old", 2, method="random", out=tmp_path / "owners")
+    options = AssignOptions(extend=str(tmp_path / "owners"))
+    after = dgp.assign(tmp_path / "new", 2, **spelled(options)).owners["a"].compute()
     before = dict(zip(old["a"], np.load(tmp_path / "owners" / "a.npy"), strict=True))
     assert [part for name, part in zip(new["a"], after, strict=True) if name in before] == list(before.values())
 
@@ -163,7 +163,7 @@ def test_a_type_without_maps_is_matched_by_row(directory: Path, tmp_path: Path) 
     root = copied(directory, tmp_path, "old", "new")
     for name in ("old", "new"):
         (root / name / "id_map" / "item.parquet").unlink()
-    dgp.assign(root / "old", PARTS, method=str(directory / "owners"), out_dir=root / "owners")
+    dgp.assign(root / "old", PARTS, method=str(directory / "owners"), out=root / "owners")
     assert extended(root, root / "out") == "extend (710 old nodes matched by ID or row, 40 gone, 120 new; 0 moved)"
     assert np.array_equal(np.load(root / "out" / "item.npy")[:150], np.load(root / "owners" / "item.npy"))
 
@@ -240,14 +240,14 @@ def test_maps_that_cannot_match_are_one_error(
     with pytest.raises(GraphPartError, match=r"assignment.json, id_map: not maps of IDs"):
         extended(root, root / "out")
     with pytest.raises(OptionError, match="there are no old nodes"):
-        dgp.AssignOptions(old_id_map="old")
+        AssignOptions(old_id_map="old")
 
 
 @pytest.mark.parametrize("last", ["read-assignment", "match-nodes", "partition-graph"])
 def test_a_stopped_run_is_continued(
     last: str, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    method, run = dgp.AssignOptions(extend=str(directory / "parts")), Runner.run
+    method, run = AssignOptions(extend=str(directory / "parts")), Runner.run
 
     def stop(runner: Runner, pass_: Any) -> Any:
         found = run(runner, pass_)
@@ -255,16 +255,16 @@ def test_a_stopped_run_is_continued(
             raise OSError("stopped")
         return found
 
-    run_assign(directory / "shuffled", PARTS, method=method, out_dir=tmp_path / "whole")
+    run_assign(directory / "shuffled", PARTS, **spelled(method), out=tmp_path / "whole")
     monkeypatch.setattr(Runner, "run", stop)
     with pytest.raises(OSError, match="stopped"):
-        run_assign(directory / "shuffled", PARTS, method=method, out_dir=tmp_path / "out")
+        run_assign(directory / "shuffled", PARTS, **spelled(method), out=tmp_path / "out")
     monkeypatch.setattr(Runner, "run", run)
     if last != "partition-graph":  # other maps make another job
         other = replace(method, old_id_map=str(directory / "old"))
         with pytest.raises(GraphPartError, match="old_id_map"):
-            run_assign(directory / "shuffled", PARTS, method=other, out_dir=tmp_path / "out")
-    run_assign(directory / "shuffled", PARTS, method=method, out_dir=tmp_path / "out")
+            run_assign(directory / "shuffled", PARTS, **spelled(other), out=tmp_path / "out")
+    run_assign(directory / "shuffled", PARTS, **spelled(method), out=tmp_path / "out")
     for ntype in OLD:
         whole, continued = (np.load(tmp_path / out / f"{ntype}.npy") for out in ("whole", "out"))
         assert np.array_equal(whole, continued)

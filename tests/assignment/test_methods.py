@@ -15,12 +15,14 @@ import pytest
 from graphs import Graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment import choose, partition
 from daskgraphpart.assignment.libraries import call as library_call
 from daskgraphpart.assignment.options import METHODS
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -35,7 +37,7 @@ SMALL = 24_000_000  # bytes; with them the multilevel method goes through the di
 @pytest.fixture(scope="module")
 def communities(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("communities") / "graph"
-    with open_runner(dgp.Resources(1 << 28)) as runner:
+    with open_runner(Resources(1 << 28)) as runner:
         sizes = {"num_nodes": 20_000, "num_edges": 300_000, "feature_width": 4}
         generate(directory, kind="communities", labels=True, runner=runner, **sizes)
     return directory
@@ -44,13 +46,13 @@ def communities(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def mag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("mag") / "graph"
-    with open_runner(dgp.Resources(1 << 28)) as runner:
+    with open_runner(Resources(1 << 28)) as runner:
         generate(directory, kind="mag", num_nodes=8_000, num_edges=60_000, feature_width=4, runner=runner)
     return directory
 
 
 def owners_of(assignment: dgp.Assignment) -> dict[str, np.ndarray]:
-    return {ntype: region.read() for ntype, region in assignment.owners.items()}
+    return {ntype: owners.compute() for ntype, owners in assignment.owners.items()}
 
 
 def same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
@@ -60,8 +62,8 @@ def same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("num_parts", [1, 2, 7])
 def test_limits_are_kept_and_reported(method: str, num_parts: int, mag: Path) -> None:
-    found = dgp.assign(mag, num_parts, method=dgp.AssignOptions(method, balance="nodes,edges"))
-    report = found.report
+    found = dgp.assign(mag, num_parts, method=method, balance="nodes,edges")
+    report = found.quality
     assert report is not None
     assert all(balance.is_kept for balance in report.balances)
     assert report.warnings == ()
@@ -88,10 +90,8 @@ def test_a_seed_gives_the_same_parts_for_any_number_of_workers_and_any_scheduler
     more = [("processes", 2)] if method == "fennel" else []
     for cluster, workers in [("sync", 1), ("threads", 2), *more]:
         memory = SMALL if method == "multilevel" else 1 << 30
-        resources = dgp.Resources(memory, cluster, workers)
-        found.append(
-            owners_of(dgp.assign(communities, 4, method=dgp.AssignOptions(method, seed=3), resources=resources))
-        )
+        resources = Resources(memory, cluster, workers)
+        found.append(owners_of(dgp.assign(communities, 4, method=method, seed=3, **spelled(resources))))
     assert all(same(found[0], other) for other in found[1:])
 
 
@@ -114,9 +114,11 @@ def test_better_methods_cut_less(communities: Path) -> None:
         report = dgp.assign(
             communities,
             8,
-            method=dgp.AssignOptions(method, balance="nodes"),
-            resources=dgp.Resources(memory, workers=2),
-        ).report
+            method=method,
+            balance="nodes",
+            memory=memory,
+            workers=2,
+        ).quality
         assert report is not None
         cuts[method] = report.cut_share
     assert cuts["auto"] <= cuts["metis"]
@@ -127,7 +129,7 @@ def test_better_methods_cut_less(communities: Path) -> None:
 def test_more_effort_cuts_less_and_every_effort_keeps_the_limits(communities: Path) -> None:
     reports = []
     for effort in ("fast", "default", "high"):
-        report = dgp.assign(communities, 8, method=dgp.AssignOptions(effort=effort)).report
+        report = dgp.assign(communities, 8, effort=effort).quality
         assert report is not None
         assert all(balance.is_kept for balance in report.balances)
         reports.append(report)
@@ -146,19 +148,19 @@ def test_one_warning_names_the_node_that_makes_a_balance_impossible(
     schema = GraphSchema("g", (NodeType("a", 50), NodeType("b", 400)), (EdgeType("a", "to", "b", 2000),))
     ends = (rng.integers(0, 50, 2000), np.where(rng.random(2000) < 0.7, 123, rng.integers(0, 400, 2000)))
     directory = Graph(schema, {"a:to:b": ends}).write(tmp_path, edge_format="numpy", num_chunks=1)
-    report = dgp.assign(directory, 4, method=method).report
+    report = dgp.assign(directory, 4, **spelled(method)).quality
     assert report is not None
     (warning,) = report.warnings
     assert "edges: node 123 of type 'b' alone has 2.8" in warning
 
 
 def test_refinement_improves_owners_of_any_origin(communities: Path, tmp_path: Path) -> None:
-    given_owners = dgp.assign(communities, 4, method="random", out_dir=tmp_path / "random")
-    refined = dgp.assign(communities, 4, method=dgp.AssignOptions(str(tmp_path / "random"), refine=True))
-    assert given_owners.report is not None
-    assert refined.report is not None
-    assert refined.report.cut_share < 0.8 * given_owners.report.cut_share
-    assert all(balance.is_kept for balance in refined.report.balances)
+    given_owners = dgp.assign(communities, 4, method="random", out=tmp_path / "random")
+    refined = dgp.assign(communities, 4, method=str(tmp_path / "random"), refine=True)
+    assert given_owners.quality is not None
+    assert refined.quality is not None
+    assert refined.quality.cut_share < 0.8 * given_owners.quality.cut_share
+    assert all(balance.is_kept for balance in refined.quality.balances)
 
 
 def test_owners_from_files_are_only_reported_unless_balance_is_asked_for(communities: Path, tmp_path: Path) -> None:
@@ -166,19 +168,19 @@ def test_owners_from_files_are_only_reported_unless_balance_is_asked_for(communi
     (tmp_path / "lopsided").mkdir()
     np.save(tmp_path / "lopsided" / "_N.npy", (np.arange(count) > 0.9 * count).astype(np.uint8))
     kept = dgp.assign(communities, 2, method=str(tmp_path / "lopsided"))
-    assert kept.owners["_N"].read().mean() == pytest.approx(0.1, abs=0.01)
-    assert kept.report is not None
-    assert kept.report.balance_of("nodes").allowed is None
-    assert any("share of edges" in warning for warning in kept.report.warnings)
-    mended = dgp.assign(communities, 2, method=dgp.AssignOptions(str(tmp_path / "lopsided"), balance="nodes"))
-    assert mended.report is not None
-    assert mended.report.balance_of("nodes").is_kept
+    assert kept.owners["_N"].compute().mean() == pytest.approx(0.1, abs=0.01)
+    assert kept.quality is not None
+    assert kept.quality.balance_of("nodes").allowed is None
+    assert any("share of edges" in warning for warning in kept.quality.warnings)
+    mended = dgp.assign(communities, 2, method=str(tmp_path / "lopsided"), balance="nodes")
+    assert mended.quality is not None
+    assert mended.quality.balance_of("nodes").is_kept
 
 
 @pytest.mark.parametrize("method", ["auto", "kaminpar", "metis", "multilevel", "fennel", "random"])
 def test_constraints_by_type_and_by_feature_are_kept(method: str, mag: Path) -> None:
     balance = ["ntypes=0.05", "edges=0.05", "types:paper/train_mask=0.05", "bytes=0.1"]
-    report = dgp.assign(mag, 4, method=dgp.AssignOptions(method, balance=balance)).report
+    report = dgp.assign(mag, 4, method=method, balance=balance).quality
     assert report is not None
     names = [balance.name for balance in report.balances]
     assert {"nodes of paper", "nodes of field", "edges", "paper/train_mask", "bytes", "nodes"} <= set(names)
@@ -189,35 +191,30 @@ def test_weights_of_the_user_are_balanced(communities: Path, tmp_path: Path) -> 
     count = dgp.read_chunked(communities).schema.num_nodes
     weights = np.random.default_rng(1).integers(0, 100, (count, 2))
     np.save(tmp_path / "load.npy", weights)
-    found = dgp.assign(
-        communities, 4, method=dgp.AssignOptions("kaminpar", balance=f"nodes,file:{tmp_path}/load.npy=0.02")
-    )
-    loads = np.stack([np.bincount(found.owners["_N"].read(), weights=column) for column in weights.T])
+    found = dgp.assign(communities, 4, method="kaminpar", balance=f"nodes,file:{tmp_path}/load.npy=0.02")
+    loads = np.stack([np.bincount(found.owners["_N"].compute(), weights=column) for column in weights.T])
     assert (loads.max(axis=1) <= 1.0201 * loads.mean(axis=1)).all()
 
 
 @pytest.mark.parametrize("method", ["fennel"])
 def test_the_last_of_several_passes_keeps_the_limits(method: str, mag: Path) -> None:
     for passes in (1, 2, 5):
-        report = dgp.assign(mag, 4, method=dgp.AssignOptions(method, balance="nodes,edges", passes=passes)).report
+        report = dgp.assign(mag, 4, method=method, balance="nodes,edges", passes=passes).quality
         assert report is not None
         assert all(balance.is_kept for balance in report.balances), (passes, report.balances)
 
 
 def test_metis_takes_no_two_seeds_for_the_same(communities: Path) -> None:
-    found = [
-        owners_of(dgp.assign(communities, 4, method=dgp.AssignOptions("metis", seed=seed)))
-        for seed in (0, 1, 2**31 - 1)
-    ]
+    found = [owners_of(dgp.assign(communities, 4, method="metis", seed=seed)) for seed in (0, 1, 2**31 - 1)]
     assert not same(found[0], found[1])
     assert sum(owners.size for owners in found[2].values()) == 20_000
 
 
 @pytest.mark.parametrize(("objtype", "recursive"), [("cut", False), ("vol", False), ("cut", True)])
 def test_metis_takes_its_options(objtype: str, recursive: bool, communities: Path) -> None:
-    found = dgp.assign(communities, 4, method=dgp.AssignOptions("metis", objtype=objtype, recursive=recursive, seed=5))
-    assert found.report is not None
-    assert found.report.cut_share < 0.5
+    found = dgp.assign(communities, 4, method="metis", objtype=objtype, recursive=recursive, seed=5)
+    assert found.quality is not None
+    assert found.quality.cut_share < 0.5
 
 
 def simple(num_nodes: int, src: Any, dst: Any) -> Graph:
@@ -240,10 +237,8 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_graphs_are_partitioned(name: str, method: str, tmp_path: Path) -> None:
     graph = ODD[name]
-    found = dgp.assign(
-        graph.write(tmp_path / "graph"), 4, method=dgp.AssignOptions(method, fill_parts=True, balance="nodes")
-    )
-    counts = np.bincount(found.owners["a"].read(), minlength=4)
+    found = dgp.assign(graph.write(tmp_path / "graph"), 4, method=method, fill_parts=True, balance="nodes")
+    counts = np.bincount(found.owners["a"].compute(), minlength=4)
     assert counts.sum() == graph.schema.num_nodes
     assert counts.max() <= max(-(-graph.schema.num_nodes // 4), 1.03 * graph.schema.num_nodes / 4)
     assert (counts > 0).all()
@@ -256,11 +251,11 @@ def test_any_graph_gets_parts_in_range(graph: Graph, method: str, num_parts: int
         directory = graph.write(Path(scratch) / "graph")
         if num_parts > graph.schema.num_nodes and method != "random":
             with pytest.raises(OptionError, match="more parts than nodes"):
-                dgp.assign(directory, num_parts, method=dgp.AssignOptions(method, balance=balance))
+                dgp.assign(directory, num_parts, method=method, balance=balance)
             return
-        found = dgp.assign(directory, num_parts, method=dgp.AssignOptions(method, balance=balance))
+        found = dgp.assign(directory, num_parts, method=method, balance=balance)
         for node_type in graph.schema.node_types:
-            owners = found.owners[node_type.name].read()
+            owners = found.owners[node_type.name].compute()
             assert owners.shape == (node_type.num_nodes,)
             assert (owners < num_parts).all()
 
@@ -301,7 +296,7 @@ def test_a_mistake_is_one_error(options: dict[str, Any], words: str, communities
     if "balance" in options:
         options = {**options, "balance": options["balance"].format(tmp_path)}
     with pytest.raises(dgp.GraphPartError, match=words):
-        dgp.assign(communities, options.pop("num_parts", 4), method=dgp.AssignOptions(**options))
+        dgp.assign(communities, options.pop("num_parts", 4), **options)
 
 
 @pytest.mark.parametrize(
@@ -337,14 +332,12 @@ def test_a_library_that_returns_nonsense_is_found_out(
 
 
 def test_trainers_make_up_the_parts(mag: Path, tmp_path: Path) -> None:
-    found = dgp.assign(
-        mag, 2, method=dgp.AssignOptions("kaminpar", num_trainers_per_machine=3), out_dir=tmp_path / "owners"
-    )
-    for ntype, region in found.owners.items():
+    found = dgp.assign(mag, 2, method="kaminpar", num_trainers_per_machine=3, out=tmp_path / "owners")
+    for ntype, owners in found.owners.items():
         trainers = found.trainers[ntype].read()
-        assert np.array_equal(trainers // 3, region.read())
+        assert np.array_equal(trainers // 3, owners.compute())
     outcome = dgp.dispatch(mag, tmp_path / "owners", tmp_path / "out")
-    opened = dgp.open_partitions(outcome.config_path)
+    opened = dgp.open_partitions(outcome.config)
     graph = dgp.read_chunked(mag)
     for part in range(2):
         here = opened.part(part)
@@ -385,7 +378,7 @@ def test_modules_in_the_working_directory_are_not_taken_for_those_of_a_library(
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('not this one')")
     monkeypatch.chdir(tmp_path)
-    assert dgp.assign(communities, 2, method=method).num_parts == 2
+    assert dgp.assign(communities, 2, **spelled(method)).num_parts == 2
 
 
 def test_auto_goes_on_with_one_library_when_the_other_fails(communities: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,6 +390,6 @@ def test_auto_goes_on_with_one_library_when_the_other_fails(communities: Path, m
         return run(call, *rest)
 
     monkeypatch.setattr(partition, "run_library", fail_metis)
-    report = dgp.assign(communities, 4).report
+    report = dgp.assign(communities, 4).quality
     assert report is not None
     assert report.method.startswith("kaminpar")

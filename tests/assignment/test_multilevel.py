@@ -26,6 +26,7 @@ from daskgraphpart.assignment.multilevel.cycle import v_cycle
 from daskgraphpart.assignment.multilevel.graph import MESH_DEGREE, Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.stream import stream
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.sources.generate import generate
 
@@ -199,7 +200,7 @@ def test_libraries_read_what_is_exported_whatever_its_width(num_constraints: int
 @pytest.fixture(scope="module")
 def rmat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("rmat") / "graph"
-    with open_runner(dgp.Resources(1 << 28)) as runner:
+    with open_runner(Resources(1 << 28)) as runner:
         generate(directory, kind="rmat", num_nodes=5000, num_edges=50_000, feature_width=0, runner=runner)
     return directory
 
@@ -212,7 +213,7 @@ def test_limits_are_kept_with_a_v_cycle_and_without(
     monkeypatch.setattr(choose, "MULTILEVEL_ARCS", large_arcs)
     monkeypatch.setattr(partition, "LARGE_ARCS", large_arcs)
     monkeypatch.setattr(choose, "COARSE_ARCS", 20_000)
-    report = dgp.assign(rmat, 6, method=dgp.AssignOptions(method, balance="nodes,edges", threads=1)).report
+    report = dgp.assign(rmat, 6, method=method, balance="nodes,edges", threads=1).quality
     assert report is not None
     assert all(balance.is_kept for balance in report.balances), report.balances
     assert report.cut_share < 1 - 1 / 6
@@ -223,7 +224,7 @@ def test_only_with_much_effort_are_large_graphs_kept_in_memory(rmat: Path, monke
     monkeypatch.setattr(choose, "COARSE_ARCS", 20_000)
     methods = {}
     for effort in ("default", "high", "fast"):
-        report = dgp.assign(rmat, 4, method=dgp.AssignOptions(balance="nodes", effort=effort, threads=1)).report
+        report = dgp.assign(rmat, 4, balance="nodes", effort=effort, threads=1).quality
         assert report is not None
         assert report.balance_of("nodes").is_kept
         methods[effort] = report.method
@@ -245,7 +246,7 @@ def test_a_large_mesh_goes_to_metis_if_it_fits(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(choose, "METIS_PER_ARC", 1 << 14)
     mesh, methods = chunked(grid(20), tmp_path / "mesh"), []
     for memory in ("1GB", "16MB"):
-        report = dgp.assign(mesh, 2, resources=dgp.detect_resources(memory)).report
+        report = dgp.assign(mesh, 2, memory=memory).quality
         assert report is not None
         methods.append(report.method)
     assert methods[0] == "metis (k-way, cut, seed 0) of a mesh"
@@ -262,7 +263,7 @@ def test_a_mesh_has_no_node_of_many_neighbours(problem: Any) -> None:
 def test_coarsening_ends_at_a_graph_of_few_nodes_per_part(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It had gone on until nothing shrank, and the graph was streamed."""
     monkeypatch.setattr(choose, "COARSE_ARCS", 0)
-    report = dgp.assign(rmat, 40, method=dgp.AssignOptions("multilevel", balance="nodes,edges=0.5")).report
+    report = dgp.assign(rmat, 40, method="multilevel", balance="nodes,edges=0.5").quality
     assert report is not None
     assert not report.method.startswith("multilevel, coarsest graph by fennel")
 
@@ -274,7 +275,7 @@ def test_the_better_of_coarsening_and_streaming_is_taken_where_most_edges_are_cu
     cuts = []
     for share in (1.0, 0.0):  # streamed never, and always
         monkeypatch.setattr(partition, "NO_STRUCTURE", share)
-        report = dgp.assign(rmat, 40, method=dgp.AssignOptions("multilevel", balance="nodes")).report
+        report = dgp.assign(rmat, 40, method="multilevel", balance="nodes").quality
         assert report is not None
         cuts.append((report.cut_share, report.method))
     assert min(cuts) == cuts[1]
@@ -283,7 +284,7 @@ def test_the_better_of_coarsening_and_streaming_is_taken_where_most_edges_are_cu
 def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "COARSE_ARCS", 0)
     monkeypatch.setattr(partition, "COARSE_NODES_PER_PART", 0)
-    report = dgp.assign(rmat, 4, method=dgp.AssignOptions("multilevel", balance="nodes")).report
+    report = dgp.assign(rmat, 4, method="multilevel", balance="nodes").quality
     assert report is not None
     assert "fennel" in report.method
     assert report.balance_of("nodes").is_kept
@@ -307,7 +308,7 @@ def test_what_kaminpar_is_given_does_not_depend_on_the_limits_of_others(
 def test_looser_limits_do_not_cut_more(num_parts: int, tmp_path: Path) -> None:
     graph, cuts = load_real_graph("coauthor_physics").write(tmp_path / "graph"), []
     for balance in (*(f"nodes,edges={share}" for share in (0.05, 0.1, 0.2, 0.3, 0.5)), "nodes"):
-        report = dgp.assign(graph, num_parts, method=dgp.AssignOptions(balance=balance)).report
+        report = dgp.assign(graph, num_parts, balance=balance).quality
         assert report is not None
         cuts.append(report.cut_share)
     assert all(cut <= 1.01 * before for before, cut in itertools.pairwise(cuts)), cuts

@@ -12,11 +12,13 @@ import pytest
 from graphs import Graph, file_hashes
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from keywords import spelled
 from parmetis_programs import pm_dglpart, pm_dglpart2
 from strategies import graphs, layouts
 
-from daskgraphpart import from_collections
-from daskgraphpart.api.parmetis import read_parmetis, write_parmetis
+from daskgraphpart import from_edges
+from daskgraphpart.api.parmetis import read as read_parmetis
+from daskgraphpart.api.parmetis import write as write_parmetis
 from daskgraphpart.api.pipeline import assign, dispatch
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.resources import Resources
@@ -95,7 +97,7 @@ def test_files_are_those_of_the_definition_and_parts_come_back(
             parts = run(root / "out", "g", num_parts)
             found = find_parts(root / "out", "g", None)
             assignment = read_parmetis_parts(found, chunked.schema, root / "owners", RESOURCES)
-        owners = [assignment.owners[ntype].read() for ntype in chunked.schema.ntypes]
+        owners = [assignment.files[ntype].memmap() for ntype in chunked.schema.ntypes]
         assert assignment.num_parts == num_parts
         assert np.concatenate(owners).tolist() == parts.tolist()
 
@@ -157,9 +159,9 @@ def test_weights_are_checked(tmp_path: Path) -> None:
 
 def test_processes_write_the_same_bytes_in_a_workspace_elsewhere(tmp_path: Path) -> None:
     graph = toy(tmp_path / "in")
-    write_parmetis(graph, tmp_path / "one", resources=Resources(1 << 26, "sync"))
+    write_parmetis(graph, tmp_path / "one", memory=1 << 26, cluster="sync")
     processes = Resources(1 << 28, "processes", 2, workspace=str(tmp_path / "work"))
-    write_parmetis(graph, tmp_path / "two", resources=processes)
+    write_parmetis(graph, tmp_path / "two", **spelled(processes))
     assert file_hashes(tmp_path / "one") == file_hashes(tmp_path / "two")
     assert list((tmp_path / "work").iterdir()) == []
 
@@ -167,7 +169,7 @@ def test_processes_write_the_same_bytes_in_a_workspace_elsewhere(tmp_path: Path)
 def test_a_graph_of_collections_gives_the_same_files(tmp_path: Path) -> None:
     graph = read_chunked(toy(tmp_path / "in", mask=np.array([True, False, True])))
     counts = {node_type.name: node_type.num_nodes for node_type in graph.schema.node_types}
-    given = from_collections(graph.edges, num_nodes=counts, node_data=graph.node_data, name="xxx")
+    given = from_edges(graph.edges, num_nodes=counts, node_data=graph.node_data, name="xxx")
     for name, source in (("one", graph), ("two", given)):
         write_parmetis(source, tmp_path / name, weights=["mask"])
     assert file_hashes(tmp_path / "one") == file_hashes(tmp_path / "two")
@@ -206,7 +208,7 @@ def test_an_assignment_is_written_and_dispatch_takes_either(written: Path) -> No
     dispatch(written / "in", written / "pm" / "xxx_part.2", written / "three")
     assert file_hashes(written / "one") == file_hashes(written / "two") == file_hashes(written / "three")
     assert verify(written / "in", written / "one") is not None
-    assign(written / "in", 2, out_dir=written / "again", method=str(written / "pm" / "xxx_part.2"))
+    assign(written / "in", 2, out=written / "again", method=str(written / "pm" / "xxx_part.2"))
     assert file_hashes(written / "again") == file_hashes(written / "owners")
 
 

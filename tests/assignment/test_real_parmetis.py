@@ -16,7 +16,7 @@ from graphs import load_real_graph
 from judges import judge_with_dgl, save_for_judge
 from parmetis_programs import read_lines
 
-from daskgraphpart import open_partitions, read_parmetis
+from daskgraphpart import open_partitions, parmetis
 
 if TYPE_CHECKING:
     from graphs import Graph
@@ -56,14 +56,14 @@ def test_its_parts_come_back_as_owners_and_dgl_loads_the_partitions(name: str, t
     graph = load_real_graph(name)
     pm, owners, out = written(graph, tmp_path), tmp_path / "owners", tmp_path / "out"
     cut = run("pm_dglpart2", pm, graph.schema.name, NUM_PARTS)
-    read_parmetis(tmp_path / "in", pm, owners)
+    parmetis.read(tmp_path / "in", pm, owners)
     lines = np.array(read_lines(pm / f"{graph.schema.name}_part.{NUM_PARTS}"), int)
     homogeneous = lines[np.argsort(lines[:, 0]), 1]
     found = [np.load(owners / f"{ntype}.npy") for ntype in graph.schema.ntypes]
     assert np.concatenate(found).tolist() == homogeneous.tolist()
     assert call("dispatch", tmp_path / "in", owners, out, "--quiet") == 0
     assert call("verify", tmp_path / "in", out, "--quiet") == 0
-    judge_with_dgl("2.1.0", {save_for_judge(graph, tmp_path / "judge"): [open_partitions(out).path]}, tmp_path)
+    judge_with_dgl("2.1.0", {save_for_judge(graph, tmp_path / "judge"): [open_partitions(out).config]}, tmp_path)
     src, dst = (ends_of(graph, end) for end in (0, 1))
     pairs = np.unique(np.stack([np.minimum(src, dst), np.maximum(src, dst)]), axis=1)
     assert cut == int((homogeneous[pairs[0]] != homogeneous[pairs[1]]).sum()), "the graph that it cut is ours"
@@ -78,7 +78,7 @@ def test_its_complete_output_is_converted_and_dgl_loads_the_partitions(name: str
     removed = f"{graph.schema.name}_removed_edges.txt"
     assert call("convert", pm, out, "--removed-edges", removed, "--quiet") == 0
     assert call("verify", tmp_path / "in", out, "--quiet") == 0
-    judge_with_dgl("2.1.0", {save_for_judge(graph, tmp_path / "judge"): [open_partitions(out).path]}, tmp_path)
+    judge_with_dgl("2.1.0", {save_for_judge(graph, tmp_path / "judge"): [open_partitions(out).config]}, tmp_path)
 
 
 def ends_of(graph: Graph, end: int) -> np.ndarray:

@@ -41,7 +41,7 @@ def test_json_agrees_with_python_and_with_the_manifest(partitions: Path, capsys:
     assert content == dgp.open_partitions(partitions).report().to_dict()
     assert content["num_edges"] == 20_000
     assert content["edge_cut"]["by_edge_type"].keys() == content["num_edges_per_type"].keys()
-    again = dgp.open_partitions(partitions).report(resources=dgp.Resources(1 << 25, "processes", 2))
+    again = dgp.open_partitions(partitions).report(memory=1 << 25, cluster="processes", workers=2)
     assert again.to_dict() == content
 
 

@@ -15,15 +15,24 @@ from cluster_tasks import At, Disturber, start_machine
 from commands import call
 from distributed import Client, LocalCluster
 from graphs import file_hashes
+from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.machines import MARK, read_machines
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError, OutputExistsError, ResumeError
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.errors import (
+    EnvironmentFaultError,
+    GraphPartError,
+    LayoutError,
+    OptionError,
+    OutputExistsError,
+    ResumeError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.dispatching.finish import Outcome
 
 pytestmark = pytest.mark.timeout(240)
 HOSTS = ("127.0.0.1", "127.0.0.2")
@@ -87,10 +96,10 @@ def impatient() -> Iterator[None]:
         yield
 
 
-def partition(machines: Machines, graph: Path, out: Any, num_parts: int = 4, **how: Any) -> Outcome:
+def partition(machines: Machines, graph: Path, out: Any, num_parts: int = 4, **how: Any) -> dgp.PartitionedGraph:
     workspace, ips = how.pop("workspace", machines.shared), how.pop("ips", machines.ip_config)
-    resources = dgp.detect_resources("256MB", machines.scheduler, 2, workspace=workspace)
-    return dgp.partition(graph, out, num_parts, method="random", resources=resources, dispatch_to=ips, **how)
+    resources = detect_resources("256MB", machines.scheduler, 2, workspace=workspace)
+    return dgp.partition(graph, out, num_parts, method="random", **spelled(resources), dispatch_to=ips, **how)
 
 
 def of_machine(hashes: dict[str, str], index: int) -> dict[str, str]:
@@ -132,9 +141,9 @@ def test_each_machine_gets_its_parts_and_the_config_and_nothing_else(
 
 
 def test_each_machine_gets_its_files_of_every_layout(machines: Machines, graph: Path, tmp_path: Path) -> None:
-    options = dgp.DispatchOptions(layout=("dgl", "graphbolt", "graphstorm", "ranks", "parquet"))
-    dgp.partition(graph, tmp_path / "here", 4, method="random", options=options)
-    partition(machines, graph, machines.disk / "layouts", options=options)
+    options = DispatchOptions(layout=("dgl", "graphbolt", "graphstorm", "ranks", "parquet"))
+    dgp.partition(graph, tmp_path / "here", 4, method="random", **spelled(options))
+    partition(machines, graph, machines.disk / "layouts", **spelled(options))
     for host in HOSTS:
         shutil.copytree(machines.seen_by(host, machines.disk / "layouts"), tmp_path / "union", dirs_exist_ok=True)
         assert not (tmp_path / "union" / "ranks" / "orig_nids" / "_N_part_1_of_4").exists() or host == HOSTS[1]
@@ -143,7 +152,7 @@ def test_each_machine_gets_its_files_of_every_layout(machines: Machines, graph: 
 
 def test_dgls_ip_config_means_the_same_on_a_cluster(machines: Machines, graph: Path, tmp_path: Path) -> None:
     owners, out = tmp_path / "owners", machines.disk / "dgl"
-    dgp.assign(graph, 4, out_dir=owners, method="random")
+    dgp.assign(graph, 4, out=owners, method="random")
     flags = ("--in-dir", graph, "--partitions-dir", owners, "--out-dir", out, "--ip-config", machines.ip_config)
     more = ("--cluster", machines.scheduler, "--workspace", machines.shared, "--memory", "256MB", "--quiet")
     assert call("dispatch", *flags, *more) == 0
@@ -158,9 +167,9 @@ def test_dgls_ip_config_means_the_same_on_a_cluster(machines: Machines, graph: P
 def test_without_a_cluster_there_are_no_machines(cluster: str, graph: Path, tmp_path: Path) -> None:
     ips, out, shared = tmp_path / "ips.txt", tmp_path / "out", tmp_path / "shared"
     ips.write_text("127.0.0.1\n")
-    resources = dgp.detect_resources("256MB", cluster, 2, workspace=shared)
+    resources = detect_resources("256MB", cluster, 2, workspace=shared)
     with pytest.raises(OptionError, match=rf"cluster: parts go to other machines .*found {cluster}"):
-        dgp.partition(graph, out, 4, method="random", resources=resources, dispatch_to=ips)
+        dgp.partition(graph, out, 4, method="random", **spelled(resources), dispatch_to=ips)
     assert not out.exists() and not shared.exists()
     flags = ("--num-parts", "4", "--method", "random", "--cluster", cluster, "--memory", "256MB", "--dispatch", ips)
     assert call("plan", graph, out, *flags) == 2
@@ -185,7 +194,7 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
     refused(OptionError, "workspace: partitions for the disks of machines are made in a workspace", workspace=None)
     refused(EnvironmentFaultError, "does not see the workspace of the client; keep", workspace=unshared)
     shutil.rmtree(unshared)
-    refused(OptionError, "written to a directory here only", options=dgp.DispatchOptions(reshuffle=False))
+    refused(OptionError, "written to a directory here only", reshuffle=False)
     refused(OptionError, "expected a number of lines that divides 5, found 2", num_parts=5)
     ips = lines("127.0.0.1\n127.0.0.8\n127.0.0.2\n127.0.0.9\n")
     refused(EnvironmentFaultError, f"the cluster has no worker on {gone}", ips=ips)
@@ -283,11 +292,9 @@ def test_one_directory_of_both_machines_gets_everything(
 ) -> None:
     ips = tmp_path / "ips.txt"
     ips.write_text("localhost\n127.0.0.2\n127.0.0.1\n127.0.0.2\n")
-    outcome = partition(machines, graph, tmp_path / "out", ips=ips)
-    assert outcome.hosts == ("localhost", "127.0.0.2", "127.0.0.1", "127.0.0.2")
-    assert outcome.part_nbytes == tuple(
-        sum(path.stat().st_size for path in (tmp_path / "out" / f"part{part}").iterdir()) for part in range(4)
-    )
+    parts = partition(machines, graph, tmp_path / "out", ips=ips)
+    with pytest.raises(LayoutError, match="the disk of its machine"):
+        parts.part(0)
     assert file_hashes(tmp_path / "out") == undisturbed
 
 

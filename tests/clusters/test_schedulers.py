@@ -15,9 +15,12 @@ import pytest
 from cluster_tasks import partition, start_machine
 from distributed import Client, LocalCluster
 from graphs import file_hashes
+from keywords import spelled
 from remote_stores import make_graph
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.timeout(120)
-OPTIONS = dgp.DispatchOptions(num_hops=2, graph_formats=("coo", "csc"), out_edges=True)
+OPTIONS = DispatchOptions(num_hops=2, graph_formats=("coo", "csc"), out_edges=True)
 WAYS = [
     ("sync", 1, "256MB", "in-place"),
     ("threads", 1, "256MB", "zarr"),
@@ -49,7 +52,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def expected(inputs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     out = tmp_path_factory.mktemp("expected") / "out"
-    dgp.partition(inputs[0], out, 3, method="random", options=OPTIONS, resources=dgp.detect_resources("1GB"))
+    dgp.partition(inputs[0], out, 3, method="random", **spelled(OPTIONS), memory="1GB")
     return file_hashes(out)
 
 
@@ -58,8 +61,8 @@ def test_the_scheduler_budget_and_staging_change_no_byte(
     number: int, inputs: list[Path], expected: dict[str, str], tmp_path: Path
 ) -> None:
     cluster, workers, memory, staging = WAYS[number]
-    resources = dgp.detect_resources(memory, cluster, workers, staging)
-    dgp.partition(inputs[number % 3], tmp_path / "out", 3, method="random", options=OPTIONS, resources=resources)
+    resources = detect_resources(memory, cluster, workers, staging)
+    dgp.partition(inputs[number % 3], tmp_path / "out", 3, method="random", **spelled(OPTIONS), **spelled(resources))
     assert file_hashes(tmp_path / "out") == expected
 
 
@@ -72,7 +75,7 @@ def test_collections_are_computed_on_a_cluster_that_has_fewer_threads_than_there
         LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster),
     ):
-        how = {"resources": dgp.detect_resources("1GB", cluster.scheduler_address, 2)}
+        how = {"memory": "1GB", "cluster": cluster.scheduler_address, "workers": 2}
         dgp.chunk_graph({etype: edges}, "g", {"user": {"x": rows}}, output_path=tmp_path / "there", **how)
         edges, rows = edges.persist(), rows.persist()
         dgp.chunk_graph({etype: edges}, "g", {"user": {"x": rows}}, output_path=tmp_path / "persisted", **how)
@@ -100,9 +103,9 @@ def test_an_error_of_a_task_arrives_as_it_was_raised(cluster: str, tmp_path: Pat
     path = graph / "edges" / "0-2.csv"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], "300 0", *lines[2:]]) + "\n")
-    resources = dgp.detect_resources("1GB", cluster, 2)
+    resources = detect_resources("1GB", cluster, 2)
     with pytest.raises(dgp.GraphPartError) as caught:
-        dgp.partition(graph, tmp_path / "out", 2, method="random", resources=resources)
+        dgp.partition(graph, tmp_path / "out", 2, method="random", **spelled(resources))
     assert (caught.value.file, caught.value.place, caught.value.found) == (str(path), "row 1", "300")
     assert not list((tmp_path / "out").glob("*.json"))
 
@@ -137,8 +140,8 @@ def test_a_worker_that_does_not_share_a_directory_is_one_early_error(
         graph = shutil.copytree(graph, private / "graph")
     out = private / "out" if what == "output directory" else tmp_path / "out"
     workspace = private if what == "workspace" else tmp_path / "work"
-    resources = dgp.detect_resources("256MB", address, 2, workspace=workspace)
+    resources = detect_resources("256MB", address, 2, workspace=workspace)
     with pytest.raises(EnvironmentFaultError, match=f"does not see the {what} of the client; keep") as caught:
-        dgp.partition(graph, out, 4, method="random", resources=resources)
+        dgp.partition(graph, out, 4, method="random", **spelled(resources))
     assert str(private) in str(caught.value)
     assert list(out.iterdir()) == []

@@ -14,10 +14,12 @@ from cluster_tasks import Counter, Disturber, partition
 from commands import call
 from distributed import Client, LocalCluster
 from graphs import file_hashes
+from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.cluster_names import job_queue
 from daskgraphpart.engine.connect import connect
+from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError, MissingPackageError, OptionError
 
@@ -44,26 +46,26 @@ def test_the_active_client_is_used(
     counter = Counter()
     cluster.scheduler.add_plugin(counter)
     with Client(cluster) as client:
-        assert dgp.detect_resources().cluster is dgp.Resources(1).cluster is client
+        assert detect_resources().cluster is Resources(1).cluster is client
         dgp.partition(graph, tmp_path / "out", 4, method="random")
         assert client.status == "running"
         assert any(key[0].startswith("bucket-edges") for key in counter.sent)
         counter.sent.clear()
-        dgp.partition(graph, tmp_path / "here", 4, method="random", resources=dgp.detect_resources(cluster="threads"))
+        dgp.partition(graph, tmp_path / "here", 4, method="random", cluster="threads")
         assert not counter.sent
     with connect(cluster.scheduler_address, 1):  # a client of ours is not the one of the user
-        assert dgp.detect_resources().cluster == dgp.Resources(1).cluster == "threads"
+        assert detect_resources().cluster == Resources(1).cluster == "threads"
     assert file_hashes(tmp_path / "out") == file_hashes(tmp_path / "here") == undisturbed
 
 
 def test_what_is_left_open_is_what_the_cluster_has(cluster: LocalCluster, scheduler_file: Path) -> None:
     with Client(cluster, set_as_default=False) as client:
         for given in (client, cluster, cluster.scheduler_address, str(scheduler_file)):
-            found = dgp.detect_resources(cluster=given)
+            found = detect_resources(cluster=given)
             assert (found.workers, found.memory) == (4, 8_000_000_000)
-            found = dgp.detect_resources(cluster=given, workers=2)
+            found = detect_resources(cluster=given, workers=2)
             assert (found.workers, found.memory) == (2, 4_000_000_000)
-            assert dgp.detect_resources("1GB", given).workers == 4
+            assert detect_resources("1GB", given).workers == 4
 
 
 @pytest.fixture
@@ -93,23 +95,24 @@ def test_no_more_tasks_run_than_workers_are_given(cluster: LocalCluster, graph: 
             nonlocal most
             most = max(most, sum(len(worker.processing) for worker in cluster.scheduler.workers.values()))
 
-    resources = dgp.detect_resources("64MB", cluster, 1)
-    dgp.partition(graph, tmp_path / "out", 4, method="random", resources=resources, progress=Watcher(0, lambda: None))
+    resources = detect_resources("64MB", cluster, 1)
+    dgp.partition(graph, tmp_path / "out", 4, method="random", **spelled(resources), progress=Watcher(0, lambda: None))
     assert most <= 1
 
 
 def test_the_configuration_of_dask_fills_in(tmp_path: Path) -> None:
     values = {"cluster": "processes", "workers": 3, "memory": "77MB", "workspace": str(tmp_path)}
     with dask.config.set({"daskgraphpart": values}):
-        found = dgp.detect_resources()
-        assert found == dgp.Resources(77_000_000, "processes", 3, workspace=str(tmp_path))
-        assert dgp.detect_resources("1GB", "sync", 1, workspace="x") == dgp.Resources(10**9, "sync", 1, workspace="x")
+        found = detect_resources()
+        assert found == Resources(77_000_000, "processes", 3, workspace=str(tmp_path))
+        assert detect_resources("1GB", "sync", 1, workspace="x") == Resources(10**9, "sync", 1, workspace="x")
     assert read_settings().connect_timeout == 30
 
 
 def test_environment_variables_and_files_fill_in(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("daskgraphpart:\n  workers: 5\n  memory: 55MB\n")
-    program = "import daskgraphpart as d; r = d.detect_resources(); print(r.cluster, r.workers, r.memory)"
+    program = "from daskgraphpart.engine.resources import detect_resources as found; r = found(); "
+    program += "print(r.cluster, r.workers, r.memory)"
     environment = {**os.environ, "DASK_CONFIG": str(tmp_path), "DASK_DASKGRAPHPART__CLUSTER": "sync"}
     environment["DASK_DASKGRAPHPART__MEMORY"] = "66MB"
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
@@ -141,7 +144,7 @@ def test_a_wrong_value_of_the_configuration_is_one_error(
 ) -> None:
     is_about_clusters = name in ("worker-timeout", "local", "retries")
     with dask.config.set({f"daskgraphpart.{name}": value}), pytest.raises(OptionError, match=expected):
-        partition(graph, tmp_path / "out", "local") if is_about_clusters else dgp.detect_resources()
+        partition(graph, tmp_path / "out", "local") if is_about_clusters else detect_resources()
 
 
 def test_an_asynchronous_cluster_is_refused() -> None:
@@ -150,7 +153,7 @@ def test_an_asynchronous_cluster_is_refused() -> None:
     async def main() -> None:
         async with LocalCluster(n_workers=0, processes=False, asynchronous=True, dashboard_address=":0") as made:
             with pytest.raises(OptionError, match="asynchronous"):
-                dgp.Resources(1, made)
+                Resources(1, made)
 
     asyncio.run(main())
 
@@ -170,13 +173,13 @@ def test_what_is_no_cluster_is_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.json").write_text(json.dumps({"id": 3}))
     with pytest.raises(OptionError, match=message):
-        dgp.detect_resources(cluster=given)
+        detect_resources(cluster=given)
 
 
 def test_a_job_queue_without_the_package_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
     with pytest.raises(MissingPackageError, match=r'pip install "\.\[jobqueue\]" in a clone'):
-        dgp.detect_resources(cluster="slurm")
+        detect_resources(cluster="slurm")
 
 
 def test_ctrl_c_is_what_it_was_after_a_job_queue_was_looked_up() -> None:
@@ -199,5 +202,5 @@ def test_a_job_queue_that_is_not_here_is_one_error(
 
 def test_a_job_is_what_is_left_open_about_a_job_queue() -> None:
     with dask.config.set({"jobqueue.pbs.cores": 4, "jobqueue.pbs.memory": "8GB"}):
-        resources = dgp.detect_resources(cluster="pbs")
+        resources = detect_resources(cluster="pbs")
     assert (resources.workers, resources.memory) == (4, 4_000_000_000)

@@ -17,7 +17,7 @@ from cluster_tasks import Counter, Disturber, partition
 from distributed import Client, LocalCluster
 from graphs import file_hashes
 
-import daskgraphpart as dgp
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import Pass, Unit, open_runner
 from daskgraphpart.errors import EnvironmentFaultError
 
@@ -104,7 +104,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 def test_a_fault_of_a_network_file_system_is_tried_again(cluster: LocalCluster, tmp_path: Path) -> None:
-    with open_runner(dgp.Resources(1 << 28, cluster, 2)) as runner:
+    with open_runner(Resources(1 << 28, cluster, 2)) as runner:
         flags = [Unit(str(tmp_path / str(i)), 1) for i in range(5)]
         assert runner.run(Pass("fail", cluster_tasks.fail_once, flags, errno.ESTALE)) == [7] * 5
         with pytest.raises(EnvironmentFaultError, match="the disk or network file system failed"):

@@ -13,7 +13,7 @@ import pytest
 from constructions import FIXTURE
 from judges import SCRIPTS, dgl_python, run_in_dgl
 
-from daskgraphpart import DispatchOptions, partition
+from daskgraphpart import partition
 from daskgraphpart.api.read_tables import read_construction
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ FEATURES = ("--node-feat-name", "user:age,age_mm,country,h12", "item:price,vec")
 
 def partitioned(out: Path, num_parts: int) -> Path:
     source = read_construction(FIXTURE / "config.json", add_reverse="graphstorm")
-    partition(source, out, num_parts, method="random", options=DispatchOptions(layout="graphstorm"))
+    partition(source, out, num_parts, method="random", layout="graphstorm")
     return out / "dist_graph" / "metadata.json"
 
 

@@ -11,9 +11,11 @@ import pytest
 from commands import call
 from constructions import FIXTURE, chunk, edges_entry, ids, nodes_entry, rows, table, write_config
 from graphs import file_hashes
+from keywords import spelled
 
-from daskgraphpart import DispatchOptions, open_partitions, partition, verify
+from daskgraphpart import open_partitions, partition, verify
 from daskgraphpart.api.read_tables import read_construction
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.progress import SilentProgress
 
 if TYPE_CHECKING:
@@ -30,13 +32,13 @@ def parts_of(directory: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("parts") / "parts"
-    partition(FIXTURE / "config.json", out, 2, method="random", options=LAYOUT)
+    partition(FIXTURE / "config.json", out, 2, method="random", **spelled(LAYOUT))
     return out
 
 
 def test_partitions_of_a_config_are_those_of_its_chunked_graph(parts: Path, tmp_path: Path) -> None:
     graph = chunk(FIXTURE / "config.json", tmp_path / "graph")
-    partition(graph, tmp_path / "parts", 2, method="random", options=LAYOUT)
+    partition(graph, tmp_path / "parts", 2, method="random", **spelled(LAYOUT))
     assert parts_of(tmp_path / "parts") == parts_of(parts)
 
 
@@ -88,9 +90,9 @@ class Stops(SilentProgress):
 def test_a_job_from_a_config_continues_to_the_same_bytes(stop_at: str, parts: Path, tmp_path: Path) -> None:
     config, out = FIXTURE / "config.json", tmp_path / "parts"
     with pytest.raises(KeyboardInterrupt):
-        partition(config, out, 2, method="random", options=LAYOUT, progress=Stops(stop_at))
+        partition(config, out, 2, method="random", **spelled(LAYOUT), progress=Stops(stop_at))
     assert not (out / "dist_graph/metadata.json").exists()
-    partition(config, out, 2, method="random", options=LAYOUT)
+    partition(config, out, 2, method="random", **spelled(LAYOUT))
     assert parts_of(out) == parts_of(parts)
 
 
@@ -169,7 +171,7 @@ def test_hard_negatives_become_nodes_of_the_destination_type(tmp_path: Path) -> 
     config = write_config(tmp_path, {"nodes": [], "edges": [edges_entry(edge_path, features=[feature])]})
     graph = chunk(config, tmp_path / "graph")
     assert rows(graph, "n:r:m", "bad").tolist() == [[2, -1], [-1, -1], [0, 1]]
-    partition(config, tmp_path / "parts", 2, method="random", options=LAYOUT)
+    partition(config, tmp_path / "parts", 2, method="random", **spelled(LAYOUT))
     assert verify(read_construction(config), tmp_path / "parts/dist_graph").ok
 
 

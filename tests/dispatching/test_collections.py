@@ -14,14 +14,18 @@ import pandas as pd
 import pytest
 from dask.callbacks import Callback
 from graphs import Graph, file_hashes
+from keywords import spelled
 
 import daskgraphpart as dgp
+from daskgraphpart.api.chunk_graph import chunk_edge_lists
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-RESOURCES = dgp.Resources(1 << 28, "sync")
+RESOURCES = Resources(1 << 28, "sync")
 WRITES, CITES = "author:writes:paper", "paper:cites:paper"
 NUM_NODES = {"author": 50, "paper": 80}
 
@@ -55,7 +59,7 @@ def collections_of(graph: Graph, dtype: str, npartitions: int, chunks: int) -> d
         return {t: {name: da.from_array(rows, chunks=chunks) for name, rows in of.items()} for t, of in data.items()}
 
     frames = {etype: frame_of(graph, etype, dtype, npartitions) for etype in (WRITES, CITES)}
-    found = dgp.from_collections(
+    found = dgp.from_edges(
         frames, num_nodes=NUM_NODES, node_data=arrays(graph.node_data), edge_data=arrays(graph.edge_data), name="g"
     )
     assert found.directory == "" and not found.files
@@ -71,8 +75,8 @@ def test_frames_of_any_partitioning_give_the_bytes_of_files(
 ) -> None:
     mine = collections_of(graph, dtype, npartitions, chunks)
     balance = ("nodes", "types:paper/train_mask") if method != "random" else None
-    options = dgp.AssignOptions(method, balance=balance, imbalance=0.5)
-    how: dict[str, Any] = {"method": options, "options": dgp.DispatchOptions(num_hops=2), "resources": RESOURCES}
+    options = AssignOptions(method, balance=balance, imbalance=0.5)
+    how: dict[str, Any] = {**spelled(options), "num_hops": 2, **spelled(RESOURCES)}
     dgp.partition(directory, tmp_path / "files", 3, **how)
     dgp.partition(mine, tmp_path / "frames", 3, **how)
     assert file_hashes(tmp_path / "frames") == file_hashes(tmp_path / "files")
@@ -94,12 +98,12 @@ def test_other_columns_of_a_frame_are_features_of_its_edges_as_in_chunk_graph(gr
     src, dst = graph.edges[CITES]
     frame = pd.DataFrame({"src": src} | {name: pd.Series(of).astype(name) for name, of in COLUMNS.items()} | {7: dst})
     edges, how = {CITES: dd.from_pandas(frame.assign(dst=dst), npartitions=4)}, {"num_nodes": {"paper": 80}}
-    dgp.chunk_graph(edges, "g", output_path=tmp_path / "chunked", resources=RESOURCES, **how)
-    mine, written = dgp.from_collections(edges, name="g", **how), dgp.read_chunked(tmp_path / "chunked")
+    dgp.chunk_graph(edges, "g", output_path=tmp_path / "chunked", **spelled(RESOURCES), **how)
+    mine, written = dgp.from_edges(edges, name="g", **how), dgp.read_chunked(tmp_path / "chunked")
     assert mine.schema == written.schema
     assert [spec.name for spec in mine.schema.edge_types[0].data] == [*COLUMNS, "7"]
-    dgp.partition(mine, tmp_path / "a", 3, method="random", resources=RESOURCES)
-    dgp.partition(written, tmp_path / "b", 3, method="random", resources=RESOURCES)
+    dgp.partition(mine, tmp_path / "a", 3, method="random", **spelled(RESOURCES))
+    dgp.partition(written, tmp_path / "b", 3, method="random", **spelled(RESOURCES))
     assert file_hashes(tmp_path / "a") == file_hashes(tmp_path / "b")
     assert mine.edges[CITES].columns.tolist() == ["src", "dst"]
     np.testing.assert_array_equal(mine.edge_data[CITES]["float32"].compute(scheduler="sync"), COLUMNS["float32"])
@@ -120,9 +124,9 @@ def test_columns_that_are_no_numbers_are_the_same_error_as_in_chunk_graph(
 ) -> None:
     frame = dd.from_pandas(pd.DataFrame({"src": [0, 1, 2], "dst": 0, "c": column}), npartitions=1)
     with pytest.raises(OptionError, match=f"c.*{found}"):
-        dgp.from_collections({"n:e:n": frame}, num_nodes={"n": 3})
+        dgp.from_edges({"n:e:n": frame}, num_nodes={"n": 3})
     with pytest.raises(OptionError, match="c.*" + found.partition(".*found")[0]):
-        dgp.chunk_graph({"n:e:n": frame}, "g", output_path=tmp_path / "out", num_nodes={"n": 3}, resources=RESOURCES)
+        dgp.chunk_graph({"n:e:n": frame}, "g", output_path=tmp_path / "out", num_nodes={"n": 3}, **spelled(RESOURCES))
 
 
 def test_series_and_frames_of_dask_are_features(graph: Graph, tmp_path: Path) -> None:
@@ -130,14 +134,14 @@ def test_series_and_frames_of_dask_are_features(graph: Graph, tmp_path: Path) ->
     rows = pd.DataFrame({"x": np.arange(80.0), "y": np.arange(80.0)[::-1]})
     nodes = dd.from_pandas(rows, npartitions=5)
     weights = dd.from_pandas(pd.DataFrame({"w": np.arange(300)}), npartitions=2)
-    mine = dgp.from_collections(
+    mine = dgp.from_edges(
         {CITES: edges},
         node_data={"paper": {"one": nodes["x"], "two": nodes}},
         edge_data={("paper", "cites", "paper"): {"w": weights["w"]}},
     )
     assert [(s.name, s.row_shape) for s in mine.schema.node_types[0].data] == [("one", ()), ("two", (2,))]
     out = tmp_path / "out"
-    dgp.partition(mine, out, 3, method="random", resources=RESOURCES)
+    dgp.partition(mine, out, 3, method="random", **spelled(RESOURCES))
     parts = dgp.open_partitions(out)
     ids = parts.nodes["paper"].original_ids[:]
     np.testing.assert_array_equal(parts.nodes["paper"].data["two"][:], rows.to_numpy()[ids])
@@ -154,9 +158,9 @@ def test_rows_of_another_dtype_than_dask_was_told_are_one_error_with_their_parti
         ({"node_data": {"n": {"x": halves}}}, "partition 0 of 'n/x'"),
     ):
         frame = edges if "num_nodes" in how else edges[["src", "dst"]]
-        mine = dgp.from_collections({"n:e:n": frame}, **how)
+        mine = dgp.from_edges({"n:e:n": frame}, **how)
         with pytest.raises(InputFileError, match=r"another dtype.*expected int64, found float64") as caught:
-            dgp.partition(mine, tmp_path / "out", 2, method="random", resources=RESOURCES)
+            dgp.partition(mine, tmp_path / "out", 2, method="random", **spelled(RESOURCES))
         assert caught.value.file == place and caught.value.hint
 
 
@@ -164,21 +168,21 @@ def test_rows_of_another_dtype_than_dask_was_told_are_one_error_with_their_parti
 def test_numbers_of_nodes_are_whole(count: Any, graph: Graph, tmp_path: Path) -> None:
     frame, given = frame_of(graph, CITES, "int64", 2), {"paper": count}
     with pytest.raises(OptionError, match="impossible number of nodes; expected a whole number") as caught:
-        dgp.from_collections({CITES: frame}, num_nodes=given)
+        dgp.from_edges({CITES: frame}, num_nodes=given)
     assert caught.value.place == "num_nodes['paper']"
     with pytest.raises(OptionError, match="impossible number of nodes; expected a whole number"):
-        dgp.chunk_graph({CITES: frame}, "g", output_path=tmp_path / "out", num_nodes=given, resources=RESOURCES)
+        dgp.chunk_graph({CITES: frame}, "g", output_path=tmp_path / "out", num_nodes=given, **spelled(RESOURCES))
     (tmp_path / "edges.csv").write_text("0,1\n")
     with pytest.raises(OptionError, match="impossible number of nodes; expected a whole number"):
-        dgp.chunk_edge_lists(tmp_path / "out", {CITES: tmp_path / "edges.csv"}, num_nodes=given)
+        chunk_edge_lists(tmp_path / "out", {CITES: tmp_path / "edges.csv"}, num_nodes=given)
     assert not (tmp_path / "out").exists()
 
 
 def test_partitions_are_verified_against_collections(graph: Graph, tmp_path: Path) -> None:
     mine, out = collections_of(graph, "int64", 3, 7), tmp_path / "out"
-    dgp.partition(mine, out, 3, method="random", resources=RESOURCES)
+    dgp.partition(mine, out, 3, method="random", **spelled(RESOURCES))
     for sample in (1.0, 0.3):
-        assert dgp.verify(mine, out, sample=sample, resources=RESOURCES).findings == ()
+        assert dgp.verify(mine, out, sample=sample, **spelled(RESOURCES)).findings == ()
     src, dst = graph.edges[WRITES]
     moved = np.where(np.arange(dst.size) == 5, (dst + 1) % 80, dst)
     rows = graph.node_data["paper"]["x"].copy()
@@ -187,7 +191,7 @@ def test_partitions_are_verified_against_collections(graph: Graph, tmp_path: Pat
         (replace(graph, edges={**graph.edges, WRITES: (src, moved)}), "edges", WRITES + ": edge 5 of the input"),
         (replace(graph, node_data={"paper": {**graph.node_data["paper"], "x": rows}}), "features", "input row 11"),
     ):
-        (found,) = dgp.verify(collections_of(other, "int64", 4, 9), out, resources=RESOURCES).findings
+        (found,) = dgp.verify(collections_of(other, "int64", 4, 9), out, **spelled(RESOURCES)).findings
         assert found.check == check and row in found.what
 
 
@@ -205,7 +209,7 @@ def test_what_is_no_edge_is_one_error_with_its_place(column: pd.Series, found: s
     frames = [pd.DataFrame({"src": column.iloc[:0], "dst": column.iloc[:0]}), pd.DataFrame({"src": column, "dst": 0})]
     edges = dd.from_map(lambda i: frames[i], range(2), meta=frames[0])
     with pytest.raises(InputFileError, match=rf"partition 1 of 'n:e:n', {found}") as caught:
-        dgp.partition(dgp.from_collections({"n:e:n": edges}, num_nodes={"n": 80}), tmp_path / "out", 2)
+        dgp.partition(dgp.from_edges({"n:e:n": edges}, num_nodes={"n": 80}), tmp_path / "out", 2)
     assert re.search(found, str(caught.value)) and "'n:e:n'" in str(caught.value)
     assert not (tmp_path / "out").exists() or list((tmp_path / "out").iterdir()) == []
 
@@ -236,7 +240,7 @@ def test_collections_that_do_not_fit_are_refused_at_once(graph: Graph) -> None:
         ("'3' cannot be used", {CITES: frame}, {"num_nodes": {"paper": 80, 3: 1}}),
     ]:
         with pytest.raises((MetadataError, InputFileError, OptionError), match=error):
-            dgp.from_collections(edges, **how)
+            dgp.from_edges(edges, **how)
 
 
 def test_a_collection_that_changes_its_length_is_one_error(tmp_path: Path) -> None:
@@ -248,23 +252,23 @@ def test_a_collection_that_changes_its_length_is_one_error(tmp_path: Path) -> No
 
     meta = pd.DataFrame({"src": np.empty(0, np.int64), "dst": np.empty(0, np.int64)})
     edges = dd.from_map(changing, range(2), meta=meta)
-    mine = dgp.from_collections({"n:e:n": edges}, num_nodes={"n": 1})
+    mine = dgp.from_edges({"n:e:n": edges}, num_nodes={"n": 1})
     with pytest.raises(InputFileError, match=r"partition \d: .*another number of rows.*not deterministic: persist it"):
-        dgp.partition(mine, tmp_path / "out", 1, method="random", resources=RESOURCES)
+        dgp.partition(mine, tmp_path / "out", 1, method="random", **spelled(RESOURCES))
 
 
 def test_the_join_with_owners_is_what_lies_in_the_runs(graph: Graph, directory: Path, tmp_path: Path) -> None:
-    assignment = dgp.assign(directory, 3, method="random", resources=RESOURCES)
+    assignment = dgp.assign(directory, 3, method="random", **spelled(RESOURCES))
     for of_graph in (dgp.read_chunked(directory), collections_of(graph, "int64", 4, 9)):
-        joined = dgp.with_owners(of_graph, assignment)
+        joined = assignment.with_owners(of_graph)
         assert list(joined) == [WRITES, CITES]
         frame = joined[CITES].compute(scheduler="sync")
         assert list(frame.columns) == ["src", "dst", "owner"]
-        owners = assignment.owners["paper"].read()
+        owners = assignment.owners["paper"].compute()
         assert frame.owner.tolist() == owners[graph.edges[CITES][1]].tolist()
         assert frame.owner.dtype == joined[CITES].dtypes["owner"] == np.uint8
     out = tmp_path / "out"
-    dgp.dispatch(directory, assignment, out, resources=RESOURCES, keep_workspace=True)
+    dgp.dispatch(directory, assignment, out, **spelled(RESOURCES), keep_workspace=True)
     run = np.load(out / ".daskgraphpart-work" / "runs" / f"{len(list((directory / 'edges').glob('0-*')))}.npy")
     counts = np.bincount(frame.owner[: run.shape[1]], minlength=3)
     assert run.shape[0] == 3 and counts.sum() == run.shape[1]
@@ -288,7 +292,7 @@ def test_keys_of_tasks_are_readable_and_differ_only_by_the_run(directory: Path, 
     for name in ("a", "b"):
         seen: list[Any] = []
         with Callback(pretask=lambda key, *_, seen=seen: seen.append(key)):
-            dgp.partition(directory, tmp_path / name, 2, method="random", resources=RESOURCES)
+            dgp.partition(directory, tmp_path / name, 2, method="random", **spelled(RESOURCES))
         keys.append(sorted((re.sub("-[0-9a-f]{8}$", "", key[0]), *key[1:]) for key in seen))
         assert all(re.fullmatch(r"[a-z-]+-[0-9a-f]{8}", key[0]) for key in seen)
     assert keys[0] == keys[1]
@@ -305,7 +309,7 @@ def test_counts_that_nobody_gives_are_taken_from_the_frames_once() -> None:
 
     frame = dd.from_map(part, range(3), meta=part(0))
     computed.clear()
-    graph = dgp.from_collections({("a", "r", "b"): frame}, resources=RESOURCES)
+    graph = dgp.from_edges({("a", "r", "b"): frame}, **spelled(RESOURCES))
     assert sorted(computed) == [0, 1, 2]
     assert {t.name: t.num_nodes for t in graph.schema.node_types} == {"a": 4, "b": 10}
     assert graph.schema.edge_types[0].num_edges == 6

@@ -7,12 +7,15 @@ from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.adjacency.build import adjacency_nbytes, build_adjacency
 from daskgraphpart.api import plan as plan_module
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.dispatching.estimate import expect, workspace_files, workspace_nbytes
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import PlanError
 from daskgraphpart.sources import generate as generation
@@ -34,8 +37,8 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> dgp.Graph:
     return dgp.read_chunked(directory)
 
 
-def resources(memory: str = "256MB", **how: Any) -> dgp.Resources:
-    return dgp.detect_resources(memory, workers=2, **how)
+def resources(memory: str = "256MB", **how: Any) -> Resources:
+    return detect_resources(memory, workers=2, **how)
 
 
 def files_nbytes(*directories: Path) -> int:
@@ -57,13 +60,14 @@ def files_nbytes(*directories: Path) -> int:
 def test_output_and_temporary_files_are_as_estimated(
     method: str, options: dict[str, Any], staging: str, tolerance: float, graph: dgp.Graph, tmp_path: Path
 ) -> None:
-    how = {"method": method, "options": dgp.DispatchOptions(**options), "resources": resources(staging=staging)}
+    where, written = resources(staging=staging), DispatchOptions(**options)
+    how = {"method": method, **options, **spelled(where)}
     num_parts = 1 if "ondisk" in options.get("layout", ()) else 3
-    plan = dgp.plan(graph, num_parts, out_dir=tmp_path, **how)
+    plan = dgp.plan(graph, num_parts, out=tmp_path, **how)
     dgp.partition(graph, tmp_path, num_parts, keep_workspace=True, **how)
     assert plan.output_nbytes == pytest.approx(files_nbytes(*tmp_path.glob("[opr][an]*")), rel=tolerance)
-    expected = expect(graph.schema, num_parts, how["options"], method == "random")
-    files = workspace_files(graph.schema, num_parts, how["options"], expected, how["resources"])
+    expected = expect(graph.schema, num_parts, written, method == "random")
+    files = workspace_files(graph.schema, num_parts, written, expected, where)
     for name, nbytes in files.items():
         found = [path for path in (tmp_path / ".daskgraphpart-work" / name).rglob("*") if path.is_file()]
         room = HEADER * len(found) + (nbytes * 0.4 if options.get("num_hops") else nbytes * 0.03)
@@ -78,9 +82,9 @@ def test_the_adjacency_is_not_larger_than_estimated(graph: dgp.Graph, tmp_path: 
 
 
 def test_the_cut_of_an_assignment_is_known(graph: dgp.Graph, tmp_path: Path) -> None:
-    assignment = dgp.assign(graph, 3, method="random", resources=resources())
-    plan = dgp.plan(graph, 3, method=assignment, resources=resources())
-    dgp.dispatch(graph, assignment, tmp_path, resources=resources())
+    assignment = dgp.assign(graph, 3, method="random", **spelled(resources()))
+    plan = dgp.plan(graph, 3, assignment=assignment, **spelled(resources()))
+    dgp.dispatch(graph, assignment, tmp_path, **spelled(resources()))
     assert plan.output_nbytes == pytest.approx(files_nbytes(*tmp_path.glob("part*")), rel=0.02)
 
 
@@ -93,7 +97,7 @@ def test_a_plan_reads_no_data_and_writes_no_file(
     for name in ("read_into", "read", "write", "memmap"):
         monkeypatch.setattr(f"daskgraphpart.storage.region.Region.{name}", refuse)
     for method in METHODS:
-        plan = dgp.plan(graph, 4, out_dir=tmp_path / "out", method=method, resources=resources())
+        plan = dgp.plan(graph, 4, out=tmp_path / "out", method=method, **spelled(resources()))
         assert not any(tmp_path.iterdir())
         assert plan.why.startswith("auto: ") or method != "auto"
         assert plan.smallest_budget <= plan.task_memory
@@ -101,21 +105,21 @@ def test_a_plan_reads_no_data_and_writes_no_file(
 
 def test_the_smallest_budget_works_and_less_does_not(graph: dgp.Graph, tmp_path: Path) -> None:
     smallest = dgp.plan(graph, 2, method="random").smallest_budget
-    dgp.partition(graph, tmp_path, 2, method="random", resources=dgp.detect_resources(smallest))
+    dgp.partition(graph, tmp_path, 2, method="random", memory=smallest)
     with pytest.raises(dgp.GraphPartError, match="does not fit into the memory"):
-        dgp.plan(graph, 2, method="random", resources=dgp.detect_resources(smallest - 1))
+        dgp.plan(graph, 2, method="random", memory=smallest - 1)
 
 
 def test_a_disk_that_is_too_small_is_a_warning_and_then_refused(
     graph: dgp.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not dgp.plan(graph, 2, method="random", resources=resources()).warnings
+    assert not dgp.plan(graph, 2, method="random", **spelled(resources())).warnings
     usage = namedtuple("usage", "free")(1000)
     monkeypatch.setattr(plan_module.shutil, "disk_usage", lambda _: usage)
-    (warning,) = dgp.plan(graph, 2, out_dir=tmp_path / "a" / "b", method="random", resources=resources()).warnings
+    (warning,) = dgp.plan(graph, 2, out=tmp_path / "a" / "b", method="random", **spelled(resources())).warnings
     assert "1.0 kB are free" in warning
     with pytest.raises(PlanError, match=r"does not fit on the disk; expected at least .* free, found 1.0 kB"):
-        dgp.partition(graph, tmp_path / "out", 2, method="random", resources=resources())
+        dgp.partition(graph, tmp_path / "out", 2, method="random", **spelled(resources()))
     assert not any((tmp_path / "out").iterdir())
 
 
@@ -130,7 +134,7 @@ def test_impossible_plans_are_one_error(graph: dgp.Graph) -> None:
 
 
 def test_a_plan_shows_itself_as_text_html_and_json(graph: dgp.Graph) -> None:
-    plan = dgp.plan(graph, 2, method="kaminpar", resources=resources())
+    plan = dgp.plan(graph, 2, method="kaminpar", **spelled(resources()))
     text, html, content = str(plan), plan._repr_html_(), json.loads(json.dumps(plan.to_dict()))
     for word in ("output", "workspace", "memory", "kaminpar (needs about"):
         assert word in text

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import zarr
+from keywords import spelled
 from remote_stores import local_contents, make_graph
 
 import daskgraphpart as dgp
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileNotFoundError
 from daskgraphpart.storage.zarr_arrays import StagedArray
+from daskgraphpart.verification.pipeline import verify_checksums
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +29,8 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_staged_features_are_dask_arrays_in_the_order_of_new_ids(graph: Path, tmp_path: Path) -> None:
     for staging in ("in-place", "zarr"):
-        resources = dgp.Resources(64 << 20, "sync", staging=staging)
-        dgp.partition(graph, tmp_path / staging, 3, method="random", resources=resources, keep_workspace=True)
+        resources = Resources(64 << 20, "sync", staging=staging)
+        dgp.partition(graph, tmp_path / staging, 3, method="random", **spelled(resources), keep_workspace=True)
     work = tmp_path / "zarr" / ".daskgraphpart-work"
     staged, parts = dgp.open_staged(work), dgp.open_partitions(tmp_path / "in-place")
     assert set(staged) == {
@@ -75,8 +78,8 @@ def test_partitions_that_are_replaced_stay_whole_until_the_new_ones_are(
 ) -> None:
     import daskgraphpart.dispatching.finish as finishing
 
-    out, resources = tmp_path / "out", dgp.Resources(64 << 20, "sync")
-    dgp.partition(graph, out, 4, method="random", resources=resources)
+    out, resources = tmp_path / "out", Resources(64 << 20, "sync")
+    dgp.partition(graph, out, 4, method="random", **spelled(resources))
     (out / "notes.json").write_text("{}")
     old = local_contents(out)
 
@@ -86,11 +89,11 @@ def test_partitions_that_are_replaced_stay_whole_until_the_new_ones_are(
     with monkeypatch.context() as patched:
         patched.setattr(finishing, "discard_output", failing)
         with pytest.raises(OSError, match="No space left"):
-            dgp.partition(graph, out, 3, method="random", resources=resources, overwrite=True)
+            dgp.partition(graph, out, 3, method="random", **spelled(resources), overwrite=True)
     now = local_contents(out)
     assert {name: now[name] for name in old} == old
-    assert dgp.verify_checksums(out).ok
-    dgp.partition(graph, out, 3, method="random", resources=resources, overwrite=True)
+    assert verify_checksums(out).ok
+    dgp.partition(graph, out, 3, method="random", **spelled(resources), overwrite=True)
     assert not (out / "part3").exists() and (out / "notes.json").exists()
     (out / "notes.json").unlink()
     assert dgp.verify(graph, out).ok
@@ -113,4 +116,4 @@ def test_a_feature_that_is_replaced_while_it_is_read_is_refused(
 
     monkeypatch.setattr(moving, "place_rows_pass", replacing)
     with pytest.raises(dgp.errors.InputFileError, match="was replaced while it was read"):
-        dgp.partition(data, tmp_path / "out", 2, method="random", resources=dgp.Resources(64 << 20, "sync"))
+        dgp.partition(data, tmp_path / "out", 2, method="random", memory=64 << 20, cluster="sync")

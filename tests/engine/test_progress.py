@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 from commands import call
+from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.progress import PROGRESS_KINDS, JsonProgress, LogProgress, open_progress
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
 
 PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
-RESOURCES = dgp.Resources(1 << 28, "sync")
+RESOURCES = Resources(1 << 28, "sync")
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +156,7 @@ def test_functions_take_words_and_objects(graph: Path, tmp_path: Path, capsys: p
         def note(self, text: str) -> None: ...
 
     mine = Mine()
-    how = {"method": "random", "resources": RESOURCES}
+    how = {"method": "random", **spelled(RESOURCES)}
     dgp.partition(graph, tmp_path / "a", 2, progress=mine, **how)
     assert {"assign-random", "bucket-edges", "build-graph"} <= set(mine.stages)
     assert capsys.readouterr().err == ""
@@ -169,5 +171,5 @@ def test_functions_take_words_and_objects(graph: Path, tmp_path: Path, capsys: p
 
 def test_an_unknown_word_is_one_error(graph: Path, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="progress: unknown display; expected auto or bar or") as caught:
-        dgp.partition(graph, tmp_path / "out", 2, progress="loud", resources=RESOURCES)
+        dgp.partition(graph, tmp_path / "out", 2, progress="loud", **spelled(RESOURCES))
     assert all(kind in str(caught.value) for kind in PROGRESS_KINDS)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from commands import call
+from keywords import spelled
 from killing import make_inputs
 from parmetis_programs import pm_dglpart
 from pyarrow import parquet
 
 import daskgraphpart as dgp
+from daskgraphpart.engine.resources import Resources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,11 +108,11 @@ JOBS = {
 def make_all(root: Path) -> None:
     """Write the inputs of all jobs."""
     make_inputs(root)
-    how = dgp.Resources(1 << 28, "sync")
-    dgp.partition(root / "heterogeneous", root / "partitions", 3, method="random", resources=how)
+    how = Resources(1 << 28, "sync")
+    dgp.partition(root / "heterogeneous", root / "partitions", 3, method="random", **spelled(how))
     np.save(root / "rows.npy", np.arange(1200.0).reshape(400, 3))
     forms = {"edges_fmt": "parquet", "data_fmt": "parquet"}
-    dgp.chunk_graph(root / "heterogeneous", "h", num_chunks=2, output_path=root / "parquet", resources=how, **forms)
+    dgp.chunk_graph(root / "heterogeneous", "h", num_chunks=2, output_path=root / "parquet", **spelled(how), **forms)
     _make_lists(root / "lists")
     # what `pm_dglpart` makes of the heterogeneous graph without its features
     shutil.copytree(root / "heterogeneous", root / "bare")

@@ -89,7 +89,7 @@ def test_what_needs_no_graph_is_read_and_all_else_says_so(tmp_path: Path) -> Non
     source, out, rows = graph.write(tmp_path / "in"), tmp_path / "out", tmp_path / "rows.npy"
     parts = dgp.partition_graph(source, "cora", 3, out, part_method="random", layout="graphbolt")
     np.testing.assert_array_equal(
-        parts.nodes["node"].data["y"][:], graph.node_data["node"]["y"][parts.orig_nids["node"]]
+        parts.nodes["node"].data["y"][:], graph.node_data["node"]["y"][parts.original_ids["node"]]
     )
     assert "?" in repr(parts)
     np.save(rows, parts.node_data["node"]["y"].compute())

@@ -122,7 +122,7 @@ def test_what_graphstorm_cannot_take_is_refused(case: str, tmp_path: Path) -> No
     data = {"u": {"x": given.get("node", np.zeros(9))}}, {"u:r:v": {"h": given.get("edge", np.zeros(20, "i1"))}}
     source, how = Graph(schema, edges, *data).write(tmp_path / "in"), {"layout": ("graphstorm",), **options}
     with pytest.raises(GraphPartError, match=message):
-        dgp.partition(source, tmp_path / "out", 2, method="random", options=dgp.DispatchOptions(**how))
+        dgp.partition(source, tmp_path / "out", 2, method="random", **how)
     assert not [*tmp_path.glob("out/*")] or "node" in case or "less" in case
 
 
@@ -160,9 +160,7 @@ def test_damaged_input_of_gsprocessing_is_refused_before_work(message: str, tmp_
     write_gsprocessing(tmp_path / "in")
     DAMAGES[message](tmp_path / "in")
     with pytest.raises(GraphPartError, match=message):
-        dgp.partition(
-            tmp_path / "in", tmp_path / "out", 2, method="random", options=dgp.DispatchOptions(layout=("graphstorm",))
-        )
+        dgp.partition(tmp_path / "in", tmp_path / "out", 2, method="random", layout=("graphstorm",))
     assert not (tmp_path / "out").exists()
 
 

@@ -12,8 +12,10 @@ import pytest
 from commands import call
 from graphs import REAL_GRAPHS, Graph, file_hashes, load_real_graph
 from judges import run_in_dgl, save_for_judge
+from keywords import spelled
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.layout import GraphSizes
 from daskgraphpart.layouts.ondisk import OnDiskLayout
@@ -69,7 +71,7 @@ def test_dgl_opens_what_it_would_make_and_learns_as_much(names: tuple[str, ...],
 
 def test_a_dataset_that_dgl_wants_to_make_anew_stays(tmp_path: Path) -> None:
     source, out = small().write(tmp_path / "in"), tmp_path / "out"
-    dgp.partition(source, out, 1, options=dgp.DispatchOptions(layout=("ondisk",)))
+    dgp.partition(source, out, 1, layout=("ondisk",))
     before = file_hashes(out)
     # what DGL does where it is asked for another dataset than there is
     with pytest.raises(OSError, match="symbolic link"):
@@ -121,7 +123,7 @@ def test_masks_of_one_set_or_file_are_refused_before_work(masks: tuple[str, ...]
         data.setdefault(ntype or "n", {})[name] = np.arange(9, dtype="u1") % 2
     dgp.chunk_graph(edges, "g", data, output_path=tmp_path / "in")
     with pytest.raises(OptionError, match=r"two masks of one set|a mask with the name") as fault:
-        dgp.partition(tmp_path / "in", tmp_path / "out", 1, options=dgp.DispatchOptions(layout=("dgl", "ondisk")))
+        dgp.partition(tmp_path / "in", tmp_path / "out", 1, layout=("dgl", "ondisk"))
     assert fault.value.found == named and fault.value.place == "layout ondisk" and fault.value.hint
     assert not (tmp_path / "out").exists()
 
@@ -131,7 +133,7 @@ def test_masks_of_several_types_and_tasks_are_not_refused(tmp_path: Path) -> Non
     mask = np.arange(9, dtype="u1") % 2
     data = {"n": {"val_mask": mask, "val_mask_2": mask, "val_mask-labels": mask}, "m": {"valid_mask": mask}}
     dgp.chunk_graph(edges, "g", data, output_path=tmp_path / "in")
-    dgp.partition(tmp_path / "in", tmp_path / "out", 1, options=dgp.DispatchOptions(layout=("ondisk",)))
+    dgp.partition(tmp_path / "in", tmp_path / "out", 1, layout=("ondisk",))
     tasks = json.loads((tmp_path / "out" / "ondisk" / "files" / "metadata.yaml").read_text())["tasks"]
     assert {task["name"]: [entry["type"] for entry in task["validation_set"]] for task in tasks} == {
         "node_classification": ["n", "m"],
@@ -143,8 +145,8 @@ def test_masks_of_several_types_and_tasks_are_not_refused(tmp_path: Path) -> Non
 @pytest.mark.parametrize("target", ["out", "memory://ondisk"])
 def test_several_parts_and_stores_are_refused_before_work(target: str, tmp_path: Path) -> None:
     source, out = small().write(tmp_path / "in"), target if "//" in target else tmp_path / target
-    options = dgp.DispatchOptions(layout=("ondisk",))
+    options = DispatchOptions(layout=("ondisk",))
     with pytest.raises(OptionError, match="one part" if target == "out" else "links them") as fault:
-        dgp.partition(source, out, 2 if target == "out" else 1, options=options)
+        dgp.partition(source, out, 2 if target == "out" else 1, **spelled(options))
     assert fault.value.place == "layout ondisk"
     assert not (tmp_path / "out").exists()

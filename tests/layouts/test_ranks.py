@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 from commands import call
 from graphs import Graph, file_hashes, load_real_graph
+from keywords import spelled
 from layout_readers import LOADER, PARTITIONED, TRAINER, loader, ranks_agree
 from upath import UPath
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
@@ -228,13 +230,13 @@ def test_unknown_layouts_are_refused(layout: str, tmp_path: Path, capsys: pytest
 
 def test_original_ids_are_kept_by_dgl_alone(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="only the layout dgl"):
-        dgp.DispatchOptions(reshuffle=False, layout=("dgl", "ranks"))
+        DispatchOptions(reshuffle=False, layout=("dgl", "ranks"))
 
 
 def test_a_store_gets_the_same_files(small: Graph, tmp_path: Path) -> None:
     small.node_data["u"].pop("none")  # type: ignore[attr-defined]
-    source, options = small.write(tmp_path / "in"), dgp.DispatchOptions(layout=("dgl", "graphbolt", "ranks", "parquet"))
-    how: Any = {"method": "random", "options": options, "resources": dgp.detect_resources(workspace=tmp_path / "work")}
+    source, options = small.write(tmp_path / "in"), DispatchOptions(layout=("dgl", "graphbolt", "ranks", "parquet"))
+    how: Any = {"method": "random", **spelled(options), "workspace": tmp_path / "work"}
     dgp.partition(source, tmp_path / "out", 2, **how)
     store = UPath("memory://test-layouts")
     for num_parts in (3, 2):

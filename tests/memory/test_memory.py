@@ -13,6 +13,7 @@ from graphs import Graph
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import choose_sizes, smallest_task_memory
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.sources.generate import generate
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 PROGRAM = """
 import sys
 import daskgraphpart as dgp
-resources = dgp.detect_resources(sys.argv[4], workers=2)
-dgp.partition(sys.argv[1], sys.argv[2], int(sys.argv[3]), method=sys.argv[5], resources=resources)
+dgp.partition(sys.argv[1], sys.argv[2], int(sys.argv[3]), method=sys.argv[5], memory=sys.argv[4], workers=2)
 # not getrusage, whose peak is inherited from the process that started this one
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
@@ -44,7 +44,7 @@ def test_peak_memory_does_not_grow_with_edges_parts_or_width(tmp_path: Path) -> 
         ("width", 200_000, 512, 4),
         ("parts", 200_000, 8, 200),
     ):
-        with open_runner(dgp.detect_resources("256MB")) as runner:
+        with open_runner(detect_resources("256MB")) as runner:
             generate(tmp_path / name, num_nodes=50_000, num_edges=edges, feature_width=width, runner=runner)
         if not peaks:
             peak_bytes(tmp_path / name, tmp_path / "warm-up", parts, "64MB")  # compiles the kernels
@@ -77,21 +77,21 @@ def test_the_smallest_budget_grows_with_the_bitmap_of_halo_nodes_only() -> None:
 
 
 def test_a_budget_that_cannot_work_is_refused_with_the_smallest_that_does(tmp_path: Path) -> None:
-    with open_runner(dgp.detect_resources("1GB")) as runner:
+    with open_runner(detect_resources("1GB")) as runner:
         generate(tmp_path / "graph", num_nodes=100, num_edges=100, runner=runner)
     with pytest.raises(dgp.GraphPartError, match=r"at least 16.8 MB.*give memory 17MB") as caught:
-        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, method="random", resources=dgp.detect_resources("1MB"))
+        dgp.partition(tmp_path / "graph", tmp_path / "out", 2, method="random", memory="1MB")
     assert caught.value.exit_code == 2
     assert not (tmp_path / "out").exists()
-    dgp.partition(tmp_path / "graph", tmp_path / "out", 2, method="random", resources=dgp.detect_resources("17MB"))
+    dgp.partition(tmp_path / "graph", tmp_path / "out", 2, method="random", memory="17MB")
 
 
 def test_workers_are_fewer_where_the_memory_carries_no_more() -> None:
-    assert dgp.detect_resources("40MB", workers=8).limited(16 << 20).workers == 2
+    assert detect_resources("40MB", workers=8).limited(16 << 20).workers == 2
 
 
 def test_blocks_do_not_grow_with_a_large_budget() -> None:
-    some, much = (choose_sizes(dgp.detect_resources(memory)) for memory in ("10GB", "100GB"))
+    some, much = (choose_sizes(detect_resources(memory)) for memory in ("10GB", "100GB"))
     for name in ("edge_block_rows", "csv_block_bytes", "row_block_bytes", "interval_rows", "segment_edges"):
         assert getattr(some, name) == getattr(much, name)
 
@@ -99,7 +99,7 @@ def test_blocks_do_not_grow_with_a_large_budget() -> None:
 PARMETIS_PROGRAM = """
 import sys
 import daskgraphpart as dgp
-dgp.write_parmetis(sys.argv[1], sys.argv[2], resources=dgp.detect_resources("64MB", workers=2))
+dgp.parmetis.write(sys.argv[1], sys.argv[2], memory="64MB", workers=2)
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
@@ -108,7 +108,7 @@ print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if 
 def test_peak_memory_of_text_for_parmetis_does_not_grow_with_edges(tmp_path: Path) -> None:
     peaks = []
     for name, edges in (("warm-up", 20_000), ("small", 1_000_000), ("large", 6_000_000)):
-        with open_runner(dgp.detect_resources("256MB")) as runner:
+        with open_runner(detect_resources("256MB")) as runner:
             # row groups of parquet are read whole, which is not what this is about
             how = {"num_nodes": 50_000, "feature_width": 1, "edge_format": "numpy"}
             generate(tmp_path / name, num_edges=edges, runner=runner, **how)

@@ -18,10 +18,12 @@ from graphs import Graph, file_hashes
 from hypothesis import given
 from hypothesis import strategies as st
 from judges import ROOT, run_in_dgl
+from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment import choose
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
 from daskgraphpart.partitioned.books import BasicPartitionBook
@@ -61,12 +63,12 @@ def test_every_kind_of_input_gives_the_bytes_of_the_main_job(tmp_path: Path) -> 
         ((torch.from_numpy(SRC), torch.from_numpy(DST)), {**beside, "edge_data": {"w": torch.from_numpy(W)}}),
         (coo, {"node_data": {"_N": {"x": X}}, "edge_data": {("_N", "_E", "_N"): {"w": W}}}),
     ]
-    options = dgp.DispatchOptions(out_edges=True)
+    options = DispatchOptions(out_edges=True)
     np.save(tmp_path / "owners.npy", OWNERS)
     owner_directory = tmp_path / "owners"
     owner_directory.mkdir()
     np.save(owner_directory / "_N.npy", OWNERS)
-    dgp.dispatch(directory, owner_directory, tmp_path / "expected", num_parts=3, options=options)
+    dgp.dispatch(directory, owner_directory, tmp_path / "expected", num_parts=3, **spelled(options))
     expected = file_hashes(tmp_path / "expected")
     expected.pop("g.manifest.json")  # tells how owners came about
     for number, (g, more) in enumerate(inputs):
@@ -122,7 +124,7 @@ def test_all_methods_and_constraints_work(method: str, tmp_path: Path) -> None:
         chunked, "renamed", 2, tmp_path / "out", part_method=method, balance_edges=True, num_hops=2
     )
     assert graph.name == "renamed"
-    assert graph.path.name == "renamed.json"
+    assert graph.config.name == "renamed.json"
     if method != "random":
         for ntype in graph.ntypes:
             sizes = [graph.book.part_range(p, ntype)[1] - graph.book.part_range(p, ntype)[0] for p in range(2)]
@@ -154,7 +156,7 @@ def test_trainers_are_kept_as_features(tmp_path: Path) -> None:
     assert set(trainers[start:stop].tolist()) == {0, 1}
     assert set(trainers[stop:].tolist()) == {2, 3}
     assert set(graph.part(0).graph.formats) == {"csc", "coo"}
-    assignment = dgp.assign(chunked, 2, method=dgp.AssignOptions(num_trainers_per_machine=2))
+    assignment = dgp.assign(chunked, 2, num_trainers_per_machine=2)
     again = dgp.partition_graph(chunked, "g", 2, tmp_path / "again", part_method=assignment, num_trainers_per_machine=2)
     assert set(again.nodes["_N"].data["trainer_id"][:].tolist()) == {0, 1, 2, 3}
 

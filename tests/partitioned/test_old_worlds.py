@@ -10,12 +10,7 @@ from commands import call
 from corruptions import Damaged
 from graphs import Graph
 
-from daskgraphpart import (
-    Resources,
-    load_partition_feats,
-    open_partitions,
-    partition,
-)
+from daskgraphpart import load_partition_feats, open_partitions, partition
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
@@ -34,7 +29,7 @@ def canonical(tmp_path: Path) -> Path:
     }
     graph = Graph(schema, edges, {"u": {"x": rng.random(30)}}, {"u:likes:v": {"w": rng.random((90, 2))}})
     graph.write(tmp_path / "in")
-    partition(tmp_path / "in", tmp_path / "out", 2, method="random", resources=Resources(1 << 30, "sync", 1))
+    partition(tmp_path / "in", tmp_path / "out", 2, method="random", memory=1 << 30, cluster="sync", workers=1)
     return tmp_path / "out"
 
 
@@ -56,7 +51,7 @@ def contents(path: Path) -> dict[str, Any]:
         },
         "x": graph.nodes["u"].data["x"][:].tolist(),
         "w": graph.edges["likes"].data["w"][:].tolist(),
-        "nids": {ntype: ids.compute().tolist() for ntype, ids in graph.orig_nids.items()},
+        "nids": {ntype: ids.compute().tolist() for ntype, ids in graph.original_ids.items()},
         "feats": [sorted(load_partition_feats(path, p)[1] or ()) for p in range(2)],
     }
 

@@ -18,13 +18,15 @@ from commands import call
 from graphs import Graph
 from hypothesis import given
 from hypothesis import strategies as st
+from keywords import spelled
 from strategies import graphs
 
-from daskgraphpart import IdConverter, Resources, load_partition, load_partition_feats, open_partitions, partition
-from daskgraphpart.book import IdOutOfRangeError
+from daskgraphpart import IdConverter, from_edges, load_partition, load_partition_feats, open_partitions, partition
 from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import (
     GraphPartError,
+    IdOutOfRangeError,
     InputFileError,
     InputFileNotFoundError,
     LayoutError,
@@ -50,8 +52,8 @@ def partitioned(graph: Graph, root: Path, num_parts: int, **how: Any) -> Partiti
     options = DispatchOptions(out_edges=True, num_hops=2, **how)
     return open_partitions(
         partition(
-            root / "in", root / "out", num_parts, method="random", options=options, resources=RESOURCES
-        ).config_path
+            root / "in", root / "out", num_parts, method="random", **spelled(options), **spelled(RESOURCES)
+        ).config
     )
 
 
@@ -110,7 +112,7 @@ def test_rows_and_edges_are_those_of_the_input_by_original_id(graph: Graph, num_
 def test_a_part_is_opened_alone(small: tuple[Graph, PartitionedGraph], monkeypatch: pytest.MonkeyPatch) -> None:
     import daskgraphpart.partitioned.graph as opening
 
-    opened, graph = [], open_partitions(small[1].path)
+    opened, graph = [], open_partitions(small[1].config)
     open_one = opening.open_part
     monkeypatch.setattr(opening, "open_part", lambda number, *rest: (opened.append(number), open_one(number, *rest))[1])
     assert graph.part(1) is graph.part(1)
@@ -182,7 +184,7 @@ def test_rows_are_reordered_from_any_form_into_files(
 def test_any_scheduler_reorders_alike(cluster: str, small: tuple[Graph, PartitionedGraph], tmp_path: Path) -> None:
     graph, found = small
     rows = found.nodes["n"].data["x"][:]
-    out = found.to_original("n", rows, tmp_path / "out.npy", resources=Resources(1 << 30, cluster, 2))
+    out = found.to_original("n", rows, tmp_path / "out.npy", memory=1 << 30, cluster=cluster, workers=2)
     np.testing.assert_array_equal(np.load(out), graph.node_data["n"]["x"])
 
 
@@ -292,7 +294,7 @@ def stored_ids(pieces: list[np.ndarray], directory: Path) -> StoredRows:
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=4), st.integers(0, 2**32), st.sampled_from((1, 3, 1000)))
 def test_rows_are_reordered_whatever_the_order_inside_parts(counts: list[int], seed: int, per_block: int) -> None:
-    rng, how = np.random.default_rng(seed), {"resources": Resources(1 << 30, "sync", 1)}
+    rng, how = np.random.default_rng(seed), {"resources": RESOURCES}
     ids, rows = rng.permutation(sum(counts)), rng.random((sum(counts), 2))
     expected = np.empty_like(rows)
     expected[ids] = rows
@@ -319,7 +321,7 @@ def test_local_graphs_have_every_format(small: tuple[Graph, PartitionedGraph], t
     graph, found = small
     everything = partitioned(graph, tmp_path, 3, graph_formats=("coo", "csr", "csc"))
     for part_id in range(3):
-        converted, stored = (load_partition(g.path, part_id)[0] for g in (found, everything))
+        converted, stored = (load_partition(g.config, part_id)[0] for g in (found, everything))
         assert converted.formats() == ("coo",)
         assert stored.formats() == ("coo", "csr", "csc")
         assert converted.num_nodes() == len(converted.nodes())
@@ -329,7 +331,7 @@ def test_local_graphs_have_every_format(small: tuple[Graph, PartitionedGraph], t
                 assert ours.dtype == torch.int64
         with pytest.raises(OptionError, match="unknown format"):
             stored.adj_tensors("dense")
-    node_feats, edge_feats = load_partition_feats(found.path, 0, load_edges=False)
+    node_feats, edge_feats = load_partition_feats(found.config, 0, load_edges=False)
     assert node_feats is not None
     assert list(node_feats) == ["n/x"]
     assert edge_feats is None
@@ -357,7 +359,7 @@ def test_lookups_that_cannot_be_are_one_clear_error(small: tuple[Graph, Partitio
         (OptionError, lambda: found.to_original("n", np.zeros(49))),
         (OptionError, lambda: found.to_original("n", np.zeros(50), tmp_path / "out.bin")),
         (InputFileNotFoundError, lambda: found.to_original("n", tmp_path / "nothing.npy")),
-        (IdOutOfRangeError, lambda: load_partition(found.path, 3)),
+        (IdOutOfRangeError, lambda: load_partition(found.config, 3)),
         (LayoutError, lambda: load_partition(tmp_path, 0)),
     ):
         with pytest.raises(error) as caught:
@@ -365,8 +367,28 @@ def test_lookups_that_cannot_be_are_one_clear_error(small: tuple[Graph, Partitio
         assert isinstance(caught.value, GraphPartError)
     assert repr(found.book) == "<PartitionBook: 3 parts, 50 nodes, 200 edges>"
     assert repr(found.part(1)).startswith("<Part 1 of 3: ")
-    assert repr(load_partition(found.path, 1)[3]) == f"<RangePartitionBook of part 1: {found.book!r}>"
+    assert repr(load_partition(found.config, 1)[3]) == f"<RangePartitionBook of part 1: {found.book!r}>"
     assert repr(IdConverter(found.schema)) == "<IdConverter g: 1 node type, 1 edge type>"
     assert "n: 50 nodes" in repr(found.nodes["n"])
     assert "200 edges" in repr(found.edges["e"])
     assert "float64[50, 3]" in repr(rows)
+
+
+def test_frames_have_the_part_features_and_original_ids_on_request(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    age, weight = rng.random(30), np.arange(90, dtype=np.float32)
+    edges = {"u:r:u": (rng.integers(0, 30, 90), rng.integers(0, 30, 90))}
+    given = {"node_data": {"u": {"age": age, "wide": rng.random((30, 2))}}, "edge_data": {"u:r:u": {"weight": weight}}}
+    parts = partition(from_edges(edges, **given), tmp_path / "out", 3, method="random")
+    nodes = parts.nodes["u"].frame("age", part=True, original=True)
+    assert nodes.compute().age.tolist() == age[nodes.id.compute()].tolist()
+    assert nodes.groupby("part").id.count().compute().tolist() == parts.book.node_counts[:, 0].tolist()
+    found = parts.edges["u:r:u"].frame(["weight"], part=True, original=True).compute()
+    assert found.weight.tolist() == weight[found.eid].tolist()
+    ends = np.stack([end[found.eid] for end in edges["u:r:u"]])
+    np.testing.assert_array_equal(ends, [found.src, found.dst])
+    owner = nodes.compute().set_index("id").part
+    assert found.part.tolist() == owner[found.dst].tolist()
+    with pytest.raises(OptionError, match="no column") as caught:
+        parts.nodes["u"].frame("wide")
+    assert caught.value.hint

@@ -14,9 +14,11 @@ import pytest
 import torch
 from graphs import Graph, load_real_graph
 from judges import require_pyg_sampler
+from keywords import spelled
 from layout_readers import pyg_data_agrees, pyg_stores_agree
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.errors import LayoutError, MissingPackageError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
@@ -54,8 +56,8 @@ def small() -> Graph:
 
 GRAPHS = {"small": small, "cora": lambda: load_real_graph("cora"), "oewn": lambda: load_real_graph("oewn")}
 OPTIONS = {
-    "coo": dgp.DispatchOptions(),
-    "csc": dgp.DispatchOptions(num_hops=2, graph_formats=("csc",), out_edges=True),
+    "coo": DispatchOptions(),
+    "csc": DispatchOptions(num_hops=2, graph_formats=("csc",), out_edges=True),
 }
 
 
@@ -65,8 +67,8 @@ OPTIONS = {
 def made(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Graph, dgp.PartitionedGraph]:
     """A graph, and its partitions."""
     graph, root = GRAPHS[request.param[0]](), tmp_path_factory.mktemp("pyg")
-    how: Any = {"method": "random", "options": OPTIONS[request.param[1]]}
-    return graph, dgp.open_partitions(dgp.partition(graph.write(root / "in"), root / "out", 4, **how).config_path)
+    how: Any = {"method": "random", **spelled(OPTIONS[request.param[1]])}
+    return graph, dgp.open_partitions(dgp.partition(graph.write(root / "in"), root / "out", 4, **how).config)
 
 
 def test_parts_hold_their_nodes_and_edges_with_their_features(made: tuple[Graph, dgp.PartitionedGraph]) -> None:
@@ -105,7 +107,7 @@ class AllNeighbours(BaseSampler):  # type: ignore[misc]
 def test_a_loader_fetches_features_from_the_stores(tmp_path: Path) -> None:
     graph = load_real_graph("cora")
     parts = dgp.partition_graph(graph.write(tmp_path / "in"), "cora", 4, tmp_path / "out", part_method="random")
-    stores, orig_nids = parts.to_pyg_stores(), parts.orig_nids["node"].compute()
+    stores, orig_nids = parts.to_pyg_stores(), parts.original_ids["node"].compute()
     train = stores[0].get_tensor(None, "train_mask", None)
     sampler, seen = AllNeighbours(stores[1], len(orig_nids)), 0
     in_degrees = np.bincount(graph.edges["node:edge:node"][1], minlength=len(orig_nids))
@@ -126,7 +128,7 @@ def test_sampled_batches_are_of_the_graph(made: tuple[Graph, dgp.PartitionedGrap
     is_homogeneous = len(parts.etypes) == len(parts.ntypes) == 1
     seeds: Any = torch.arange(min(40, parts.num_nodes(ntype)))
     seeds = seeds if is_homogeneous else (ntype, seeds)
-    orig_nids = {name: parts.orig_nids[name].compute() for name in parts.ntypes}
+    orig_nids = {name: parts.original_ids[name].compute() for name in parts.ntypes}
     known = {
         etype: set(zip(*(np.asarray(end).tolist() for end in ends), strict=True)) for etype, ends in graph.edges.items()
     }

@@ -111,7 +111,7 @@ def assert_split_nids_are_the_marked_nodes(graph: Graph, partitioned: Partitione
         if "train_mask" not in features:
             continue
         found = [partitioned.part(p).split_nids[f"{ntype}/train_mask"] for p in range(num_parts)]
-        marked = partitioned.orig_nids[ntype].compute()[np.concatenate(found)]
+        marked = partitioned.original_ids[ntype].compute()[np.concatenate(found)]
         assert sorted(marked.tolist()) == np.flatnonzero(features["train_mask"]).tolist()
 
 
@@ -124,7 +124,7 @@ def test_partitions_are_those_of_the_definition_however_the_work_is_cut(graph, n
     (layout, block_sizes, staging), (other_layout, other_sizes, other_staging) = ways
     with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as other_root:
         out = check_partitions(graph, layout, (num_parts, what, block_sizes, staging), Path(root))
-        assert verify(Path(root) / "in", out, resources=Resources(1 << 30)).findings == ()
+        assert verify(Path(root) / "in", out, memory=1 << 30).findings == ()
         other, _ = run(graph, other_layout, (num_parts, what, other_sizes, other_staging), Path(other_root))
         assert file_hashes(out) == file_hashes(other)
 

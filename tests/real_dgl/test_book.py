@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from judges import DGL_VERSIONS, run_in_dgl
 from real_dgl.book_answers import answers
 
-from daskgraphpart.book import IdOutOfRangeError, PartitionBook
+from daskgraphpart.book import PartitionBook
+from daskgraphpart.errors import IdOutOfRangeError
 from daskgraphpart.id_converter import IdConverter
 from daskgraphpart.partitioned.books import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType

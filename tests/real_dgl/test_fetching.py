@@ -47,7 +47,7 @@ def test_the_estimate_is_what_dgl_fetches(name: str, batch_size: int, tmp_path: 
     graph = to_train_on(name)
     source, target = graph.write(tmp_path / "in"), graph.schema.ntypes[0]
     counts, method = ((2,), "random") if name == "cora" else ((2, 4), "metis")
-    configs = {str(k): dgp.partition(source, tmp_path / f"out{k}", k, method=method).config_path for k in counts}
+    configs = {str(k): dgp.partition(source, tmp_path / f"out{k}", k, method=method).config for k in counts}
     task = {
         "runs": {k: str(config) for k, config in configs.items()},
         "work": str(tmp_path / "work"),

@@ -11,8 +11,11 @@ import graphs
 import numpy as np
 import pytest
 from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
+from keywords import spelled
 
 import daskgraphpart as dgp
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.dispatching.options import DispatchOptions
 
 if TYPE_CHECKING:
     from graphs import Graph
@@ -77,13 +80,13 @@ def prepare(graph: Graph, directory: Path) -> Prepared:
     """Partition a graph."""
     chunked = graph.write(directory / "graph", num_chunks=3)
     assignment = dgp.assign(chunked, NUM_PARTS, method="metis")
-    owners = {ntype: np.asarray(region.read()) for ntype, region in assignment.owners.items()}
+    owners = {ntype: owners.compute() for ntype, owners in assignment.owners.items()}
     np.savez(directory / "owners.npz", **owners)
-    outcome = dgp.dispatch(chunked, assignment, directory / "ours", options=dgp.DispatchOptions(out_edges=True))
+    outcome = dgp.dispatch(chunked, assignment, directory / "ours", out_edges=True)
     # DGL's servers start only where they have nodes and edges of every type with data
-    assert all(min(counts) > 0 for of in sizes(outcome.config_path).values() for counts in of.values())
+    assert all(min(counts) > 0 for of in sizes(outcome.config).values() for counts in of.values())
     for_judge = save_for_judge(graph, directory / "for-judge")
-    return Prepared(graph, graph.schema.ntypes[0], for_judge, directory / "owners.npz", outcome.config_path)
+    return Prepared(graph, graph.schema.ntypes[0], for_judge, directory / "owners.npz", outcome.config)
 
 
 @pytest.fixture(scope="module")
@@ -182,9 +185,11 @@ def test_it_learns_on_graphs_of_graphbolt_what_it_learns_on_those_it_converts(
     prepared: Prepared = request.getfixturevalue(name)
     configs = {}
     for whose, layout in (("ours", "graphbolt"), ("dgls", "dgl")):
-        source, options = prepared.config.parent.parent / "graph", dgp.DispatchOptions(layout=(layout,))
-        method = dgp.AssignOptions("metis")
-        configs[whose] = dgp.partition(source, tmp_path / whose, NUM_PARTS, method=method, options=options).config_path
+        source, options = prepared.config.parent.parent / "graph", DispatchOptions(layout=(layout,))
+        method = AssignOptions("metis")
+        configs[whose] = dgp.partition(
+            source, tmp_path / whose, NUM_PARTS, **spelled(method), **spelled(options)
+        ).config
     how = {"ours": "use", "dgls": "convert"}
     reports = serve(DGL_VERSIONS[-1], prepared, tmp_path, configs, graphbolt=how, **SETTINGS)
     assert reports["dgls"]["untrained"] == pytest.approx(reports["ours"]["untrained"], rel=1e-6)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from graphs import Graph
 from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
+from keywords import spelled
 
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.layouts.dgl_graph import read_graph_file
@@ -112,11 +113,11 @@ def test_figures_of_what_dgl_wrote_are_those_of_its_edges(variant: str, made: Pa
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_partitions_of_dgl_are_whole_with_original_ids_and_without(variant: str, made: Path) -> None:
-    report = verify(made / "in", made / f"{variant}-saved", resources=RESOURCES)
+    report = verify(made / "in", made / f"{variant}-saved", **spelled(RESOURCES))
     assert report.findings == ()
     assert report.num_rows in (120 * 2 + 700, 150 + 80 + 300)
     assert report.notes == ("no checksums: there is no manifest that has them",)
-    report = verify(made / "in", made / variant, resources=RESOURCES)
+    report = verify(made / "in", made / variant, **spelled(RESOURCES))
     assert report.findings == ()
     assert len(report.notes) == 2 and "original IDs were not saved" in report.notes[1]
 
@@ -169,4 +170,4 @@ def test_faults_in_partitions_of_dgl_are_found(fault: str, made: Path, tmp_path:
     for variant in variants:
         shutil.copytree(made / variant, tmp_path / variant)
         plant(c.Damaged(tmp_path / variant))
-        assert not verify(made / "in", tmp_path / variant, resources=RESOURCES).ok, variant
+        assert not verify(made / "in", tmp_path / variant, **spelled(RESOURCES)).ok, variant

@@ -57,7 +57,7 @@ def test_what_is_read_back_is_the_graph(
     (graph, source), (layout, agrees) = made, DESTINATIONS[destination]
     outs = [tmp_path / str(count) for count in num_parts]
     for count, out in zip(num_parts, outs, strict=True):
-        dgp.partition(source, out, count, method="random", options=dgp.DispatchOptions(layout=layout))
+        dgp.partition(source, out, count, method="random", layout=layout)
     agrees(graph, outs, tmp_path)
     # the larger graphs leave gigabytes behind
     shutil.rmtree(tmp_path)

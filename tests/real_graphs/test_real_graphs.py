@@ -8,9 +8,11 @@ import pytest
 import real_graphs
 from graphs import REAL_GRAPHS, file_hashes, load_real_graph
 from judges import DGL_VERSIONS, judge_with_dgl, save_for_judge
+from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment.options import METHODS
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:
@@ -31,13 +33,13 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[Path, 
         graph, directory = load_real_graph(name), root / str(i)
         form = FORMS[i % len(FORMS)]
         chunked = graph.write(directory / "in", edge_format=form, num_chunks=(3, 2))
-        options = dgp.DispatchOptions(graph_formats=GRAPH_FORMATS[i % len(GRAPH_FORMATS)])
+        options = DispatchOptions(graph_formats=GRAPH_FORMATS[i % len(GRAPH_FORMATS)])
         outcome = dgp.partition(
-            chunked, directory / "out", NUM_PARTS[i % len(NUM_PARTS)], method="random", options=options
+            chunked, directory / "out", NUM_PARTS[i % len(NUM_PARTS)], method="random", **spelled(options)
         )
-        configs = [outcome.config_path]
+        configs = [outcome.config]
         if name == SMALL:
-            configs += [dgp.partition(chunked, directory / how, 3, method=how).config_path for how in METHODS]
+            configs += [dgp.partition(chunked, directory / how, 3, **spelled(how)).config for how in METHODS]
         configs_of[save_for_judge(graph, directory / "for-judge")] = configs
     return root, configs_of
 
@@ -62,7 +64,7 @@ def test_partitions_are_the_same_from_all_formats_and_verify_agrees(name: str, t
     for form in FORMS:
         data_format = "parquet" if form == "parquet" else "numpy"
         chunked = graph.write(tmp_path / form, edge_format=form, data_format=data_format, num_chunks=(3, 2))
-        dgp.partition(chunked, tmp_path / f"out-{form}", 4, method=dgp.AssignOptions("random", seed=7))
+        dgp.partition(chunked, tmp_path / f"out-{form}", 4, method="random", seed=7)
         found = file_hashes(tmp_path / f"out-{form}")
         expected = expected or found
         assert found == expected, f"{form} gives other bytes than {FORMS[0]}"
@@ -78,7 +80,7 @@ def test_auto_cuts_no_more_than_metis_and_fennel_less_than_random(name: str, tmp
     for num_parts in (4, 8):
         cuts = {}
         for method in ("auto", "metis", "fennel", "random"):
-            report = dgp.assign(directory, num_parts, method=dgp.AssignOptions(method, balance="nodes")).report
+            report = dgp.assign(directory, num_parts, method=method, balance="nodes").quality
             assert report is not None
             assert all(balance.is_kept for balance in report.balances)
             cuts[method] = report.cut_share

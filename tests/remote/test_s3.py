@@ -10,19 +10,13 @@ import numpy as np
 import pytest
 import s3fs
 from commands import call
+from keywords import spelled
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
-from daskgraphpart import (
-    DispatchOptions,
-    detect_resources,
-    load_partition,
-    open_partitions,
-    partition,
-    read_chunked,
-    verify,
-    verify_checksums,
-)
+from daskgraphpart import load_partition, open_partitions, partition, read_chunked, verify
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import (
     EnvironmentFaultError,
     GraphPartError,
@@ -31,6 +25,7 @@ from daskgraphpart.errors import (
     ResumeError,
 )
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
+from daskgraphpart.verification.pipeline import verify_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +36,7 @@ URL_IN, URL_OUT = "s3://bucket/graph", "s3://bucket/deep/partitions"
 
 def run(graph: Any, out: Any, workspace: Path, **how: Any) -> Any:
     resources = detect_resources("200MB", how.pop("cluster", "threads"), 2, workspace=workspace)
-    return partition(graph, out, 3, method="random", resources=resources, **how)
+    return partition(graph, out, 3, method="random", **spelled(resources), **how)
 
 
 @pytest.fixture
@@ -80,7 +75,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_partitions_made_in_s3_are_those_made_in_files(form: str, s3: S3, local: Path, tmp_path: Path) -> None:
     copy_in(local / form, s3.files, URL_IN)
     outcome = run(URL_IN, URL_OUT, tmp_path / "work", storage_options=s3.options)
-    assert str(outcome.config_path) == f"{URL_OUT}/shop.json"
+    assert str(outcome.config) == f"{URL_OUT}/shop.json"
     assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
     assert s3.unfinished_uploads("bucket") == []
     assert list((tmp_path / "work").iterdir()) == []

@@ -13,19 +13,12 @@ import pytest
 from commands import call
 from hypothesis import given
 from hypothesis import strategies as st
+from keywords import spelled
 from remote_stores import contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
-from daskgraphpart import (
-    DispatchOptions,
-    chunk_graph,
-    detect_resources,
-    load_partition,
-    open_partitions,
-    partition,
-    partition_graph,
-    read_chunked,
-)
+from daskgraphpart import chunk_graph, load_partition, open_partitions, partition, partition_graph, read_chunked
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.load import load_partition_book
 from daskgraphpart.partitioned.stored_rows import StoredRows
@@ -185,7 +178,7 @@ def test_partitions_with_ids_that_were_kept_are_loaded_from_a_store(memory: Any,
 
 def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path, memory: Any, tmp_path: Path) -> None:
     chunk_graph((np.arange(9), np.arange(9)), "g", output_path=tmp_path / "g")
-    kept = {"options": DispatchOptions(reshuffle=False), "resources": detect_resources(workspace=tmp_path / "work")}
+    kept = {"reshuffle": False, "workspace": tmp_path / "work"}
     for message, graph, how in (
         (r"^reshuffle: what names its files by path, .* to a directory here only; give a dir", tmp_path / "g", kept),
         (r"workspace.*made in a workspace first", local / "graph", {}),
@@ -271,10 +264,12 @@ def test_secrets_are_in_no_file_and_no_message(
     with monkeypatch.context() as patched:
         patched.setattr(type(memory), "pipe_file", failing)
         with pytest.raises(EnvironmentFaultError, match="the store is full") as raised:
-            partition("memory://graph", "memory://out", 2, method="random", resources=resources, storage_options=SECRET)
+            partition(
+                "memory://graph", "memory://out", 2, method="random", **spelled(resources), storage_options=SECRET
+            )
     journals = list(tmp_path.rglob("journal"))
     assert len(journals) == 1
     everything = b"".join(local_contents(tmp_path).values()).decode(errors="replace") + caplog.text + str(raised.value)
     assert "memory://graph" in everything and "hunter2" not in everything
-    partition("memory://graph", "memory://out", 2, method="random", resources=resources, storage_options=SECRET)
+    partition("memory://graph", "memory://out", 2, method="random", **spelled(resources), storage_options=SECRET)
     assert contents_of(memory, "/out") == local_contents(local / "out")

@@ -11,11 +11,14 @@ import pytest
 from graphs import Graph, load_real_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from keywords import spelled
 from oracle import partition_in_memory
 from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment.assignment import create_owner_files
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.reporting import passes, pipeline
 
 if TYPE_CHECKING:
@@ -28,16 +31,16 @@ FORMATS = st.sampled_from((("coo",), ("csc",), ("csr",), ("coo", "csr", "csc"), 
 
 
 def dispatched(
-    graph: Graph, owners: Mapping[str, np.ndarray], num_parts: int, root: Path, what: dgp.DispatchOptions
+    graph: Graph, owners: Mapping[str, np.ndarray], num_parts: int, root: Path, what: DispatchOptions
 ) -> PartitionedGraph:
     chunked = dgp.read_chunked(graph.write(root / "in", edge_format="numpy"))
     regions = create_owner_files(root, chunked.schema, num_parts)
     for ntype, region in regions.items():
         region.write(owners[ntype].astype(region.dtype), 0)
     assignment = dgp.Assignment(num_parts, "test", regions)
-    resources = dgp.Resources(1 << 30, "sync")
+    resources = Resources(1 << 30, "sync")
     return dgp.open_partitions(
-        dgp.dispatch(chunked, assignment, root / "out", options=what, resources=resources).config_path
+        dgp.dispatch(chunked, assignment, root / "out", **spelled(what), **spelled(resources)).config
     )
 
 
@@ -93,13 +96,11 @@ def test_figures_are_those_of_the_definition_however_the_work_is_cut(
 ) -> None:
     owners = owners_of(graph, num_parts)
     with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
-        partitioned = dispatched(
-            graph, owners, num_parts, Path(root), dgp.DispatchOptions(num_hops, formats, out_edges)
-        )
+        partitioned = dispatched(graph, owners, num_parts, Path(root), DispatchOptions(num_hops, formats, out_edges))
         patch.setattr(passes, "ROWS_PER_READ", rows)
         patch.setattr(passes, "EDGES_PER_PIECE", rows)
         patch.setattr(pipeline, "BYTES_OF_BLOCKS", reserved)  # leaves the counters of one node, if it is all of it
-        report = partitioned.report(resources=dgp.Resources(1 << 30, "sync"))
+        report = partitioned.report(memory=1 << 30, cluster="sync")
     assert_figures_are_those_of_the_definition(report, graph, owners, num_parts)
     stored = [part.halo_nids.size for part in partition_in_memory(graph, owners, num_parts, num_hops, out_edges)]
     assert report.stored_halo_nodes.sum(axis=1).tolist() == stored
@@ -115,8 +116,8 @@ def test_figures_are_those_of_the_definition_however_the_work_is_cut(
 def test_figures_of_real_graphs(name: str, num_parts: int, tmp_path: Path) -> None:
     graph = load_real_graph(name)
     owners = owners_of(graph, num_parts, seed=1)
-    partitioned = dispatched(graph, owners, num_parts, tmp_path, dgp.DispatchOptions(num_hops=2, out_edges=True))
-    report = partitioned.report(resources=dgp.Resources(1 << 30, "threads", 2))
+    partitioned = dispatched(graph, owners, num_parts, tmp_path, DispatchOptions(num_hops=2, out_edges=True))
+    report = partitioned.report(memory=1 << 30, cluster="threads", workers=2)
     assert_figures_are_those_of_the_definition(report, graph, owners, num_parts)
     found = {labels.key: labels for labels in report.labels}
     for ntype, features in graph.node_data.items():
@@ -140,7 +141,7 @@ def two_parts(rows: np.ndarray, root: Path, name: str = "label") -> PartitionedG
     """A graph without edges whose even nodes are in part 0."""
     schema = dgp.GraphSchema("g", (dgp.NodeType("n", len(rows)),), (dgp.EdgeType("n", "r", "n", 0),))
     graph = Graph(schema, {"n:r:n": (np.zeros(0, int), np.zeros(0, int))}, {"n": {name: rows}})
-    return dispatched(graph, {"n": np.arange(len(rows)) % 2}, 2, root, dgp.DispatchOptions())
+    return dispatched(graph, {"n": np.arange(len(rows)) % 2}, 2, root, DispatchOptions())
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_labels_are_found_by_name_or_given(tmp_path: Path) -> None:
 
 def test_labels_of_too_many_classes_are_left_out_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "MAX_CLASSES", 15)
-    report = two_parts(np.arange(20), tmp_path).report(resources=dgp.Resources(1 << 30, "sync"))
+    report = two_parts(np.arange(20), tmp_path).report(memory=1 << 30, cluster="sync")
     assert report.labels == ()
     assert report.notes == ("n/label has more than 15 classes and is left out",)
     assert "left out" in str(report)
@@ -188,7 +189,7 @@ def test_a_graph_without_edges_has_no_cut(tmp_path: Path) -> None:
 def test_ends_outside_the_part_are_one_error(tmp_path: Path) -> None:
     schema = dgp.GraphSchema("g", (dgp.NodeType("n", 4),), (dgp.EdgeType("n", "r", "n", 4),))
     graph = Graph(schema, {"n:r:n": (np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0]))})
-    partitioned = dispatched(graph, {"n": np.arange(4) // 2}, 2, tmp_path, dgp.DispatchOptions())
+    partitioned = dispatched(graph, {"n": np.arange(4) // 2}, 2, tmp_path, DispatchOptions())
     row = partitioned.part(1).graph.formats["coo"]["row"]
     kept = row.read()
     row.write(np.array([99]), 1)
@@ -215,7 +216,7 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         ends = rng.integers(0, num_nodes, (2, num_edges))
         owners = {"n": rng.integers(0, 2, num_nodes)}
         graph = Graph(schema, {"n:r:n": (ends[0], ends[1])})
-        partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), dgp.DispatchOptions(1, (form,)))
+        partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), DispatchOptions(1, (form,)))
         # the first range of a part is of inner nodes, the last of HALO nodes
         units = pipeline._ranges_of_nodes([partitioned.part(0).graph], 30_000)
         passes.report_edges(units[0], partitioned.book)

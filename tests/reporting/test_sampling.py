@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from commands import call
 from graphs import Graph
+from keywords import spelled
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError, OptionError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
@@ -34,9 +37,9 @@ def two_types(has_masks: bool) -> Graph:
 
 
 def partitioned(graph: Graph, root: Path, formats: tuple[str, ...] = ("coo",)) -> dgp.PartitionedGraph:
-    options = dgp.DispatchOptions(graph_formats=formats)
+    options = DispatchOptions(graph_formats=formats)
     return dgp.open_partitions(
-        dgp.partition(graph.write(root / "in"), root / "out", 3, method="random", options=options).config_path
+        dgp.partition(graph.write(root / "in"), root / "out", 3, method="random", **spelled(options)).config
     )
 
 
@@ -57,7 +60,7 @@ def neighbourhood(graph: Graph, seeds: dict[str, np.ndarray], hops: int) -> dict
 def test_of_all_neighbours_it_is_exact(has_masks: bool, formats: tuple[str, ...], tmp_path: Path) -> None:
     graph = two_types(has_masks)
     parts = partitioned(graph, tmp_path, formats)
-    found = parts.report(sampling=[-1, -1], batch_size=1000, resources=dgp.Resources(1 << 28, "threads", 2)).sampling
+    found = parts.report(sampling=[-1, -1], batch_size=1000, memory=1 << 28, cluster="threads", workers=2).sampling
     assert found is not None
     assert found.has_masks == has_masks
     for part in range(3):
@@ -79,8 +82,8 @@ def test_it_is_the_same_from_coo_and_csc_and_for_any_workers(tmp_path: Path) -> 
     for number, formats in enumerate([("coo",), ("csc",), ("csr",)]):
         parts = partitioned(graph, tmp_path / str(number), formats)
         for cluster in ("sync", "threads", "processes") if number == 0 else ("threads",):
-            resources = dgp.Resources(1 << 28, cluster, 2)
-            found.append(parts.report(sampling="3,2", batch_size=10, resources=resources).to_dict()["sampling"])
+            resources = Resources(1 << 28, cluster, 2)
+            found.append(parts.report(sampling="3,2", batch_size=10, **spelled(resources)).to_dict()["sampling"])
     assert all(each == found[0] for each in found)
     assert found[0]["fanouts"] == [3, 2]
     assert 0 < found[0]["remote_share"] < 1
@@ -106,7 +109,7 @@ def test_one_part_fetches_nothing(tmp_path: Path) -> None:
 
 def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = partitioned(two_types(True), tmp_path)
-    out = parts.path.parent
+    out = parts.config.parent
     assert parts.report().sampling is None
     assert call("report", out, "--sampling", "4,3", "--batch-size", "20", "--quiet") == 0
     text = capsys.readouterr().out

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from commands import call
 from faults.judge import expect_not_whole, expect_whole, judging
+from keywords import spelled
 from killing import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
 
 import daskgraphpart as dgp
+from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.engine.local import LocalScheduler
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import TaskCall
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, OutputLockedError, ResumeError
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
@@ -83,9 +86,9 @@ def fail(case: Case, root: Path, calls: Calls, task: str = "bucket_edges", numbe
 
 
 def run(name: str, root: Path, out: str = "out", **how: Any) -> Path:
-    resources = how.pop("resources", dgp.Resources(MEMORY, "sync"))
-    method = dgp.AssignOptions("random", seed=how.pop("seed", 0))
-    dgp.partition(root.parent / name, root / out, 3, method=method, resources=resources, **how)
+    resources = how.pop("resources", Resources(MEMORY, "sync"))
+    method = AssignOptions("random", seed=how.pop("seed", 0))
+    dgp.partition(root.parent / name, root / out, 3, **spelled(method), **spelled(resources), **how)
     return root / out
 
 
@@ -175,20 +178,20 @@ def unfinished(root: Path, calls: Calls) -> Iterator[Path]:
 
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [
-    ("num_hops", {"options": dgp.DispatchOptions(num_hops=2)}),
-    ("graph_formats", {"options": dgp.DispatchOptions(graph_formats=("csc",))}),
-    ("out_edges", {"options": dgp.DispatchOptions(out_edges=True)}),
-    ("seed", {"method": dgp.AssignOptions("random", seed=1)}),
+    ("num_hops", {"num_hops": 2}),
+    ("graph_formats", {"graph_formats": ("csc",)}),
+    ("out_edges", {"out_edges": True}),
+    ("seed", {"method": "random", "seed": 1}),
     ("method", {"method": "fennel"}),
-    ("balance", {"method": dgp.AssignOptions("random", balance=["nodes"])}),
+    ("balance", {"method": "random", "balance": ["nodes"]}),
     ("num_parts", {"num_parts": 4}),
-    ("num_trainers_per_machine", {"method": dgp.AssignOptions("random", num_trainers_per_machine=2)}),
+    ("num_trainers_per_machine", {"method": "random", "num_trainers_per_machine": 2}),
 ]
 
 
 def test_another_option_or_command_is_refused_by_name(unfinished: Path, inputs: Path) -> None:
     graph = unfinished.parent.parent / "homogeneous"
-    how: dict[str, Any] = {"num_parts": 3, "method": "random", "resources": dgp.Resources(MEMORY, "threads", 2)}
+    how: dict[str, Any] = {"num_parts": 3, "method": "random", "memory": MEMORY, "cluster": "threads", "workers": 2}
     for flag, changed in CHANGES:
         with pytest.raises(ResumeError, match=rf"{flag}.*begun with has changed.*restart=True") as caught:
             dgp.partition(graph, unfinished, **{**how, **changed})
@@ -316,11 +319,11 @@ def test_other_resources_continue_as_the_work_was_cut(how: Any, root: Path, call
 
 def test_less_memory_than_the_work_is_cut_for_is_refused(unfinished: Path) -> None:
     with pytest.raises(ResumeError, match=r"memory.*give memory 68MB, or add restart=True"):
-        run("homogeneous", unfinished.parent, resources=dgp.Resources(MEMORY // 2, "sync"))
+        run("homogeneous", unfinished.parent, resources=Resources(MEMORY // 2, "sync"))
 
 
 def test_another_workspace_is_refused_and_taken_with_restart(root: Path, calls: Calls, tmp_path: Path) -> None:
-    first, second = (dgp.Resources(MEMORY, "sync", workspace=str(tmp_path / name)) for name in ("first", "second"))
+    first, second = (Resources(MEMORY, "sync", workspace=str(tmp_path / name)) for name in ("first", "second"))
     calls.fail_at = ("bucket_edges", 1)
     with pytest.raises(EnvironmentFaultError):
         run("homogeneous", root, resources=first)
@@ -333,7 +336,7 @@ def test_another_workspace_is_refused_and_taken_with_restart(root: Path, calls: 
 
 
 def test_outputs_that_share_a_workspace_directory_do_not_meet(root: Path, calls: Calls, tmp_path: Path) -> None:
-    shared = dgp.Resources(MEMORY, "sync", workspace=str(tmp_path / "shared"))
+    shared = Resources(MEMORY, "sync", workspace=str(tmp_path / "shared"))
     calls.fail_at = ("bucket_edges", 1)
     with pytest.raises(EnvironmentFaultError):
         run("homogeneous", root, "one", resources=shared)
@@ -393,7 +396,7 @@ def test_an_assignment_in_memory_is_known_by_its_content(root: Path, inputs: Pat
         dgp.dispatch(graph, dgp.assign(graph, 3, method="random"), root / "out")
     calls.fail_at = None
     with pytest.raises(ResumeError, match="assignment"):
-        dgp.dispatch(graph, dgp.assign(graph, 3, method=dgp.AssignOptions("random", seed=1)), root / "out")
+        dgp.dispatch(graph, dgp.assign(graph, 3, method="random", seed=1), root / "out")
     dgp.dispatch(graph, dgp.assign(graph, 3, method="random"), root / "out")
     assert hashes(root / "out") == hashes(run("homogeneous", root, "other"))
 

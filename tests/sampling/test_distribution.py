@@ -33,7 +33,7 @@ def graph_of(degrees: dict[str, int], root: Path) -> dgp.PartitionedGraph:
         for name, degree in degrees.items()
     }
     out = dgp.partition(Graph(schema, edges).write(root / "in"), root / "out", 3, method="random")
-    return dgp.open_partitions(out.config_path)
+    return dgp.open_partitions(out.config)
 
 
 def homogeneous(degree: int, root: Path) -> dgp.PartitionedGraph:
@@ -47,7 +47,7 @@ def draws(parts: dgp.PartitionedGraph, num_neighbors: object, etypes: list[str],
     """Original sources picked at each of the 5,000 nodes in 20 epochs, for each type (draws, picks)."""
     is_homogeneous = len(parts.ntypes) == 1
     src, dst = (parts.ntypes[0],) * 2 if is_homogeneous else ("u", "v")
-    of_src, of_dst = parts.orig_nids[src].compute(), parts.orig_nids[dst].compute()
+    of_src, of_dst = parts.original_ids[src].compute(), parts.original_ids[dst].compute()
     seeds = np.flatnonzero(of_dst < DESTINATIONS)
     loader = parts.neighbor_loader(num_neighbors, (dst, seeds), batch_size=DESTINATIONS, **how)
     found: list[list[np.ndarray]] = [[] for _ in etypes]

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 from graphs import Graph, load_real_graph
+from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.book import IdOutOfRangeError
-from daskgraphpart.errors import GraphPartError, LayoutError, MissingPackageError, OptionError
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.errors import GraphPartError, IdOutOfRangeError, LayoutError, MissingPackageError, OptionError
 from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.sampling.columns import sort_edges
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -41,9 +42,9 @@ def small() -> Graph:
 
 GRAPHS: dict[str, Callable[[], Graph]] = {"small": small, "cora": lambda: load_real_graph("cora")}
 OPTIONS = {
-    "coo": dgp.DispatchOptions(num_hops=2, out_edges=True),
-    "csc": dgp.DispatchOptions(num_hops=2, graph_formats=("csc",)),
-    "csr": dgp.DispatchOptions(graph_formats=("csr",)),
+    "coo": DispatchOptions(num_hops=2, out_edges=True),
+    "csc": DispatchOptions(num_hops=2, graph_formats=("csc",)),
+    "csr": DispatchOptions(graph_formats=("csr",)),
 }
 
 
@@ -51,15 +52,15 @@ OPTIONS = {
 def made(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Graph, dgp.PartitionedGraph]:
     """A graph, and its partitions."""
     graph, root = GRAPHS[request.param[0]](), tmp_path_factory.mktemp("loaders")
-    how: Any = {"method": "random", "options": OPTIONS[request.param[1]]}
-    return graph, dgp.open_partitions(dgp.partition(graph.write(root / "in"), root / "out", 4, **how).config_path)
+    how: Any = {"method": "random", **spelled(OPTIONS[request.param[1]])}
+    return graph, dgp.open_partitions(dgp.partition(graph.write(root / "in"), root / "out", 4, **how).config)
 
 
 @pytest.fixture(scope="module")
 def two_types(tmp_path_factory: pytest.TempPathFactory) -> dgp.PartitionedGraph:
     """Partitions of the small graph."""
     root = tmp_path_factory.mktemp("two-types")
-    return dgp.open_partitions(dgp.partition(small().write(root / "in"), root / "out", 3, method="random").config_path)
+    return dgp.open_partitions(dgp.partition(small().write(root / "in"), root / "out", 3, method="random").config)
 
 
 @pytest.fixture
@@ -376,8 +377,8 @@ def test_nodes_of_other_parts_are_no_seeds_of_a_part(one_type: dgp.PartitionedGr
 @pytest.mark.parametrize("name", ["part1/graph.dgl", "part0/node_feat.dgl", "g.json"])
 @pytest.mark.parametrize("what", ["touched", "gone"])
 def test_partitions_whose_files_changed_are_refused(name: str, what: str, one_type: dgp.PartitionedGraph) -> None:
-    parts = dgp.open_partitions(one_type.path)
-    loader, path = parts.neighbor_loader([1], "train_mask"), one_type.path.parent / name
+    parts = dgp.open_partitions(one_type.config)
+    loader, path = parts.neighbor_loader([1], "train_mask"), one_type.config.parent / name
     assert len([*loader]) == 20
     if what == "touched":
         os.utime(path, ns=(0, 0))
@@ -406,7 +407,7 @@ def test_damaged_parts_are_one_error(array: str, value: int, tmp_path: Path) -> 
 def test_edges_that_end_outside_the_part_are_one_error(one_type: dgp.PartitionedGraph) -> None:
     one_type.part(1).graph.formats["coo"]["col"].write(np.array([10**9]), 4)
     with pytest.raises(LayoutError, match="local edge 4"):
-        dgp.open_partitions(one_type.path).neighbor_loader([2])
+        dgp.open_partitions(one_type.config).neighbor_loader([2])
 
 
 def test_ends_of_edges_need_coo(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 import yaml
 from graphs import file_hashes
 
-import daskgraphpart as dgp
 from daskgraphpart.engine.cluster_names import job_queue
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
 if TYPE_CHECKING:
@@ -119,9 +119,9 @@ def test_the_configuration_of_the_manual_is_one_of_dask_jobqueue() -> None:
     known = dask.config.get("jobqueue.slurm")
     assert set(manual["jobqueue"]["slurm"]) <= set(known)
     with dask.config.set(manual):
-        found = dgp.detect_resources(cluster="slurm", workers=64)
+        found = detect_resources(cluster="slurm", workers=64)
         assert found.memory == 4 * 64e9 // 2
-        assert dgp.detect_resources(cluster="slurm").workers == 16
+        assert detect_resources(cluster="slurm").workers == 16
 
 
 @pytest.mark.parametrize(
@@ -178,4 +178,4 @@ def test_a_configuration_that_does_not_say_what_a_job_is_is_one_error() -> None:
             OptionError, match=r"jobqueue\.slurm: .*expected cores and memory, found cores None, memory None"
         ),
     ):
-        dgp.detect_resources(cluster="slurm")
+        detect_resources(cluster="slurm")

@@ -16,9 +16,11 @@ from graphs import Graph, file_hashes
 from hypothesis import given
 from hypothesis import strategies as st
 from judges import run_in_dgl
+from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
+from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.chunked.rows import ArrayRows, KeptRows
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
@@ -53,7 +55,7 @@ def read(directory: Path) -> dict[str, pd.DataFrame]:
 def change(graph: Graph, out: Path, **changes: Any) -> dict[str, pd.DataFrame]:
     counts = {t.name: t.num_nodes for t in graph.schema.node_types}
     data = {etype: features for etype, features in graph.edge_data.items() if features}
-    dgp.chunk_graph(graph.edges, "g", graph.node_data, data, 2, out, num_nodes=counts, resources=SMALL, **changes)  # type: ignore[arg-type]
+    dgp.chunk_graph(graph.edges, "g", graph.node_data, data, 2, out, num_nodes=counts, **spelled(SMALL), **changes)  # type: ignore[arg-type]
     return read(out)
 
 
@@ -166,14 +168,14 @@ def test_every_kind_of_source_gives_the_same_bytes(tmp_path: Path) -> None:
         EVENTS[start : start + 200].to_parquet(tmp_path / f"events-{i}.parquet")
     how: dict[str, Any] = {
         "split_by": "kind", "add_reverse": "{}-by", "copy_edata": True, "deduplicate": True, "num_chunks": 3,
-        "cast": {"stars": "float16"}, "edge_format": "parquet", "name": "g", "resources": SMALL,
+        "cast": {"stars": "float16"}, "edge_format": "parquet", "name": "g", **spelled(SMALL),
     }  # fmt: skip
     tables: dict[str, Any] = {"columns": ("src", "dst"), "edge_columns": ("stars", "price")}
     nodes = {"user": 40, "item": 20}
     cast = {**how, "cast": {"stars": "float16", "price": "float32"}}
-    dgp.chunk_edge_lists(tmp_path / "csv", {"user:*:item": tmp_path / "events.csv"}, num_nodes=nodes, **tables, **cast)
+    chunk_edge_lists(tmp_path / "csv", {"user:*:item": tmp_path / "events.csv"}, num_nodes=nodes, **tables, **cast)
     edges = {"user:*:item": str(tmp_path / "events-*.parquet")}
-    dgp.chunk_edge_lists(tmp_path / "parquet", edges, num_nodes=nodes, **tables, **how)
+    chunk_edge_lists(tmp_path / "parquet", edges, num_nodes=nodes, **tables, **how)
     frame = EVENTS[["src", "dst", "stars", "price", "kind"]]
     how["edges_fmt"] = how.pop("edge_format")
     for npartitions in (1, 5):
@@ -215,7 +217,7 @@ def test_both_directions_of_an_edge_are_of_one_relation(tmp_path: Path, copy_eda
     how: dict[str, Any] = {"add_reverse": "dgl", "copy_edata": copy_edata, "remove_self_loops": True}
     how["deduplicate"] = True
     edges = {"n:*:n": frame}
-    dgp.chunk_graph(edges, "g", output_path=tmp_path, split_by="kind", resources=SMALL, **how)
+    dgp.chunk_graph(edges, "g", output_path=tmp_path, split_by="kind", **spelled(SMALL), **how)
     parts = {f"n:{kind}:n": part.drop(columns="kind") for kind, part in frame.groupby("kind")}
     assert_same(read(tmp_path), expect(parts, 1, **how))
 
@@ -223,11 +225,11 @@ def test_both_directions_of_an_edge_are_of_one_relation(tmp_path: Path, copy_eda
 def test_columns_that_cannot_be_features_and_names_of_directories_split_edges(tmp_path: Path) -> None:
     (tmp_path / "neptune.csv").write_text("~id,~from,~to,~label\ne0,b,a,knows\ne1,a,b,likes\n")
     neptune: dict[str, Any] = {"columns": ("~from", "~to"), "map_ids": True, "split_by": "~label"}
-    dgp.chunk_edge_lists(tmp_path / "0", {"v:*:v": tmp_path / "neptune.csv"}, **neptune)
+    chunk_edge_lists(tmp_path / "0", {"v:*:v": tmp_path / "neptune.csv"}, **neptune)
     found = {etype: frame.to_numpy().tolist() for etype, frame in read(tmp_path / "0").items()}
     assert found == {"v:knows:v": [[1, 0]], "v:likes:v": [[0, 1]]}
     EVENTS[["src", "dst", "stars"]].to_parquet(tmp_path / "hive", partition_cols=["stars"])
-    dgp.chunk_edge_lists(tmp_path / "1", {"user:*:item": tmp_path / "hive"}, split_by="stars")
+    chunk_edge_lists(tmp_path / "1", {"user:*:item": tmp_path / "hive"}, split_by="stars")
     assert {etype: len(frame) for etype, frame in read(tmp_path / "1").items()} == {
         f"user:{stars}:item": int((EVENTS.stars == stars).sum()) for stars in range(6)
     }
@@ -343,7 +345,7 @@ def test_changes_that_cannot_be_are_one_error(
     tmp_path: Path, edges: Any, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(GraphPartError) as caught:
-        dgp.chunk_graph(edges, "g", output_path=tmp_path / "out", resources=SMALL, **changes)
+        dgp.chunk_graph(edges, "g", output_path=tmp_path / "out", **spelled(SMALL), **changes)
     assert message in caught.value.for_command_line()
     assert not (tmp_path / "out").exists()
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from parmetis_programs import pm_dglpart, read_lines, write_lines
 from strategies import graphs
 
-from daskgraphpart.api.parmetis import convert, write_parmetis
+from daskgraphpart.api.parmetis import convert, write
 from daskgraphpart.api.pipeline import dispatch
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import (
@@ -61,7 +61,7 @@ def add_attributes(graph: Graph, directory: Path) -> None:
 
 def prepared(graph: Graph, root: Path, num_parts: int, attributes: bool) -> Path:
     graph.write(root / "in")
-    write_parmetis(root / "in", root / "pm")
+    write(root / "in", root / "pm")
     if attributes:
         add_attributes(graph, root / "pm")
     pm_dglpart(root / "pm", graph.schema.name, num_parts)
@@ -124,7 +124,9 @@ def test_the_partitions_are_those_of_dispatch(cluster: str, pm: Path, tmp_path: 
         removed_edges="xxx_removed_edges.txt",
         node_attr_dtype="float32",
         edge_attr_dtype="int64",
-        resources=Resources(1 << 28, cluster, 1 if cluster == "sync" else 2),
+        memory=1 << 28,
+        cluster=cluster,
+        workers=1 if cluster == "sync" else 2,
     )
     assert verify(tmp_path / "in", out).findings == ()
     dispatch(tmp_path / "in", pm, tmp_path / "expected")

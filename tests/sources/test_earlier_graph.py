@@ -12,10 +12,13 @@ import pytest
 from commands import call
 from edge_lists import chunk, edges_of, originals
 from graphs import file_hashes
+from keywords import spelled
 from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import read_chunked
+from daskgraphpart.api.chunk_graph import chunk_edge_lists
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError, OutputExistsError
 from daskgraphpart.sources.id_map import write_id_map
 
@@ -142,8 +145,8 @@ def test_memory_and_workers_change_nothing(earlier: Path, tmp_path: Path) -> Non
     files = [tmp_path / "b.parquet", tmp_path / "a.parquet"]
     for workers, memory in ((1, 64 << 20), (2, 1 << 30)):
         out = tmp_path / f"new-{workers}"
-        resources = dgp.Resources(memory, "threads", workers)
-        dgp.chunk_edge_lists(out, files, ids_from=old, codes_from=old, resources=resources, **how)
+        resources = Resources(memory, "threads", workers)
+        chunk_edge_lists(out, files, ids_from=old, codes_from=old, **spelled(resources), **how)
         found.append(file_hashes(out))
     assert found[0] == found[1]
     assert originals(out)[:100_000] == originals(old)
@@ -333,8 +336,8 @@ def test_the_earlier_graph_is_not_replaced_by_what_is_made_from_it(earlier: Path
 
 def test_a_graph_whose_ids_go_on_is_extended_by_them(earlier: Path, tmp_path: Path) -> None:
     tables = write_tables(tmp_path / "friday", LATER)
-    dgp.assign(earlier, 2, method="random", out_dir=tmp_path / "owners")
+    dgp.assign(earlier, 2, method="random", out=tmp_path / "owners")
     out = chunk_visits(tmp_path / "out", tables, ids_from=earlier, fill={"country": "none"})
-    report = dgp.assign(out, 2, method=dgp.AssignOptions(extend=str(tmp_path / "owners"), balance="nodes=0.5")).report
+    report = dgp.assign(out, 2, extend=str(tmp_path / "owners"), balance="nodes=0.5").quality
     assert report is not None
     assert report.method == "extend (5 old nodes matched by ID, 0 gone, 3 new; 0 moved)"

@@ -15,7 +15,8 @@ from edge_lists import DEFAULT, FORMS, chunk, edges_of, originals, path_of_form,
 from graphs import file_hashes, load_real_graph
 from pyarrow import parquet
 
-from daskgraphpart import chunk_edge_lists, detect_resources, partition, read_chunked, verify
+from daskgraphpart import partition, read_chunked, verify
+from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.sources.database import open_database, run
 
@@ -156,8 +157,8 @@ def test_threads_and_small_budgets_give_the_same_bytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = [f"node-{i}" for i in rng.integers(0, 3000, 60_000)]
     path = write_edge_list(tmp_path / "e.tsv", "\t", names[::2], names[1::2])
-    chunk_edge_lists(tmp_path / "a", path, map_ids=True, resources=detect_resources("1GB", "sync"))
-    chunk_edge_lists(tmp_path / "b", path, map_ids=True, resources=detect_resources("128MB", "threads", 2))
+    chunk_edge_lists(tmp_path / "a", path, map_ids=True, memory="1GB", cluster="sync")
+    chunk_edge_lists(tmp_path / "b", path, map_ids=True, memory="128MB", cluster="threads", workers=2)
     assert file_hashes(tmp_path / "a") == file_hashes(tmp_path / "b")
 
 

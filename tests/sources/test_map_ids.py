@@ -15,9 +15,12 @@ from edge_lists import DEFAULT, chunk, edges_of, originals, path_of_form, write_
 from graphs import file_hashes, load_real_graph
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from keywords import spelled
 from pyarrow import parquet
 
-from daskgraphpart import chunk_edge_lists, detect_resources, read_chunked, read_id_map
+from daskgraphpart import read_chunked, read_id_map
+from daskgraphpart.api.chunk_graph import chunk_edge_lists
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -81,7 +84,7 @@ def test_a_map_of_many_groups_does_not_depend_on_memory_or_threads(tmp_path: Pat
     rng = np.random.default_rng(0)
     ids = rng.choice(2**40, 300_000)
     path = write_edge_list(tmp_path / "e.npz", "npz", ids[::2], ids[1::2])
-    whole = chunk_edge_lists(tmp_path / "a", path, map_ids=True, resources=detect_resources("1GB", workers=2)).parent
+    whole = chunk_edge_lists(tmp_path / "a", path, map_ids=True, memory="1GB", workers=2).parent
     assert file_hashes(whole) == file_hashes(chunk(tmp_path / "b", path, map_ids=True))
     assert parquet.read_metadata(whole / "id_map" / "_N.parquet").num_row_groups == 3
     frame = read_id_map(whole, "_N")
@@ -238,7 +241,7 @@ def test_a_real_graph_of_many_types_keeps_edges_and_features(tmp_path: Path) -> 
         edges[etype] = write_edge_list(tmp_path / f"{number}.tsv", "\t", *ends)
     resources = detect_resources("64MB", workers=2)
     out = chunk_edge_lists(
-        tmp_path / "out", edges, map_ids=True, header=False, nodes=lists, node_data=data, resources=resources
+        tmp_path / "out", edges, map_ids=True, header=False, nodes=lists, node_data=data, **spelled(resources)
     ).parent
     known = {ntype: np.array(originals(out, ntype)) for ntype in names}
     for etype, (src, dst) in first.items():

@@ -24,7 +24,6 @@ from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import read_chunked
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
 
 if TYPE_CHECKING:
@@ -278,7 +277,7 @@ def test_frames_with_string_ids_are_tables_like_any_other(
         with dask.config.set({"dataframe.convert-string": False}):  # dask would make strings of vectors
             frames = [dd.from_pandas(frame, npartitions) for frame in frames]
     frames[1] = frames[1].assign(age=frames[1].age.astype("Int16"))
-    how = {"map_ids": True, "fill": fill, "output_path": shop / "out", "resources": Resources(64 << 20, "sync")}
+    how = {"map_ids": True, "fill": fill, "output_path": shop / "out", "memory": 64 << 20, "cluster": "sync"}
     dgp.chunk_graph({BUYS: frames[0]}, "graph", {"customer": frames[1]}, **how)
     assert file_hashes(shop / "out") == file_hashes(expected)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from commands import call
 from edge_lists import DEFAULT, edges_of
+from keywords import spelled
 from published_data import (
     write_csv,
     write_igb,
@@ -19,9 +20,11 @@ from published_data import (
     write_wikikg,
 )
 
-from daskgraphpart import chunk_edge_lists, describe_dataset, read_chunked
+from daskgraphpart import read_chunked
+from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.sources.published import describe_dataset
 from daskgraphpart.sources.published.igb import split_masks
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ def write_large_igb(root: Path) -> Path:
 
 def chunked(tmp_path: Path, kind: str, directory: Path) -> tuple[Any, dict[str, dict[str, np.ndarray]]]:
     """The graph, and its features."""
-    chunk_edge_lists(tmp_path / "out", **describe_dataset(kind, directory), resources=RESOURCES)
+    chunk_edge_lists(tmp_path / "out", **describe_dataset(kind, directory), **spelled(RESOURCES))
     graph = read_chunked(tmp_path / "out")
     views = {**graph.node_data, **graph.edge_data}
     return graph, {t: {n: a.compute(scheduler="sync") for n, a in views[t].items()} for t in views}
@@ -166,7 +169,7 @@ def test_relations_of_wikikg_are_edge_types_or_a_feature(tmp_path: Path) -> None
     np.testing.assert_array_equal(data["entity"]["feat"], np.load(root / "processed/entity_feat.npy"))
     tables = describe_dataset("wikikg", root)
     del tables["split_by"]
-    chunk_edge_lists(tmp_path / "one", **tables, resources=RESOURCES)
+    chunk_edge_lists(tmp_path / "one", **tables, **spelled(RESOURCES))
     np.testing.assert_array_equal(edges_of(tmp_path / "one", "entity:relates:entity"), triplets[:, [0, 2]].T)
     found = read_chunked(tmp_path / "one").edge_data["entity:relates:entity"]["reltype"]
     np.testing.assert_array_equal(found.compute(scheduler="sync"), triplets[:, 1])
@@ -270,6 +273,6 @@ def test_what_is_wrong_is_one_error(
     root = write(tmp_path / "data")
     spoil(root)
     with pytest.raises(GraphPartError) as caught:
-        chunk_edge_lists(tmp_path / "out", **describe_dataset(kind, root), resources=RESOURCES)
+        chunk_edge_lists(tmp_path / "out", **describe_dataset(kind, root), **spelled(RESOURCES))
     assert message in caught.value.for_command_line().replace(f"{tmp_path}/", "")
     assert not (tmp_path / "out").exists()

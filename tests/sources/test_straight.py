@@ -16,10 +16,13 @@ import pytest
 import scipy.sparse
 from commands import call
 from graphs import REAL_GRAPHS, file_hashes, load_real_graph
+from keywords import spelled
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
+from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.engine.progress import SilentProgress
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
 from daskgraphpart.sources.id_map import read_id_map
 
@@ -28,8 +31,10 @@ if TYPE_CHECKING:
 
     from graphs import Graph
 
-RESOURCES = dgp.Resources(1 << 28, "sync")
-RANDOM = dgp.AssignOptions("random")
+    from daskgraphpart.sources.table_spec import TableSpec
+
+RESOURCES = Resources(1 << 28, "sync")
+RANDOM = "random"
 BESIDE = ("id_map/", "categories/", "graph.manifest.json")
 
 
@@ -68,12 +73,12 @@ def write_tables(graph: Graph, directory: Path, *, names: bool) -> dict[str, Any
     return {**tables, "nodes": nodes, "node_data": features, "map_ids": True}
 
 
-def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **how: Any) -> dgp.TableSpec:
+def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **how: Any) -> TableSpec:
     """Partition tables straight, and by way of a chunked graph; the parts have to be the same."""
     spec = dgp.read_tables(**tables)
-    dgp.chunk_edge_lists(directory / "graph", **tables, resources=RESOURCES)
+    chunk_edge_lists(directory / "graph", **tables, **spelled(RESOURCES))
     for source, out in ((directory / "graph", "chunked"), (spec, "straight")):
-        dgp.partition(source, directory / out, num_parts, resources=RESOURCES, **how)
+        dgp.partition(source, directory / out, num_parts, **spelled(RESOURCES), **how)
     assert parts_of(directory / "straight") == parts_of(directory / "chunked")
     return spec
 
@@ -87,9 +92,9 @@ def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **
 def test_the_parts_of_real_graphs_are_the_same_by_both_roads(name: str, names: bool, tmp_path: Path) -> None:
     tables = write_tables(load_real_graph(name), tmp_path, names=names)
     spec = by_both_roads(tables, tmp_path, 3, method=RANDOM)
-    report = dgp.verify(spec, tmp_path / "straight", resources=RESOURCES)
+    report = dgp.verify(spec, tmp_path / "straight", **spelled(RESOURCES))
     assert report.ok, report
-    how: dict[str, Any] = {"method": RANDOM, "resources": RESOURCES}
+    how: dict[str, Any] = {"method": RANDOM, **spelled(RESOURCES)}
     given: Any = frames_of(tables) if names else arrays_of(load_real_graph(name))
     dgp.partition(given, tmp_path / "objects", 3, **how)
     assert parts_of(tmp_path / "objects") == parts_of(tmp_path / "straight")
@@ -98,7 +103,7 @@ def test_the_parts_of_real_graphs_are_the_same_by_both_roads(name: str, names: b
 def arrays_of(graph: Graph) -> dgp.Graph:
     """A graph of arrays in memory."""
     counts = {t.name: t.num_nodes for t in graph.schema.node_types}
-    return dgp.from_collections(graph.edges, num_nodes=counts, node_data=graph.node_data)
+    return dgp.from_edges(graph.edges, num_nodes=counts, node_data=graph.node_data)
 
 
 def frames_of(tables: Mapping[str, Any]) -> dgp.TableSpec:
@@ -146,9 +151,9 @@ def _text(table: pa.Table) -> bytes:
 )
 def test_changed_tables_give_the_same_parts_by_both_roads(changes: dict[str, Any], tmp_path: Path) -> None:
     tables = {**small_tables(tmp_path), **changes}
-    how = {"method": dgp.AssignOptions("metis"), "options": dgp.DispatchOptions(num_hops=2, layout=("dgl", "ranks"))}
+    how = {"method": "metis", "num_hops": 2, "layout": ("dgl", "ranks")}
     spec = by_both_roads(tables, tmp_path, 2, **how)
-    assert dgp.verify(spec, tmp_path / "straight", resources=RESOURCES).ok
+    assert dgp.verify(spec, tmp_path / "straight", **spelled(RESOURCES)).ok
 
 
 class Stopped(Exception):  # noqa: N818
@@ -171,7 +176,7 @@ class Listener(SilentProgress):
 @pytest.mark.parametrize("stop_at", ["map-ids", "write-owners", "bucket-edges", "place-rows", "hash-files"])
 def test_a_job_from_tables_continues_where_it_was_stopped(stop_at: str, tmp_path: Path) -> None:
     spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "straight"
-    how: dict[str, Any] = {"method": dgp.AssignOptions("fennel"), "resources": RESOURCES}
+    how: dict[str, Any] = {"method": "fennel", **spelled(RESOURCES)}
     dgp.partition(spec, tmp_path / "whole", 2, **how)
     with pytest.raises(Stopped):
         dgp.partition(spec, out, 2, progress=Listener(stop_at), **how)
@@ -185,18 +190,18 @@ def test_a_job_from_tables_continues_where_it_was_stopped(stop_at: str, tmp_path
 def test_a_table_that_changes_before_its_job_is_continued_is_refused(tmp_path: Path) -> None:
     spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "straight"
     with pytest.raises(Stopped):
-        dgp.partition(spec, out, 2, method=RANDOM, resources=RESOURCES, progress=Listener("bucket-edges"))
+        dgp.partition(spec, out, 2, method=RANDOM, **spelled(RESOURCES), progress=Listener("bucket-edges"))
     with (tmp_path / "follows.csv").open("a") as file:
         file.write("u1,u2\n")
     with pytest.raises(ResumeError) as caught:
-        dgp.partition(spec, out, 2, method=RANDOM, resources=RESOURCES)
+        dgp.partition(spec, out, 2, method=RANDOM, **spelled(RESOURCES))
     assert "follows.csv" in str(caught.value.place)
     assert caught.value.hint
 
 
 def test_other_options_of_tables_do_not_continue_a_job(tmp_path: Path) -> None:
     tables, out = small_tables(tmp_path), tmp_path / "straight"
-    how: dict[str, Any] = {"method": RANDOM, "resources": RESOURCES}
+    how: dict[str, Any] = {"method": RANDOM, **spelled(RESOURCES)}
     with pytest.raises(Stopped):
         dgp.partition(dgp.read_tables(**tables), out, 2, progress=Listener("bucket-edges"), **how)
     with pytest.raises(ResumeError) as caught:
@@ -206,7 +211,7 @@ def test_other_options_of_tables_do_not_continue_a_job(tmp_path: Path) -> None:
 
 def test_the_maps_of_ids_lie_beside_the_partitions_and_are_found(tmp_path: Path) -> None:
     spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "parts"
-    dgp.partition(spec, out, 3, method=RANDOM, resources=RESOURCES)
+    dgp.partition(spec, out, 3, method=RANDOM, **spelled(RESOURCES))
     users = read_id_map(out, "user")["id"].compute(scheduler="sync")
     assert list(users) == sorted(f"u{i}" for i in range(40))
     assert [path.name for path in (out / "categories" / "user").iterdir()] == ["country.parquet"]
@@ -222,7 +227,7 @@ def test_the_maps_of_ids_lie_beside_the_partitions_and_are_found(tmp_path: Path)
 
 def test_partitions_from_tables_are_replaced_whole(tmp_path: Path) -> None:
     spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "parts"
-    how: dict[str, Any] = {"method": RANDOM, "resources": RESOURCES}
+    how: dict[str, Any] = {"method": RANDOM, **spelled(RESOURCES)}
     dgp.partition(spec, out, 3, **how)
     with pytest.raises(OutputExistsError):
         dgp.partition(spec, out, 2, **how)
@@ -231,23 +236,25 @@ def test_partitions_from_tables_are_replaced_whole(tmp_path: Path) -> None:
     dgp.partition(dgp.read_tables(**dense), out, 2, overwrite=True, **how)
     assert not (out / "id_map").exists()
     assert not (out / "categories").exists()
-    assert dgp.verify(dgp.read_tables(**dense), out, resources=RESOURCES).ok
+    assert dgp.verify(dgp.read_tables(**dense), out, **spelled(RESOURCES)).ok
 
 
 def test_owners_of_tables_are_dispatched_with_the_tables(tmp_path: Path) -> None:
     spec = dgp.read_tables(**small_tables(tmp_path))
-    owners = dgp.assign(spec, 2, out_dir=tmp_path / "owners", method=RANDOM, resources=RESOURCES)
+    owners = dgp.assign(spec, 2, out=tmp_path / "owners", method=RANDOM, **spelled(RESOURCES))
     assert (tmp_path / "owners" / "id_map" / "user.parquet").is_file()
-    dgp.dispatch(spec, owners, tmp_path / "one", resources=RESOURCES)
-    dgp.dispatch(spec, tmp_path / "owners", tmp_path / "two", resources=RESOURCES)
-    dgp.dispatch(spec, dgp.assign(spec, 2, method=RANDOM, resources=RESOURCES), tmp_path / "three", resources=RESOURCES)
+    dgp.dispatch(spec, owners, tmp_path / "one", **spelled(RESOURCES))
+    dgp.dispatch(spec, tmp_path / "owners", tmp_path / "two", **spelled(RESOURCES))
+    dgp.dispatch(
+        spec, dgp.assign(spec, 2, method=RANDOM, **spelled(RESOURCES)), tmp_path / "three", **spelled(RESOURCES)
+    )
     assert parts_of(tmp_path / "one") == parts_of(tmp_path / "two") == parts_of(tmp_path / "three")
 
 
 def test_a_plan_of_tables_is_that_of_their_graph(tmp_path: Path) -> None:
     tables = small_tables(tmp_path)
-    dgp.chunk_edge_lists(tmp_path / "graph", **tables, resources=RESOURCES)
-    plans = [dgp.plan(of, 2, resources=RESOURCES) for of in (dgp.read_tables(**tables), tmp_path / "graph")]
+    chunk_edge_lists(tmp_path / "graph", **tables, **spelled(RESOURCES))
+    plans = [dgp.plan(of, 2, **spelled(RESOURCES)) for of in (dgp.read_tables(**tables), tmp_path / "graph")]
     assert plans[0].num_nodes == plans[1].num_nodes
     assert plans[0].output_nbytes == plans[1].output_nbytes
 
@@ -256,7 +263,7 @@ def test_all_tables_are_opened_before_the_first_is_read(tmp_path: Path) -> None:
     tables, listener = small_tables(tmp_path), Listener()
     tables["node_data"]["user"]["height"] = f"{tmp_path}/users.csv.gz:height"
     with pytest.raises(InputFileError) as caught:
-        dgp.partition(dgp.read_tables(**tables), tmp_path / "out", 2, resources=RESOURCES, progress=listener)
+        dgp.partition(dgp.read_tables(**tables), tmp_path / "out", 2, **spelled(RESOURCES), progress=listener)
     assert "users.csv.gz" in str(caught.value.file)
     assert not listener.begun
     assert [*(tmp_path / "out").iterdir()] == []
@@ -264,7 +271,7 @@ def test_all_tables_are_opened_before_the_first_is_read(tmp_path: Path) -> None:
 
 def test_parts_that_cannot_be_are_refused_once_the_tables_are_known(tmp_path: Path) -> None:
     with pytest.raises(OptionError):
-        dgp.partition(dgp.read_tables(**small_tables(tmp_path)), tmp_path / "out", 99, resources=RESOURCES)
+        dgp.partition(dgp.read_tables(**small_tables(tmp_path)), tmp_path / "out", 99, **spelled(RESOURCES))
     assert [*(tmp_path / "out").iterdir()] == []
 
 
@@ -301,7 +308,7 @@ def test_usage_that_makes_no_sense_ends_with_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     small_tables(tmp_path)
-    dgp.chunk_edge_lists("graph", {"u:f:u": "follows.csv"}, map_ids=True, resources=RESOURCES)
+    chunk_edge_lists("graph", {"u:f:u": "follows.csv"}, map_ids=True, **spelled(RESOURCES))
     assert call(*arguments, "--num-parts", "2") == 2
     assert not Path("out").exists() or not [*Path("out").iterdir()]
 
@@ -329,30 +336,30 @@ def objects() -> dict[str, Any]:
 
 
 def test_objects_are_taken_as_they_are_by_every_function(tmp_path: Path) -> None:
-    given, how = objects(), {"method": RANDOM, "resources": RESOURCES}
-    dgp.chunk_graph(given["pair"], "graph", output_path=tmp_path / "chunked", resources=RESOURCES)
+    given, how = objects(), {"method": RANDOM, **spelled(RESOURCES)}
+    dgp.chunk_graph(given["pair"], "graph", output_path=tmp_path / "chunked", **spelled(RESOURCES))
     dgp.partition(tmp_path / "chunked", tmp_path / "expected", 2, **how)
     expected = file_hashes(tmp_path / "expected")
     for kind, graph in given.items():
         dgp.partition(graph, tmp_path / kind, 2, **how)
         assert file_hashes(tmp_path / kind) == expected, kind
     frame, owners = given["frame of dask"], dgp.assign(given["frame"], 2, **how)
-    assert dgp.verify(frame, tmp_path / "pair", resources=RESOURCES).ok
-    assert dgp.plan(frame, 2, resources=RESOURCES).num_nodes == 60
-    dgp.dispatch(frame, owners, tmp_path / "dispatched", resources=RESOURCES)
+    assert dgp.verify(frame, tmp_path / "pair", **spelled(RESOURCES)).ok
+    assert dgp.plan(frame, 2, **spelled(RESOURCES)).num_nodes == 60
+    dgp.dispatch(frame, owners, tmp_path / "dispatched", **spelled(RESOURCES))
     assert parts_of(tmp_path / "dispatched") == parts_of(tmp_path / "expected")
 
 
 def test_arrays_reach_other_processes(tmp_path: Path) -> None:
     pair = objects()["pair"]
     for cluster in ("sync", "processes"):
-        dgp.partition(pair, tmp_path / cluster, 2, method=RANDOM, resources=dgp.Resources(1 << 28, cluster))
+        dgp.partition(pair, tmp_path / cluster, 2, method=RANDOM, memory=1 << 28, cluster=cluster)
     assert file_hashes(tmp_path / "sync") == file_hashes(tmp_path / "processes")
 
 
 def test_a_job_from_arrays_continues_with_the_same_arrays_alone(tmp_path: Path) -> None:
     (src, dst), out = objects()["pair"], tmp_path / "out"
-    how: dict[str, Any] = {"method": RANDOM, "resources": RESOURCES}
+    how: dict[str, Any] = {"method": RANDOM, **spelled(RESOURCES)}
     with pytest.raises(Stopped):
         dgp.partition((src, dst), out, 2, progress=Listener("hash-files"), **how)
     changed = dst.copy()
@@ -367,5 +374,5 @@ def test_a_job_from_arrays_continues_with_the_same_arrays_alone(tmp_path: Path) 
 
 def test_names_in_frames_are_refused_with_what_to_do() -> None:
     with pytest.raises(OptionError) as caught:
-        dgp.plan(pd.DataFrame({"src": ["ann"], "dst": ["bob"]}), 1, resources=RESOURCES)
+        dgp.plan(pd.DataFrame({"src": ["ann"], "dst": ["bob"]}), 1, **spelled(RESOURCES))
     assert "map_ids" in str(caught.value.hint)

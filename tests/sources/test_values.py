@@ -16,7 +16,6 @@ from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import read_chunked
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, OptionError
 
 if TYPE_CHECKING:
@@ -205,19 +204,19 @@ def gaps() -> dict[str, Any]:
 def test_values_that_an_array_lacks_are_refused(what: str, tmp_path: Path) -> None:
     values = gaps()[what]
     edges = (np.array([0, 1]), np.array([1, 0]))
-    how = {"output_path": tmp_path / "out", "resources": Resources(64 << 20, "sync")}
+    how = {"output_path": tmp_path / "out", "memory": 64 << 20, "cluster": "sync"}
     with pytest.raises(OptionError, match=r"masked|missing"):
         dgp.chunk_graph(edges, "g", {"x": values}, **how)
     if np.ndim(values) == 1:
         with pytest.raises(OptionError, match=r"masked|missing"):
             dgp.chunk_graph((edges[0], values), "g", **how)
     if isinstance(values, (np.ma.MaskedArray, da.Array)):
-        graph = dgp.from_collections(
+        graph = dgp.from_edges(
             {"n:e:n": dd.from_pandas(pd.DataFrame({"src": [0, 1], "dst": [1, 0]}), npartitions=1)},
             node_data={"n": {"x": da.asanyarray(values)}},
         )
         with pytest.raises(OptionError, match="masked"):
-            dgp.partition(graph, tmp_path / "parts", 2, method="random", resources=Resources(64 << 20, "sync"))
+            dgp.partition(graph, tmp_path / "parts", 2, method="random", memory=64 << 20, cluster="sync")
     else:
         frame = pd.DataFrame({"src": edges[0], "dst": edges[1], "v": values})
         with pytest.raises(OptionError, match="missing"):

@@ -9,8 +9,10 @@ import corruptions as c
 import numpy as np
 import pytest
 from graphs import Graph
+from keywords import spelled
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.pipeline import verify, verify_checksums
@@ -22,13 +24,13 @@ if TYPE_CHECKING:
 ETYPES = ("a:r:b", "b:r:a", "a:s:a")
 RESOURCES = Resources(1 << 30, "threads", 2)
 VARIANTS = {
-    "coo": dgp.DispatchOptions(),
-    "coo,csc": dgp.DispatchOptions(graph_formats=("coo", "csc")),
-    "csc": dgp.DispatchOptions(graph_formats=("csc",)),
-    "csr": dgp.DispatchOptions(graph_formats=("csr",)),
-    "out": dgp.DispatchOptions(out_edges=True),
-    "hops": dgp.DispatchOptions(num_hops=2),
-    "hops,out": dgp.DispatchOptions(num_hops=3, out_edges=True),
+    "coo": DispatchOptions(),
+    "coo,csc": DispatchOptions(graph_formats=("coo", "csc")),
+    "csc": DispatchOptions(graph_formats=("csc",)),
+    "csr": DispatchOptions(graph_formats=("csr",)),
+    "out": DispatchOptions(out_edges=True),
+    "hops": DispatchOptions(num_hops=2),
+    "hops,out": DispatchOptions(num_hops=3, out_edges=True),
 }
 
 
@@ -57,7 +59,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     graph.write(root / "in", num_chunks=3)
     for name, options in VARIANTS.items():
-        dgp.partition(root / "in", root / name, 3, method="random", options=options, resources=RESOURCES)
+        dgp.partition(root / "in", root / name, 3, method="random", **spelled(options), **spelled(RESOURCES))
     return root
 
 
@@ -220,11 +222,11 @@ def damaged(whole: Path, variant: str, target: Path, *, keep_manifest: bool = Fa
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_we_write_is_found_whole_with_and_without_a_manifest(variant: str, whole: Path, tmp_path: Path) -> None:
-    report = verify(whole / "in", whole / variant, resources=RESOURCES)
+    report = verify(whole / "in", whole / variant, **spelled(RESOURCES))
     assert report.findings == ()
     assert (report.num_nodes, report.num_edges, report.num_rows, report.num_files) == (290, 950, 890, 19)
     assert report.notes == ()
-    alone = verify(whole / "in", damaged(whole, variant, tmp_path / "out").root, resources=RESOURCES)
+    alone = verify(whole / "in", damaged(whole, variant, tmp_path / "out").root, **spelled(RESOURCES))
     assert alone.findings == ()
     assert alone.notes == ("no checksums: there is no manifest that has them",)
 
@@ -234,7 +236,7 @@ def test_planted_faults_are_found_from_the_contents(name: str, whole: Path, tmp_
     variant, corrupt, says = CORRUPTIONS[name]
     out = damaged(whole, variant, tmp_path / "out")
     corrupt(out)
-    report = verify(whole / "in", out.root, checksums=False, resources=RESOURCES)
+    report = verify(whole / "in", out.root, checksums=False, **spelled(RESOURCES))
     assert not report.ok
     assert any(says in str(finding) for finding in report.findings), [str(finding) for finding in report.findings]
 
@@ -251,7 +253,7 @@ def test_a_quick_check_sees_counts_sizes_and_headers(name: str, whole: Path, tmp
     variant, corrupt, _ = CORRUPTIONS[name]
     out = damaged(whole, variant, tmp_path / "out")
     corrupt(out)
-    assert not verify(whole / "in", out.root, quick=True, resources=RESOURCES).ok
+    assert not verify(whole / "in", out.root, quick=True, **spelled(RESOURCES)).ok
 
 
 FILES = ("graph.dgl", "node_feat.dgl", "edge_feat.dgl", "orig_nids.dgl", "orig_eids.dgl", "split_nids.dgl")
@@ -260,15 +262,15 @@ FILES = ("graph.dgl", "node_feat.dgl", "edge_feat.dgl", "orig_nids.dgl", "orig_e
 @pytest.mark.parametrize("file", ["g.json", *(f"part2/{name}" for name in FILES)])
 def test_checksums_alone_find_any_flipped_bit(file: str, whole: Path, tmp_path: Path) -> None:
     out = damaged(whole, "coo,csc", tmp_path / "out", keep_manifest=True)
-    assert verify_checksums(out.root, resources=RESOURCES).ok
+    assert verify_checksums(out.root, **spelled(RESOURCES)).ok
     path = out.root / file
     size = path.stat().st_size
     for offset in {0, size // 3, size // 2, size - 1}:
         c.flip(path, offset, 0x10)
-        report = verify_checksums(out.root, resources=RESOURCES)
+        report = verify_checksums(out.root, **spelled(RESOURCES))
         assert [(finding.check, finding.file) for finding in report.findings] == [("checksums", file)]
         c.flip(path, offset, 0x10)
-    assert verify_checksums(out.root, resources=RESOURCES).num_files == 19
+    assert verify_checksums(out.root, **spelled(RESOURCES)).num_files == 19
 
 
 def test_checksums_find_files_that_are_missing_cut_or_exchanged(whole: Path, tmp_path: Path) -> None:
@@ -276,7 +278,7 @@ def test_checksums_find_files_that_are_missing_cut_or_exchanged(whole: Path, tmp
     c.exchange(out.file(0, "graph.dgl"), out.file(1, "graph.dgl"))
     c.cut("orig_nids.dgl")(out)
     c.remove("edge_feat.dgl", part=2)(out)
-    found = {(finding.file, finding.what) for finding in verify_checksums(out.root, resources=RESOURCES).findings}
+    found = {(finding.file, finding.what) for finding in verify_checksums(out.root, **spelled(RESOURCES)).findings}
     assert {file for file, _ in found} == {
         "part0/graph.dgl", "part1/graph.dgl", "part1/orig_nids.dgl", "part2/edge_feat.dgl",
     }  # fmt: skip
@@ -287,7 +289,7 @@ def test_all_files_that_a_copy_lacks_are_listed(whole: Path, tmp_path: Path) -> 
     out = damaged(whole, "coo", tmp_path / "out", keep_manifest=True)
     shutil.rmtree(out.root / "part1")
     (out.root / "part2" / "orig_eids.dgl").unlink()
-    findings = verify(whole / "in", out.root, quick=True, resources=RESOURCES).findings
+    findings = verify(whole / "in", out.root, quick=True, **spelled(RESOURCES)).findings
     assert {f"part1/{name}" for name in FILES} | {"part2/orig_eids.dgl"} < {finding.file for finding in findings}
 
 
@@ -296,7 +298,7 @@ def test_findings_name_part_type_row_and_values(whole: Path, tmp_path: Path) -> 
     region = out.part(1).node_rows.features["b"]["y"]
     old = int(region.read()[4])
     c.put(region, 4, 999)
-    (finding,) = verify(whole / "in", out.root, resources=RESOURCES).findings
+    (finding,) = verify(whole / "in", out.root, **spelled(RESOURCES)).findings
     assert (finding.part, finding.kind, finding.row) == (1, "b", 4)
     assert (finding.expected, finding.found, finding.count) == (f"[{old}]", "[999]", 1)
 
@@ -307,15 +309,15 @@ def test_findings_of_several_parts_are_all_listed(whole: Path, tmp_path: Path) -
         region = out.part(part).node_rows.features["b"]["y"]
         c.put(region, 0, -1)
         c.put(region, 1, -1)
-    findings = verify(whole / "in", out.root, resources=RESOURCES).findings
+    findings = verify(whole / "in", out.root, **spelled(RESOURCES)).findings
     assert {finding.part for finding in findings} == {0, 1, 2}
     assert sum(finding.count for finding in findings) == 6
 
 
 def test_a_sample_of_rows_finds_what_is_wrong_everywhere(whole: Path, tmp_path: Path) -> None:
     out = damaged(whole, "coo", tmp_path / "out")
-    whole_report = verify(whole / "in", out.root, sample=0.25, resources=RESOURCES)
+    whole_report = verify(whole / "in", out.root, sample=0.25, **spelled(RESOURCES))
     assert whole_report.ok
     assert 0.2 * 890 < whole_report.num_rows < 0.3 * 890
     out.tensors(1, "node_feat.dgl", lambda arrays: arrays["a/x"].__iadd__(1))
-    assert not verify(whole / "in", out.root, sample=0.25, resources=RESOURCES).ok
+    assert not verify(whole / "in", out.root, sample=0.25, **spelled(RESOURCES)).ok

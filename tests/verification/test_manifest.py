@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from corruptions import Damaged
 from graphs import Graph
+from keywords import spelled
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.findings import show_difference
@@ -34,16 +36,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     edges = {"u:r:u": (rng.integers(0, 200, 900), rng.integers(0, 200, 900))}
     graph = Graph(schema, edges, {"u": {"x": rng.random((200, 30)), "train_mask": rng.random(200) < 0.5}}, {})
     graph.write(root / "in")
-    dgp.partition(root / "in", root / "out", NUM_PARTS, method="random", resources=RESOURCES)
-    options = dgp.DispatchOptions(layout=("dgl", "ranks", "parquet"))
-    dgp.partition(root / "in", root / "layouts", 2, method="metis", options=options, resources=RESOURCES)
+    dgp.partition(root / "in", root / "out", NUM_PARTS, method="random", **spelled(RESOURCES))
+    options = DispatchOptions(layout=("dgl", "ranks", "parquet"))
+    dgp.partition(root / "in", root / "layouts", 2, method="metis", **spelled(options), **spelled(RESOURCES))
     return root
 
 
 def found_after(made: Path, out: Path, change: Callable[[Path], Any], *, quick: bool = False) -> list[str]:
     shutil.copytree(made / "out", out)
     change(out)
-    return [str(finding) for finding in verify(made / "in", out, quick=quick, resources=RESOURCES).findings]
+    return [str(finding) for finding in verify(made / "in", out, quick=quick, **spelled(RESOURCES)).findings]
 
 
 def entry(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
@@ -139,12 +141,12 @@ def test_no_value_of_a_manifest_can_be_another(file: str, keys: list[str], made:
     shutil.copytree(made / "layouts", out)
     content = inner = json.loads((out / file).read_text())
     (out / file).write_text(json.dumps(content, sort_keys=True))
-    assert verify(made / "in", out, resources=RESOURCES).ok and verify_checksums(out).ok
+    assert verify(made / "in", out, **spelled(RESOURCES)).ok and verify_checksums(out).ok
     for key in keys[:-1]:
         inner = inner[key]
     inner[keys[-1]] = {"method": "kaminpar", "dtype": "float32"}.get(keys[-1], 7)
     (out / file).write_text(json.dumps(content))
-    for report in (verify(made / "in", out, quick=True, resources=RESOURCES), verify_checksums(out)):
+    for report in (verify(made / "in", out, quick=True, **spelled(RESOURCES)), verify_checksums(out)):
         assert [f.file for f in report.findings if "changed since it was written" in f.what] == [file]
 
 
@@ -184,7 +186,7 @@ def test_partitions_of_dgl_need_no_manifest_but_have_no_part_too_many(made: Path
 
     assert found_after(made, tmp_path / "out", change) == []
     shutil.copytree(tmp_path / "out" / "part0", tmp_path / "out" / "part20")
-    findings = verify(made / "in", tmp_path / "out", resources=RESOURCES).findings
+    findings = verify(made / "in", tmp_path / "out", **spelled(RESOURCES)).findings
     assert [finding.file for finding in findings] == ["part20"]
 
 

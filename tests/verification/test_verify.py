@@ -17,9 +17,11 @@ from commands import call
 from graphs import Graph, file_hashes
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 RESOURCES = Resources(1 << 30, "threads", 2)
 SMALL = Resources(17 << 20, "sync", 1)
 OPTIONS = st.builds(
-    dgp.DispatchOptions,
+    DispatchOptions,
     num_hops=st.sampled_from((1, 1, 2)),
     graph_formats=st.sampled_from((("coo",), ("csc",), ("csr",), ("coo", "csc"), ("coo", "csr", "csc"))),
     out_edges=st.booleans(),
@@ -58,12 +60,12 @@ def test_any_flipped_bit_of_the_data_is_found_without_checksums(graph, options, 
     assume(graph.schema.num_nodes >= num_parts)
     with tempfile.TemporaryDirectory() as root:
         source, out = graph.write(Path(root) / "in"), Path(root) / "out"
-        dgp.partition(source, out, num_parts, method="random", options=options, resources=RESOURCES)
-        assert verify(source, out, resources=RESOURCES).findings == ()
+        dgp.partition(source, out, num_parts, method="random", **spelled(options), **spelled(RESOURCES))
+        assert verify(source, out, **spelled(RESOURCES)).findings == ()
         for region in choice.sample(found := regions_of(dgp.open_partitions(out)), min(3, len(found))):
             offset, mask = region.offset + choice.randrange(region.nbytes), 1 << choice.randrange(8)
             c.flip(Path(region.path), offset, mask)
-            assert not verify(source, out, checksums=False, resources=RESOURCES).ok, (region, offset, mask)
+            assert not verify(source, out, checksums=False, **spelled(RESOURCES)).ok, (region, offset, mask)
             c.flip(Path(region.path), offset, mask)
 
 
@@ -74,7 +76,7 @@ def test_the_order_inside_a_part_and_type_does_not_matter(graph, seed) -> None:
     rng = np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as root:
         source, out = graph.write(Path(root) / "in"), Path(root) / "out"
-        dgp.partition(source, out, 3, method="random", resources=RESOURCES)
+        dgp.partition(source, out, 3, method="random", **spelled(RESOURCES))
         for part in dgp.open_partitions(out).parts:
             first = int(part.book.edge_ranges[part.part_id, 0, 0]) if part.book.etypes else 0
             for type_id, etype in enumerate(part.book.etypes):
@@ -85,7 +87,7 @@ def test_the_order_inside_a_part_and_type_does_not_matter(graph, seed) -> None:
                     region.write(region.read()[order], 0)
                 for region in part.graph.formats["coo"].values():
                     region.write(region.read(start, stop)[order], start)
-        assert verify(source, out, checksums=False, resources=SMALL).findings == ()
+        assert verify(source, out, checksums=False, **spelled(SMALL)).findings == ()
 
 
 @pytest.fixture(scope="module")
@@ -102,19 +104,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     graph = Graph(schema, edges, {"u": {"x": rng.random(60)}}, {"u:likes:v": {"w": rng.random((200, 2))}})
     graph.write(root / "in", edge_format="csv")
-    dgp.partition(root / "in", root / "out", 2, method="random", resources=RESOURCES)
+    dgp.partition(root / "in", root / "out", 2, method="random", **spelled(RESOURCES))
     return root
 
 
 def test_partitions_as_dgl_0_9_writes_them_are_compared_by_the_ids_in_the_graph(made: Path, tmp_path: Path) -> None:
     shutil.copytree(made / "out", tmp_path / "out")
     c.Damaged(tmp_path / "out").as_dgl_0_9_wrote_it()
-    report = verify(made / "in", tmp_path / "out", resources=RESOURCES)
+    report = verify(made / "in", tmp_path / "out", **spelled(RESOURCES))
     assert report.findings == ()
     assert report.notes == ("no checksums: there is no manifest that has them",)
     region = dgp.open_partitions(tmp_path / "out").part(0).edge_rows.originals["v:of:u"]
     c.put(region, 0, int(region.read()[1]))
-    assert not verify(made / "in", tmp_path / "out", resources=RESOURCES).ok
+    assert not verify(made / "in", tmp_path / "out", **spelled(RESOURCES)).ok
 
 
 def test_the_manifest_lists_every_file_with_size_and_checksum(made: Path) -> None:
@@ -137,7 +139,7 @@ def test_manifests_of_version_1_have_no_checksums(made: Path, tmp_path: Path) ->
     content = json.loads(path.read_text())
     del content["files"], content["checksum"], content["digest"]
     path.write_text(json.dumps({**content, "version": 1}))
-    report = verify(made / "in", tmp_path / "out", resources=RESOURCES)
+    report = verify(made / "in", tmp_path / "out", **spelled(RESOURCES))
     assert report.ok
     assert report.notes == ("no checksums: there is no manifest that has them",)
     with pytest.raises(LayoutError, match="no checksums"):
@@ -147,7 +149,7 @@ def test_manifests_of_version_1_have_no_checksums(made: Path, tmp_path: Path) ->
 PROGRAM = """
 import sys
 import daskgraphpart as dgp
-assert dgp.verify(sys.argv[1], sys.argv[2], resources=dgp.detect_resources("64MB", workers=2)).ok
+assert dgp.verify(sys.argv[1], sys.argv[2], memory="64MB", workers=2).ok
 # not getrusage, whose peak is inherited from the process that started this one
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
@@ -169,8 +171,8 @@ def test_peak_memory_does_not_grow_with_edges(tmp_path: Path) -> None:
 
 def test_verify_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
     before = file_hashes(made)
-    assert verify(made / "in", made / "out", resources=Resources(1 << 30, workspace=str(tmp_path / "work"))).ok
-    report = verify(made / "in", made / "out", resources=RESOURCES)
+    assert verify(made / "in", made / "out", memory=1 << 30, workspace=str(tmp_path / "work")).ok
+    report = verify(made / "in", made / "out", **spelled(RESOURCES))
     assert repr(report) == "<verify: 100 nodes, 350 edges, 260 rows of features, 11 checksums compared>"
     assert str(report) == "all is well: 100 nodes, 350 edges, 260 rows of features, 11 checksums compared"
     assert file_hashes(made) == before

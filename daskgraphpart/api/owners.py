@@ -1,0 +1,188 @@
+"""The noun `Assignment` as users have it: owners as lazy collections, their quality, written and read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.api.inputs import opened_chunked
+from daskgraphpart.assignment import assignment as made
+from daskgraphpart.assignment.collections import owned_edges, owner_array, owner_frame
+from daskgraphpart.assignment.read_files import read_assignment as read_owners
+from daskgraphpart.assignment.write_files import keep_assignment
+from daskgraphpart.engine.progress import PROGRESS
+from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import AssignmentError
+from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.options import with_keywords
+from daskgraphpart.storage.atomic import lasting_directory
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local
+from daskgraphpart.units import html_table
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from daskgraphpart.assignment.report import AssignReport
+    from daskgraphpart.chunked.graph import Graph
+
+
+class Assignment(made.Assignment):
+    """The part that owns each node.
+
+    Attributes
+    ----------
+    num_parts : int
+        Number of parts.
+    method : str
+        What made it: ``"random"``, a partitioner's name, or what the files say.
+
+    Examples
+    --------
+    >>> assignment = assign("graph", 8)  # doctest: +SKIP
+    >>> assignment.quality.cut_share  # doctest: +SKIP
+    >>> assignment.owners["user"].compute()  # doctest: +SKIP
+    >>> assignment.with_owners(graph)["user:buys:item"].owner.value_counts().compute()  # doctest: +SKIP
+    """
+
+    __slots__ = ()
+
+    @property
+    def owners(self) -> Mapping[str, Any]:
+        """For each node type a dask array: the part of each node, uint8 or uint16, by original type-wise ID."""
+        return LazyMapping("node type", tuple(self.files), lambda ntype: owner_array(self.files[ntype]))
+
+    @property
+    def quality(self) -> AssignReport:
+        """Edge cut, communication volume and the balance of every constraint.
+
+        Raises
+        ------
+        AssignmentError
+            If the owners were read from files, and so not measured.
+        """
+        if self.measured is None:
+            hint = "assign(graph, num_parts, method=DIRECTORY) measures owners that are in a directory"
+            raise AssignmentError("these owners were read, not measured", hint=hint)
+        return self.measured
+
+    def to_frame(self, ntype: str) -> Any:
+        """Return the owners of one node type as a dask DataFrame.
+
+        Parameters
+        ----------
+        ntype : str
+            Node type.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            Columns `id` (your own IDs if they were mapped, else type-wise ones) and `owner`.
+        """
+        known = LazyMapping("node type", tuple(self.files), self.files.__getitem__)
+        return owner_frame(known[ntype], self.id_maps.get(ntype))
+
+    def with_owners(self, graph: Graph) -> Mapping[str, Any]:
+        """Join the edges of a graph with the owner of their destination, lazily, as `dispatch` does.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph that was assigned.
+
+        Returns
+        -------
+        mapping of str to dask.dataframe.DataFrame
+            For each canonical edge type a frame with int64 columns `src` and `dst`, type-wise IDs, and the column
+            `owner`: the part that owns the edge.
+
+        Raises
+        ------
+        AssignmentError
+            If there is not an owner for every node.
+        """
+        self.check_fits(graph.schema)
+        return LazyMapping(
+            "edge type", graph.schema.etypes, lambda etype: owned_edges(graph, self.files, self.num_parts, etype)
+        )
+
+    @with_keywords(WHERE, PROGRESS)
+    def write(
+        self, out: str | os.PathLike[str], *, form: str = "npy", overwrite: bool = False, **keywords: Any
+    ) -> Path:
+        """Write the owners as DGL's step 1 does (`<ntype>.txt`, `partition_meta.json`), with a binary form beside them.
+
+        Parameters
+        ----------
+        out : path
+            Directory, made if need be; `dispatch` takes it, and `read_assignment`.
+        form : str
+            ``"npy"``, ``"parquet"`` or ``"zarr"``.
+        overwrite : bool
+            Replace an assignment that is there.
+
+        Returns
+        -------
+        Path
+            The directory.
+
+        Raises
+        ------
+        OutputExistsError
+            If there is an assignment already.
+        """
+        how: dict[str, Any] = {"form": form, "overwrite": overwrite, "progress": keywords.get("progress")}
+        return keep_assignment(self, require_local(out, "an assignment"), resources_of(keywords), **how)
+
+    def _repr_html_(self) -> str:
+        heads, rows = ["", ""], [["method", self.method], ["parts", str(self.num_parts)]]
+        if self.measured is not None:
+            rows.append(["edges cut", f"{self.measured.cut_share:.2%}"])
+            rows += [[f"largest part of {b.name}", f"{b.ratio:.3f} of the average"] for b in self.measured.balances]
+        return html_table(heads, rows, caption="Assignment")
+
+
+def public(found: made.Assignment) -> Assignment:
+    """Return an assignment with all its methods."""
+    fields = found.num_parts, found.method, found.files, found.measured, found.trainers, found.id_maps, found.seed
+    return Assignment(*fields)
+
+
+@with_keywords(WHERE, PROGRESS)
+def read_assignment(
+    path: str | os.PathLike[str],
+    graph: Graph | str | os.PathLike[str],
+    *,
+    num_parts: int | None = None,
+    **keywords: Any,
+) -> Assignment:
+    """Read owners from a directory, and check that there is one for every node.
+
+    Parameters
+    ----------
+    path : path
+        Directory that `assign`, `Assignment.write`, DGL's step 1 or ParMETIS wrote.
+    graph : Graph or path
+        The graph that was assigned.
+    num_parts : int, optional
+        Needed only for a directory without `partition_meta.json`.
+
+    Returns
+    -------
+    Assignment
+
+    Raises
+    ------
+    InputFileNotFoundError
+        If there is no such directory.
+    AssignmentError
+        If the owners do not fit the graph.
+    """
+    found, directory = opened_chunked(graph), require_local(path, "an assignment")
+    with environment_faults(), open_runner(resources_of(keywords), keywords.get("progress")) as runner:
+        owners = read_owners(directory, found.schema, lasting_directory(), runner, num_parts)
+    owners.check_fits(found.schema)
+    return public(replace(owners, id_maps=found.id_maps))

@@ -1,0 +1,83 @@
+"""Show owners as lazy dask collections: arrays, frames with IDs, and edges with the owner of their destination."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+
+from daskgraphpart.kernels.owner_sort import look_up_owners
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.storage.paths import Location
+    from daskgraphpart.storage.region import Region
+
+ROWS_PER_CHUNK = 8 << 20
+
+
+class _Slices:
+    """A file of owners as dask takes slices of it."""
+
+    def __init__(self, region: Region) -> None:
+        self.region, self.shape, self.dtype, self.ndim = region, region.shape, region.dtype, 1
+
+    def __getitem__(self, rows: tuple[slice]) -> np.ndarray:
+        return self.region.read(rows[0].start or 0, rows[0].stop)
+
+
+def owner_array(region: Region) -> Any:
+    """Dask array of the owners in a file."""
+    name = f"owners-{region.path}-{region.num_rows}"
+    return da.from_array(_Slices(region), chunks=(ROWS_PER_CHUNK,), inline_array=True, name=name, meta=_none_of(region))
+
+
+def owner_frame(region: Region, id_map: Location | None) -> Any:
+    """Dask DataFrame of IDs, the user's own if there is a map of them, and owners."""
+    if id_map is not None:
+        from daskgraphpart.sources.id_map import id_map_frame
+
+        frame = id_map_frame(id_map)
+        meta = frame._meta.assign(owner=_none_of(region))
+        return frame.map_partitions(_with_owners_of_rows, region, meta=meta).reset_index(drop=True)
+    meta = pd.DataFrame({"id": np.empty(0, np.int64), "owner": _none_of(region)})
+    starts = range(0, region.num_rows, ROWS_PER_CHUNK)
+    if not starts:
+        return dd.from_pandas(meta, npartitions=1)
+    return dd.from_map(partial(_read_rows, region=region), starts, meta=meta, label="read-owners")
+
+
+def owned_edges(graph: Graph, files: Mapping[str, Region], num_parts: int, etype: str) -> Any:
+    """Dask DataFrame of the edges of a type, with the owner of each."""
+    edge_type, frame = graph.schema.edge_type(etype), graph.edges[etype]
+    owners, num_src = files[edge_type.dst], graph.schema.node_type(edge_type.src).num_nodes
+    meta = {"src": np.int64, "dst": np.int64, "owner": owners.dtype}
+    return frame.map_partitions(join_owners, owners, num_src, num_parts, meta=meta)
+
+
+def join_owners(edges: pd.DataFrame, owners: Region, num_src: int, num_parts: int) -> pd.DataFrame:
+    """Add the owner of each edge of a partition, by the look-up of the pass `bucket-edges`."""
+    src, dst = edges["src"].to_numpy(), edges["dst"].to_numpy()
+    found, counts = np.empty(dst.size, owners.dtype), np.zeros(num_parts, np.int64)
+    look_up_owners(src, dst, num_src, owners.memmap(), found, counts)
+    return edges.assign(owner=found)
+
+
+def _none_of(region: Region) -> np.ndarray:
+    return np.empty(0, region.dtype)
+
+
+def _with_owners_of_rows(ids: pd.DataFrame, region: Region) -> pd.DataFrame:
+    first = int(ids.index[0]) if len(ids) else 0
+    return ids.assign(owner=region.read(first, first + len(ids)))
+
+
+def _read_rows(start: int, region: Region) -> pd.DataFrame:
+    owners = region.read(start, min(start + ROWS_PER_CHUNK, region.num_rows))
+    return pd.DataFrame({"id": np.arange(start, start + len(owners)), "owner": owners})
