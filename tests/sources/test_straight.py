@@ -101,9 +101,10 @@ def test_the_parts_of_real_graphs_are_the_same_by_both_roads(name: str, names: b
 
 
 def arrays_of(graph: Graph) -> dgp.Graph:
-    """A graph of arrays in memory."""
-    counts = {t.name: t.num_nodes for t in graph.schema.node_types}
-    return dgp.from_edges(graph.edges, num_nodes=counts, node_data=graph.node_data)
+    """A graph of arrays in memory, its types in the order that tables give them."""
+    counts = {t.name: t.num_nodes for t in sorted(graph.schema.node_types, key=lambda t: t.name)}
+    edges = dict(sorted(graph.edges.items()))
+    return dgp.from_edges(edges, num_nodes=counts, node_data=graph.node_data)
 
 
 def frames_of(tables: Mapping[str, Any]) -> dgp.TableSpec:
