@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import opened_chunked
+from daskgraphpart.api.inputs import opened_chunked, read_owners
 from daskgraphpart.assignment import assignment as made
 from daskgraphpart.assignment.collections import owned_edges, owner_array, owner_frame
-from daskgraphpart.assignment.read_files import read_assignment as read_owners
 from daskgraphpart.assignment.write_files import keep_assignment
 from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, resources_of
