@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.inputs import check_assignment_directory, opened_chunked
 from daskgraphpart.api.jobs import RunOptions
-from daskgraphpart.api.pipeline import opened_outcome
+from daskgraphpart.api.partitions import parts_of
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.metadata import METADATA_FILE
@@ -219,7 +219,7 @@ def convert(
     AssignmentError, InputFileError
         If a line is at fault, or not every node and edge is there once.
     """
-    return opened_outcome(
+    return parts_of(
         convert_job(
             path,
             out,

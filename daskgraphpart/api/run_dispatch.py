@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.inputs import (
     fingerprint,
@@ -14,15 +14,18 @@ from daskgraphpart.api.inputs import (
     input_paths,
     is_machines,
     made_in,
+    opened,
+    output_of,
     read_owners,
 )
-from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job
+from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job, run_of
 from daskgraphpart.api.plan import Plan, announce, estimate, smallest_memory
-from daskgraphpart.assignment.assignment import Assignment
+from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
+from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_method
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.job import Job
+from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import choose_sizes
@@ -31,13 +34,17 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes
+from daskgraphpart.options import chosen
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.machines import Destination, Machines
-    from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
@@ -71,6 +78,45 @@ class Wanted:
         from daskgraphpart.assignment.read_files import read_num_parts
 
         return read_num_parts(self.owners)
+
+
+def dispatch_job(
+    graph: Any,
+    assignment: Assignment | str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    num_parts: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    dispatch_to: str | os.PathLike[str] | None = None,
+    **keywords: Any,
+) -> Outcome:
+    """Do what `dispatch` does, and open nothing."""
+    run, options = run_of(keywords), chosen(DispatchOptions, keywords)
+    owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
+    target = output_of(out, dispatch_to, storage_options)
+    found = opened(graph, storage_options, run.resources)
+    return run_dispatch(found, Wanted(target, options, owners, num_parts), run)
+
+
+def partition_job(
+    graph: Any,
+    out: str | os.PathLike[str],
+    num_parts: int,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    dispatch_to: str | os.PathLike[str] | None = None,
+    **keywords: Any,
+) -> Outcome:
+    """Do what `partition` does, and open nothing."""
+    if isinstance(keywords.get("method"), Assignment):
+        what, hint = "an assignment is not a method", "give it to dispatch(graph, assignment, out)"
+        raise OptionError(what, place="method", hint=hint)
+    owners, run = chosen(AssignOptions, keywords), run_of(keywords)
+    found = opened(graph, storage_options, run.resources)
+    owner_dtype(num_parts)
+    check_method(owners)
+    target = output_of(out, dispatch_to, storage_options)
+    return run_dispatch(found, Wanted(target, chosen(DispatchOptions, keywords), owners, num_parts), run)
 
 
 def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> Outcome:

@@ -91,7 +91,7 @@ def partition(**values: Any) -> None:
     daskgraphpart partition parts --num-parts 4 --edges follows.csv --map-ids
     daskgraphpart partition graph parts --num-parts 8 --method metis --memory 8GB
     """
-    from daskgraphpart.api.pipeline import partition_job
+    from daskgraphpart.api.run_dispatch import partition_job
 
     graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
     how = {"dispatch_to": values["dispatch_to"], **keywords_of(values, AssignOptions, DispatchOptions)}
@@ -121,7 +121,7 @@ def assign(**values: Any) -> None:
     daskgraphpart assign graph owners --num-parts 8 --method metis --balance nodes
     daskgraphpart assign graph better --num-parts 8 --method owners --refine
     """
-    from daskgraphpart.api.pipeline import assign_job
+    from daskgraphpart.api.run_assign import assign_job
 
     given = (values["in_dir"], values["assign_dir"])
     if values["dgl_in_dir"] or values["dgl_out_dir"]:
@@ -153,7 +153,7 @@ def dispatch(**values: Any) -> None:
     daskgraphpart dispatch graph owners parts
     daskgraphpart dispatch graph owners parts --layout graphbolt --memory 4GB
     """
-    from daskgraphpart.api.pipeline import dispatch_job
+    from daskgraphpart.api.run_dispatch import dispatch_job
 
     names = ("GRAPH", "ASSIGNMENT", "OUT")
     given = (values["in_dir"], values["assign_dir"], values["out_dir"])

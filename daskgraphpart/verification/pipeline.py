@@ -112,7 +112,7 @@ def verify(
     config, resources = _existing(partitions, storage_options), resources_of(keywords)
     with (
         open_progress(keywords.get("progress")) as listener,
-        opened_graph(opened(graph, None, resources), resources, listener) as found,
+        opened_graph(opened(graph, storage_options, resources), resources, listener) as found,
     ):
         # two bitmaps over the nodes, as where hops are followed
         smallest = smallest_task_memory(found.schema, DispatchOptions(num_hops=2))

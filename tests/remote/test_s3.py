@@ -89,7 +89,7 @@ def test_workers_that_are_processes_reach_the_store(s3: S3, local: Path, tmp_pat
 
 def test_partitions_in_s3_are_verified_and_loaded_from_there(s3: S3, local: Path, tmp_path: Path) -> None:
     here, options = tmp_path / "out", DispatchOptions(2, ("csc",), out_edges=True)
-    run(local / "csv", here, tmp_path / "work", options=options)
+    run(local / "csv", here, tmp_path / "work", **spelled(options))
     copy_in(local / "csv", s3.files, URL_IN)
     copy_in(here, s3.files, URL_OUT)
     report = verify(URL_IN, URL_OUT, storage_options=s3.options)

@@ -1,0 +1,131 @@
+"""Write owners as a job, or keep them until the interpreter ends: what `assign` does."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.api.inputs import (
+    check_assignment_directory,
+    fingerprint,
+    identify_owners,
+    in_reach,
+    opened,
+    read_owners,
+)
+from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job, run_of
+from daskgraphpart.api.plan import announce, estimate, smallest_memory
+from daskgraphpart.assignment.assignment import TRAINERS, Assignment
+from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
+from daskgraphpart.chunked.graph import Graph
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.options import chosen
+from daskgraphpart.sources.options import MIN_TABLE_MEMORY
+from daskgraphpart.storage.atomic import lasting_directory
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.sources.table_spec import TableSpec
+
+
+def assign_job(
+    graph: Any,
+    num_parts: int,
+    *,
+    out: str | os.PathLike[str] | None,
+    form: str,
+    storage_options: Mapping[str, Any] | None = None,
+    **keywords: Any,
+) -> Assignment:
+    """Do what `assign` does, without what users can do with the result."""
+    options, run = chosen(AssignOptions, keywords), run_of(keywords)
+    found = opened(graph, storage_options, run.resources)
+    if out is None:
+        return _assign_here(found, num_parts, options, run)
+    return _assign_to(found, num_parts, options, require_local(out, "an assignment").absolute(), form, run)
+
+
+def _assign_here(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, run: RunOptions) -> Assignment:
+    """Make owners in a temporary directory."""
+    resources, directory = _limited(graph, num_parts, options, run.resources), lasting_directory()
+    with (
+        open_runner(resources, run.progress) as first,
+        environment_faults(),
+        _assignable(graph, directory / "tables", options, num_parts, first) as (staged, runner),
+    ):
+        seed = options.seed if options.method in METHODS else None
+        found = assign_nodes(staged, num_parts, options, directory, runner, read_owners=read_owners)
+        return replace(found, id_maps=staged.id_maps, seed=seed)
+
+
+def _limited(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, resources: Resources) -> Resources:
+    """Check what can be checked before tables are read; return what the job may use."""
+    smallest = MIN_TABLE_MEMORY
+    if isinstance(graph, Graph):
+        check_assignable(options, graph, num_parts)
+        smallest = smallest_memory(graph.schema, options, None)
+    return resources.limited(smallest)
+
+
+def _assign_to(
+    graph: Graph | TableSpec, num_parts: int, options: AssignOptions, out: Path, form: str, run: RunOptions
+) -> Assignment:
+    """Write owners into a directory, or continue to."""
+    from daskgraphpart.assignment.id_maps import describe_id_maps
+    from daskgraphpart.assignment.read_files import read_assignment
+    from daskgraphpart.assignment.write_files import write_assignment
+
+    resources = _limited(graph, num_parts, options, run.resources)
+    check_assignment_directory(graph, out, overwrite=True)
+    output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, run.overwrite), lambda: None)
+    with environment_faults(), open_progress(run.progress) as listener:
+        if isinstance(graph, Graph):
+            announce(estimate(graph, num_parts, options, None, resources, out), listener)
+        _, named, files = identify_owners(graph, options, num_parts)
+        identity = fingerprint("assign", graph, {"form": form, **named}, files)
+        run = replace(run, resources=resources, progress=listener)
+        with (
+            open_job(output, graph, identity, run) as (work, first),
+            _assignable(graph, Path(work.root) / "tables", options, num_parts, first) as (staged, runner),
+        ):
+            assignment = assign_nodes(staged, num_parts, options, work.owners, runner, read_owners=read_owners)
+            if not isinstance(graph, Graph):
+                from daskgraphpart.sources.stage_tables import keep_maps
+
+                staged = keep_maps(staged, out)
+            seed = options.seed if options.method in METHODS else None
+            id_maps = describe_id_maps(staged.id_maps, out, runner)
+            write_assignment(assignment, out, runner, form=form, seed=seed, id_maps=id_maps)
+            # where they last as long as this interpreter: the workspace is removed, and forms are not all files of rows
+            with open_runner(replace(resources, cluster="sync", workers=1)) as reader:
+                files_of = read_assignment(out, staged.schema, lasting_directory(), reader).files
+            trainers = {
+                ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
+            }
+            return replace(assignment, files=files_of, trainers=trainers, id_maps=staged.id_maps, seed=seed)
+
+
+@contextmanager
+def _assignable(
+    graph: Graph | TableSpec, directory: Path, options: AssignOptions, num_parts: int, runner: Runner
+) -> Iterator[tuple[Graph, Runner]]:
+    """Yield a graph, one of tables staged in a directory, and a runner for its tasks."""
+    if isinstance(graph, Graph):
+        yield in_reach(graph, directory, runner.resources), runner
+        return
+    from daskgraphpart.sources.stage_tables import stage_tables  # a job without tables does without
+
+    staged = stage_tables(graph, directory, runner)
+    check_assignable(options, staged, num_parts)
+    with runner.for_tasks_of(smallest_memory(staged.schema, options, None)) as limited:
+        yield staged, limited
