@@ -163,7 +163,15 @@ def pair_of(value: Any, what: str) -> tuple[Any, Any]:
 
 
 def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, Mapping[str, Any]]:
-    """Return ``{type: {name: values}}``, given so, or as ``{name: values}`` of a graph with one type of them."""
+    """Return ``{type: {name: values}}`` of known types, given so, or as ``{name: values}`` of a graph with one type."""
+    named = name_types(data, types, what)
+    for name in named.keys() - set(types):
+        raise OptionError(f"{what} data of an unknown type", expected=f"one of {', '.join(types)}", found=name)
+    return named
+
+
+def name_types(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, Mapping[str, Any]]:
+    """Return the same of any types."""
     are_types = [isinstance(value, Mapping) for value in (data or {}).values()]
     if not all(are_types):
         if len(types) != 1 or any(are_types):
@@ -173,12 +181,7 @@ def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> 
                 found=", ".join(map(str, list(data or ())[:5])),
             )
         data = {types[0]: data}
-    by_type = {
-        key if what == "node" else canonical_name(key, types): features for key, features in (data or {}).items()
-    }
-    for name in by_type.keys() - set(types):
-        raise OptionError(f"{what} data of an unknown type", expected=f"one of {', '.join(types)}", found=name)
-    return by_type
+    return {key if what == "node" else canonical_name(key, types): features for key, features in (data or {}).items()}
 
 
 def count_known(known: Mapping[str, int | None], given: Mapping[str, int] | int | None) -> dict[str, int | None]:

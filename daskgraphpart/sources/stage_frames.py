@@ -13,7 +13,7 @@ from daskgraphpart.chunked.sources import is_rows
 from daskgraphpart.engine.runner import Input, Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.schema import DEFAULT_ETYPE
-from daskgraphpart.sources.given import by_type, canonical_name, ends_of, ends_of_types, is_frame, is_lazy, pair_of
+from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, is_frame, is_lazy, name_types, pair_of
 from daskgraphpart.sources.given_rows import as_array
 from daskgraphpart.sources.table_files import TableFile, are_files
 
@@ -52,12 +52,12 @@ def named_tables(
     ntypes = [*dict.fromkeys([*ends_of_types(etypes), *nodes])]
     for ntype in frames:
         check_choice("node type", "ndata_paths", ntype, ntypes)
-    beside = by_type({key: rows for key, rows in node_data.items() if key not in frames}, ntypes, "node")
+    beside = name_types({key: rows for key, rows in node_data.items() if key not in frames}, ntypes, "node")
     return {
         "edges": dict(zip(etypes, edges.values(), strict=True)),
         "nodes": {**nodes, **frames},
         "node_data": {of: _rows_of(of, features) for of, features in beside.items()},
-        "edge_data": {of: _rows_of(of, features) for of, features in by_type(edge_data, etypes, "edge").items()},
+        "edge_data": {of: _rows_of(of, features) for of, features in name_types(edge_data, etypes, "edge").items()},
     }
 
 

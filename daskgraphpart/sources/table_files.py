@@ -85,7 +85,7 @@ class TableFile:
 def are_files(given: Any) -> bool:
     """Whether something names files, one or several."""
     kinds = (str, os.PathLike, TableFile)
-    several = isinstance(given, (list, tuple)) and bool(given) and all(isinstance(one, kinds) for one in given)
+    several = isinstance(given, (list, tuple)) and all(isinstance(one, kinds) for one in given)
     return isinstance(given, kinds) or several
 
 
