@@ -159,32 +159,7 @@ class Graph:
 def read_chunked(
     path: str | os.PathLike[str], *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> Graph:
-    """Open a chunked graph: metadata, npy headers and parquet footers are read and checked, no data.
-
-    Parameters
-    ----------
-    path : path or URL
-        Directory of `metadata.json`, or a metadata file of any name; local, or in a store that fsspec knows
-        (``s3://bucket/graph``), of which ranges of bytes are read.
-    confined : bool
-        Refuse files outside that directory: absolute paths, ``..`` and symbolic links may not lead out of it. For
-        graphs from somebody else; otherwise they are honoured.
-    storage_options : mapping of str to object, optional
-        Of the store, as `fsspec.filesystem` takes them; default: its configuration and the environment.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If there is no metadata.
-    MetadataError
-        If the metadata are wrong; names every key.
-    InputFileError
-        If the headers of data files do not fit the metadata.
-    """
+    """Open a chunked graph; see `daskgraphpart.read_chunked`."""
     with environment_faults():
         location = resolve_path(path, storage_options)
         with cached_listings(location):
