@@ -21,6 +21,7 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import STAGING, WHERE, resources_of
 from daskgraphpart.errors import PlanError
+from daskgraphpart.kernels.compiled import is_first_run
 from daskgraphpart.options import chosen, stated_options, with_keywords
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, format_size, html_table
@@ -258,6 +259,8 @@ def estimate(
 def announce(found: Plan, listener: ProgressListener) -> Plan:
     """Show the plan of a run in one line, and its warnings."""
     listener.note(f"plan: {found.summary}")
+    if is_first_run():
+        listener.note("first run: compiling kernels takes about 10 s; later runs load them")
     for warning in found.warnings:
         logger.warning("%s", warning)
     return found

@@ -144,7 +144,7 @@ def measure_block(block: CsrBlock, config: MeasureConfig) -> tuple[int, int, np.
     cut, volume = cut_of_rows(*block.read(), block.start, everywhere, config.num_parts)
     weights = np.stack([column.read(block.start, block.stop) for column in config.columns], axis=1)
     loads = np.zeros((config.num_parts, len(config.columns)), np.int64)
-    add_up(everywhere, block.start, weights, loads)
+    add_up(config.parts.read(block.start, block.stop), 0, weights, loads)
     return int(cut), int(volume), loads
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import helper, kernel
 
 MOST_DIGIT_BITS = 12  # of a number that is sorted by its digits: counts of all digits stay in the nearest cache
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped-def]
     """Count the arcs of a block of edges (int64, in range) by range of ``2 ** shift`` nodes; adds to `counts`.
 
@@ -27,7 +27,7 @@ def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped
             counts[s >> shift] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter_edge_arcs(src, dst, weights, firsts, shift, cursors, arcs):  # type: ignore[no-untyped-def]
     """Write the arcs of a block of edges to `arcs`, grouped by node range from `cursors` on, which move on.
 
@@ -50,7 +50,7 @@ def scatter_edge_arcs(src, dst, weights, firsts, shift, cursors, arcs):  # type:
                 arcs[place, 2] = weights[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: ignore[no-untyped-def]
     """Sort the arcs of nodes ``[first, last)`` by row and neighbour, and add up the weights of parallel ones.
 
@@ -61,7 +61,7 @@ def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: i
     """
     num_nodes, width = last - first, arcs.shape[1]
     starts = np.zeros(num_nodes + 1, np.int64)
-    kept, highest = 0, 0
+    kept, highest = 0, np.int64(0)
     for i in range(arcs.shape[0]):
         node, neighbor = arcs[i, 0], arcs[i, 1]
         if node < first or node >= last:
@@ -102,7 +102,7 @@ def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: i
     return done
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
     """Sort arcs by the digits of their neighbours, the lowest first; return where they are then."""
     bits = 0
@@ -130,7 +130,7 @@ def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
     return arcs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_coarse_arcs(indptr, indices, weights, first, clusters, shift, starts, arcs):  # type: ignore[no-untyped-def]
     """Write the arcs between different clusters to `arcs` (arcs of the block, 3), by range of ``2 ** shift`` clusters.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -25,7 +25,7 @@ def _popcount(_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_foreign(ids, low, high, words):  # type: ignore[no-untyped-def]
     """Add the IDs outside ``[low, high)`` to the set `words`; return how many were outside, repeated ones counted."""
     foreign = np.int64(0)
@@ -38,7 +38,7 @@ def add_foreign(ids, low, high, words):  # type: ignore[no-untyped-def]
     return foreign
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_sources_of_members(src, dst, low, high, members, words):  # type: ignore[no-untyped-def]
     """Add to `words` the sources outside ``[low, high)`` of edges that end inside or in `members`: one more hop."""
     for i in range(src.size):
@@ -49,7 +49,7 @@ def add_sources_of_members(src, dst, low, high, members, words):  # type: ignore
                 words[node >> 6] |= np.uint64(1) << np.uint64(node & 63)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def select_extra(src, dst, low, high, members, out_edges, selected):  # type: ignore[no-untyped-def]
     """List the edges a part of nodes ``[low, high)`` holds without owning them; return how many.
 
@@ -71,7 +71,7 @@ def select_extra(src, dst, low, high, members, out_edges, selected):  # type: ig
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_words(words, ranks):  # type: ignore[no-untyped-def]
     """Count the members before each word into `ranks`; return the number of all members."""
     total = np.int64(0)
@@ -81,7 +81,7 @@ def rank_words(words, ranks):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_members(words, first_word, out):  # type: ignore[no-untyped-def]
     """List the members of the words from `first_word` of a bitmap on, in ascending order; return how many."""
     count = 0
@@ -96,7 +96,7 @@ def list_members(words, first_word, out):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def local_ids(ids, low, high, words, ranks, out):  # type: ignore[no-untyped-def]
     """Turn new IDs into local IDs of a part: inner nodes ``[low, high)`` first, then HALO nodes in ascending order.
 

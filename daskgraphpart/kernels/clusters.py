@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import helper, inlined, kernel
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _mix(value):  # type: ignore[no-untyped-def]
     mixed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
@@ -21,7 +21,7 @@ def _mix(value):  # type: ignore[no-untyped-def]
     return mixed ^ (mixed >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _table_size(entries):  # type: ignore[no-untyped-def]
     size = 8
     while size < 2 * entries:
@@ -29,7 +29,7 @@ def _table_size(entries):  # type: ignore[no-untyped-def]
     return size
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
     """Slot of a key in a small open-addressing table whose free slots hold -1; all of it uint64 but the keys."""
     slot = ((np.uint64(key) * np.uint64(0x9E3779B1)) >> np.uint64(15)) & mask
@@ -38,7 +38,7 @@ def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
     return slot
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def widest_row(indptr):  # type: ignore[no-untyped-def]
     """Most neighbours that a row has, at least 1."""
     widest = 1
@@ -47,7 +47,7 @@ def widest_row(indptr):  # type: ignore[no-untyped-def]
     return widest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def propose_clusters(  # type: ignore[no-untyped-def]
     indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, active, following, mine, preferred
 ):
@@ -125,7 +125,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
             following[indices[i]] = True
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _has_room(label, first, num_rows, row, node_weights, loads, changes, most):  # type: ignore[no-untyped-def]
     """Whether a cluster, with what the block has changed of it, takes the node of a row."""
     near, fits = label - first, True
@@ -137,7 +137,7 @@ def _has_room(label, first, num_rows, row, node_weights, loads, changes, most): 
     return fits
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _labels_around(neighbors, weights, first, labels, parts, node, mine, around, strengths):  # type: ignore[no-untyped-def]
     """Fill in labels and weights of the neighbours of a node, those of other parts left out; return how many."""
     if parts.size == 0:
@@ -160,7 +160,7 @@ def _labels_around(neighbors, weights, first, labels, parts, node, mine, around,
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type: ignore[no-untyped-def]
     """Apply proposals, node after node, as long as clusters are not too heavy; return how many nodes move."""
     moved = 0
@@ -182,7 +182,7 @@ def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type
     return moved
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def match_two_hops(first, preferred, node_weights, most, sizes, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
     """Join nodes that are alone, because the cluster they are bound to is full, with others bound to the same one.
 
@@ -212,7 +212,7 @@ def match_two_hops(first, preferred, node_weights, most, sizes, waiting, parts, 
             loads[host, c] += node_weights[row, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_clusters(labels, numbers):  # type: ignore[no-untyped-def]
     """Number the clusters in the order of their first nodes, in place; return how many there are.
 
@@ -228,7 +228,7 @@ def number_clusters(labels, numbers):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_up(clusters, first, node_weights, loads):  # type: ignore[no-untyped-def]
     """Add the weights of nodes ``first, first + 1, ...`` to those of their clusters; -1 is skipped."""
     for row in range(node_weights.shape[0]):

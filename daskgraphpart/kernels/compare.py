@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 from daskgraphpart.kernels.hashing import splitmix64
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTOR = np.uint64(0xD6E8FEB86659FD93)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_edge_hashes(src, dst, eids, bins, sums):  # type: ignore[no-untyped-def]
     """Add a hash of each edge, its ends and its ID, to ``sums[bins[i]]``; all are integer arrays (edges,)."""
     for i in range(eids.size):
@@ -21,7 +21,7 @@ def add_edge_hashes(src, dst, eids, bins, sums):  # type: ignore[no-untyped-def]
         sums[bins[i]] += splitmix64(word + _STEP)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_row_hashes(rows, ids, bins, sums):  # type: ignore[no-untyped-def]
     """Add a hash of each row and its ID to ``sums[bins[i]]``.
 
@@ -35,7 +35,7 @@ def add_row_hashes(rows, ids, bins, sums):  # type: ignore[no-untyped-def]
         sums[bins[i]] += splitmix64(word + _STEP)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_ends(src, dst, num_nodes, num_inner, words):  # type: ignore[no-untyped-def]
     """Mark the HALO nodes that edges end in; return the first edge with an end outside ``[0, num_nodes)``, or -1.
 

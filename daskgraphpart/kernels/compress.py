@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_keys(keys, first_key, bits, counts):  # type: ignore[no-untyped-def]
     """Add to `counts` the keys in buckets of ``2**bits`` keys; bucket 0 begins at `first_key`."""
     for i in range(keys.size):
         counts[(keys[i] - first_key) >> bits] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter_by_bucket(keys, others, bits, cursors, edges):  # type: ignore[no-untyped-def]
     """Group (key, other end, number) of edges stably by bucket of the key into `edges` (n, 3); `cursors` move on."""
     for i in range(keys.size):
@@ -24,7 +24,7 @@ def scatter_by_bucket(keys, others, bits, cursors, edges):  # type: ignore[no-un
         edges[place, 2] = i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_by_key(keys, first_key, cursors, places):  # type: ignore[no-untyped-def]
     """Find the place of each edge in the order sorted by key; `cursors` hold the next of each key, and move on."""
     for i in range(keys.size):
@@ -33,7 +33,7 @@ def place_by_key(keys, first_key, cursors, places):  # type: ignore[no-untyped-d
         cursors[key] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter(values, places, first, out):  # type: ignore[no-untyped-def]
     """Put values at their places, of which `out` has those from `first` on."""
     for i in range(values.size):

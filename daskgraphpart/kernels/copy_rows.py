@@ -8,7 +8,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -30,7 +30,7 @@ def _copy_row(_: Any, out: Any, out_row: Any, source: Any, source_row: Any) -> A
     return types.void(out, types.intp, source, types.intp), emit
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_rows(source, rows, places, out):  # type: ignore[no-untyped-def]
     """Copy rows of bytes, ``out[places[i]] = source[rows[i]]``; returns the first i whose row is not there, or -1."""
     for i in range(rows.size):

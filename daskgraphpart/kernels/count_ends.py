@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_ends(src, dst, types, sizes, first, counts, cut):  # type: ignore[no-untyped-def]
     """Count owned edges at the local nodes from `first` on: inner nodes as destinations, HALO nodes as sources.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import inlined, kernel
 
 GOLDEN = 0x9E3779B97F4A7C15
 """2^64 over the golden ratio: the step from one state of SplitMix to the next."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def splitmix64(value):  # type: ignore[no-untyped-def]
     """Scramble 64 bits (Steele, Lea and Flood 2014, the finaliser of SplitMix)."""
     value = (value ^ (value >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
@@ -19,7 +19,7 @@ def splitmix64(value):  # type: ignore[no-untyped-def]
     return value ^ (value >> uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def uniform_ints(key, first, bound, out):  # type: ignore[no-untyped-def]
     """Draw integers in ``[0, bound)``, bound at most 2^32: the high 32 bits, scaled, without division."""
     for i in range(out.size):

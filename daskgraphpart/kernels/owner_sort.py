@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 
 EDGES_PER_LOOK_UP = 4096
 """Edges whose new IDs stay in the nearest cache until they are written."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_owners(owners, num_parts, counts):  # type: ignore[no-untyped-def]
     """Add the rows of each owner to `counts`; return the first row whose owner is not below `num_parts`, or -1."""
     for i in range(owners.size):
@@ -25,7 +25,7 @@ def count_owners(owners, num_parts, counts):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_rows(owners, cursors, new_ids):  # type: ignore[no-untyped-def]
     """Give each row the next new ID of its owner: `cursors`, int64 (parts,), which move on."""
     for i in range(owners.size):
@@ -34,7 +34,7 @@ def rank_rows(owners, cursors, new_ids):  # type: ignore[no-untyped-def]
         cursors[owner] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def group_positions(owners, cursors, positions):  # type: ignore[no-untyped-def]
     """List the rows grouped by owner, ascending in each group, from `cursors` on, which move on."""
     for i in range(owners.size):
@@ -43,7 +43,7 @@ def group_positions(owners, cursors, positions):  # type: ignore[no-untyped-def]
         cursors[owner] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_up_owners(src, dst, num_src, owner_of_dst, owners, counts):  # type: ignore[no-untyped-def]
     """Look up the owner of each edge, that of its destination, and add to `counts`, int64 (parts,).
 
@@ -60,14 +60,14 @@ def look_up_owners(src, dst, num_src, owner_of_dst, owners, counts):  # type: ig
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_up(ids, values, found):  # type: ignore[no-untyped-def]
     """Look up the values of IDs, none of them negative: many at one time, which a loop that does more would not."""
     for i in range(ids.size):
         found[i] = values[np.uint64(ids[i])]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyped-def]
     """Write (new source ID, new destination ID, row in the block) of edges to `run` (3, edges), grouped by owner.
 

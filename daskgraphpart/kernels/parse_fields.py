@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 
 NEWLINE, SPACE, TAB, QUOTE, ZERO, MOST_DIGITS = 10, 32, 9, 34, 48, 18
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse_fields(content, delimiter, comment, columns, num_fields, ends):  # type: ignore[no-untyped-def]
     """Parse the lines of uint8 `content` into `ends`, int64 (2, rows or more): two columns, by number from 0.
 

@@ -6,14 +6,14 @@ row a fault is.
 
 from __future__ import annotations
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 
 NEWLINE, RETURN, SPACE, TAB, MINUS, PLUS, ZERO = 10, 13, 32, 9, 45, 43, 48
 NOT_INTEGERS, MISSING_COLUMN, TOO_LARGE = 1, 2, 3
 LARGEST_BEFORE_DIGIT = 922_337_203_685_477_580  # 2**63 - 1 without its last digit, which is 7
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_lines(content):  # type: ignore[no-untyped-def]
     """Count the lines of uint8 `content`, the last perhaps without its newline, that hold more than blanks."""
     lines, blank = 0, True
@@ -28,7 +28,7 @@ def count_lines(content):  # type: ignore[no-untyped-def]
     return lines if blank else lines + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
     """Parse lines of two integers in uint8 `content` into `src` and `dst`, int64 (rows,).
 

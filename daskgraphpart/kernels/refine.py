@@ -14,14 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from daskgraphpart.kernels.clusters import widest_row
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import helper, inlined, kernel
 
 HUB = 512  # a node with more neighbours enters the queue at the beginning or not at all
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _sift_up(heap, places, keys, at):  # type: ignore[no-untyped-def]
-    row = heap[at]
+    row = np.int64(heap[at])
     while at > 0:
         parent = (at - 1) >> 1
         if keys[heap[parent]] >= keys[row]:
@@ -33,9 +33,9 @@ def _sift_up(heap, places, keys, at):  # type: ignore[no-untyped-def]
     places[row] = at
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _sift_down(heap, places, keys, at, size):  # type: ignore[no-untyped-def]
-    row = heap[at]
+    row = np.int64(heap[at])
     while True:
         child = 2 * at + 1
         if child >= size:
@@ -51,10 +51,10 @@ def _sift_down(heap, places, keys, at, size):  # type: ignore[no-untyped-def]
     places[row] = at
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _put(heap, places, keys, size, row, key):  # type: ignore[no-untyped-def]
     """Insert a row or change its key; return the size."""
-    at, old = places[row], keys[row]
+    at, old = np.int64(places[row]), keys[row]
     keys[row] = key
     if at < 0:
         heap[size] = row
@@ -67,18 +67,18 @@ def _put(heap, places, keys, size, row, key):  # type: ignore[no-untyped-def]
     return size
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _pop(heap, places, keys, size):  # type: ignore[no-untyped-def]
     """Remove the row at the top; return the size."""
     places[heap[0]] = -1
     size -= 1
     if size > 0:
         heap[0] = heap[size]
-        _sift_down(heap, places, keys, 0, size)
+        _sift_down(heap, places, keys, np.int64(0), size)
     return size
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, around):  # type: ignore[no-untyped-def]
     """Add up the weights of a row's arcs by part; return how many parts there are, listed in `touched`."""
     start, count = indptr[row], 0
@@ -97,7 +97,7 @@ def _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, aro
     return count
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _fits(over, part, node_weights, row):  # type: ignore[no-untyped-def]
     for c in range(over.shape[1]):
         if node_weights[row, c] > 0 and over[part, c] + node_weights[row, c] > 0:
@@ -105,7 +105,7 @@ def _fits(over, part, node_weights, row):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _fullness(over, part, shares):  # type: ignore[no-untyped-def]
     fullest = -np.inf
     for c in range(over.shape[1]):
@@ -113,14 +113,14 @@ def _fullness(over, part, shares):  # type: ignore[no-untyped-def]
     return fullest
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _shift(over, old, new, node_weights, row):  # type: ignore[no-untyped-def]
     for c in range(over.shape[1]):
         over[old, c] -= node_weights[row, c]
         over[new, c] += node_weights[row, c]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around):  # type: ignore[no-untyped-def]
     """Best neighbouring part that has room for a node, -1 if there is none; and the gain."""
     count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, around)
@@ -137,7 +137,7 @@ def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, 
     return best, gain
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refine_rows(  # type: ignore[no-untyped-def]
     indptr, indices, weights, first, parts, mine, node_weights, over, shares, active, following, fixed, patience
 ):
@@ -155,7 +155,7 @@ def refine_rows(  # type: ignore[no-untyped-def]
     bound, touched = np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32)
     around = np.empty(widest_row(indptr), parts.dtype)
     log_rows, log_parts = np.empty(rows, np.int32), np.empty(rows, np.int32)
-    size = 0
+    size = np.int64(0)
     for row in range(rows):
         if not active[row] or locked[row]:
             continue
@@ -163,30 +163,30 @@ def refine_rows(  # type: ignore[no-untyped-def]
             row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
         )
         if best >= 0:
-            size = _put(heap, places, keys, size, row, gain)
+            size = _put(heap, places, keys, size, row, float(gain))
     moves, best_moves, total, best_total = 0, 0, np.int64(0), np.int64(0)
     while size > 0 and moves - best_moves < patience:
-        row = heap[0]
+        top = np.int64(heap[0])
         best, gain = _best_move(
-            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
+            top, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
         )
-        if best >= 0 and gain < keys[row]:
-            _put(heap, places, keys, size, row, gain)
-            if heap[0] != row:
+        if best >= 0 and gain < keys[top]:
+            _put(heap, places, keys, size, top, float(gain))
+            if heap[0] != top:
                 continue
         size = _pop(heap, places, keys, size)
         if best < 0:
             continue
-        old = mine[row]
-        locked[row] = True
-        log_rows[moves], log_parts[moves] = row, old
+        old = mine[top]
+        locked[top] = True
+        log_rows[moves], log_parts[moves] = top, old
         moves += 1
-        mine[row] = best
-        _shift(over, old, best, node_weights, row)
+        mine[top] = best
+        _shift(over, old, best, node_weights, top)
         total += gain
         if total > best_total:
             best_total, best_moves = total, moves
-        for i in range(indptr[row], indptr[row + 1]):
+        for i in range(indptr[top], indptr[top + 1]):
             near = indices[i] - first
             if near < 0 or near >= rows or locked[near]:
                 continue
@@ -200,7 +200,7 @@ def refine_rows(  # type: ignore[no-untyped-def]
                     touched, around,
                 )  # fmt: skip
                 if target >= 0:
-                    size = _put(heap, places, keys, size, near, gain)
+                    size = _put(heap, places, keys, size, near, float(gain))
     for j in range(moves - 1, best_moves - 1, -1):
         _shift(over, mine[log_rows[j]], log_parts[j], node_weights, log_rows[j])
         mine[log_rows[j]] = log_parts[j]
@@ -211,7 +211,7 @@ def refine_rows(  # type: ignore[no-untyped-def]
     return best_total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gains_of_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares):  # type: ignore[no-untyped-def]
     """Return by how much the cut falls if a node moves, for each of a block; the lowest integer if it cannot."""
     gains = np.empty(mine.size, np.int64)
@@ -225,7 +225,7 @@ def gains_of_rows(indptr, indices, weights, first, parts, mine, node_weights, ov
     return gains
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _overload_drop(over, old, new, node_weights, row, shares):  # type: ignore[no-untyped-def]
     """By how much the overload falls if the node moves."""
     drop = 0.0
@@ -237,7 +237,7 @@ def _overload_drop(over, old, new, node_weights, row, shares):  # type: ignore[n
     return drop
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around):  # type: ignore[no-untyped-def]
     """Best part to move an overloaded part's node to, -1 if no move helps; and how good that is."""
     count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, around)
@@ -257,7 +257,7 @@ def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights
     return best, best_score
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares, fixed):  # type: ignore[no-untyped-def]
     """Move nodes of a block out of overloaded parts, at the least loss of cut per drop, until no move helps.
 
@@ -268,7 +268,7 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
     heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
     bound, touched = np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32)
     around = np.empty(widest_row(indptr), parts.dtype)
-    size, left = 0, overload(over, shares)
+    size, left = np.int64(0), overload(over, shares)
     for row in range(rows):
         own, is_over = mine[row], False
         for c in range(over.shape[1]):
@@ -280,21 +280,21 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
             if best >= 0:
                 size = _put(heap, places, keys, size, row, score)
     while size > 0 and left > 1e-12:
-        row = heap[0]
+        top = np.int64(heap[0])
         best, score = _best_relief(
-            row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
+            top, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
         )
-        if best >= 0 and score < keys[row] * (1.001 if keys[row] < 0 else 0.999) - 1e-9:
-            _put(heap, places, keys, size, row, score)
-            if heap[0] != row:
+        if best >= 0 and score < keys[top] * (1.001 if keys[top] < 0 else 0.999) - 1e-9:
+            _put(heap, places, keys, size, top, score)
+            if heap[0] != top:
                 continue
         size = _pop(heap, places, keys, size)
         if best < 0:
             continue
-        left -= _overload_drop(over, mine[row], best, node_weights, row, shares)
-        _shift(over, mine[row], best, node_weights, row)
-        mine[row] = best
-        for i in range(indptr[row], indptr[row + 1]):
+        left -= _overload_drop(over, mine[top], best, node_weights, top, shares)
+        _shift(over, mine[top], best, node_weights, top)
+        mine[top] = best
+        for i in range(indptr[top], indptr[top + 1]):
             near = indices[i] - first
             if near < 0 or near >= rows or places[near] < 0 or indptr[near + 1] - indptr[near] > HUB:
                 continue
@@ -305,7 +305,7 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
                 size = _put(heap, places, keys, size, near, score)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def overload(over, shares):  # type: ignore[no-untyped-def]
     """By how much parts exceed limits altogether, each as a share of its limit."""
     total = 0.0
@@ -315,7 +315,7 @@ def overload(over, shares):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def assign_greedily(nodes, node_weights, over, shares, parts):  # type: ignore[no-untyped-def]
     """Give nodes without neighbours to the parts with most room; `over` and `parts` are changed."""
     for i in range(nodes.size):
@@ -332,7 +332,7 @@ def assign_greedily(nodes, node_weights, over, shares, parts):  # type: ignore[n
             over[best, c] += node_weights[i, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_of_rows(indptr, indices, weights, first, parts, num_parts):  # type: ignore[no-untyped-def]
     """Weight of the arcs of a block that are cut, and how many foreign parts its nodes see in all.
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from numba import int64, uint64
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import inlined, kernel
 from daskgraphpart.kernels.hashing import GOLDEN, splitmix64
 
 ROUNDS = 6
 """Of the Feistel network that shuffles."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _new_eid(place, data, new_eids, first_eid, num_owned):  # type: ignore[no-untyped-def]
     """New ID of the edge at a place of CSC; -1 if its local ID is none of the part's."""
     eid = data[place] if data.size else place
@@ -24,7 +24,7 @@ def _new_eid(place, data, new_eids, first_eid, num_owned):  # type: ignore[no-un
     return first_eid + eid if eid < num_owned else new_eids[eid]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_in_edges(columns, places, owners, ntypes, slots, csc, edge_ranges, starts, degrees):  # type: ignore[no-untyped-def]
     """Find where the in-edges of nodes are, by edge type: the first place, and how many.
 
@@ -68,7 +68,7 @@ def find_in_edges(columns, places, owners, ntypes, slots, csc, edge_ranges, star
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_picks(ntypes, slots, fanouts, replace, degrees, offsets):  # type: ignore[no-untyped-def]
     """Fill `offsets` with the first pick of each node and slot, one after the other, and the number of all."""
     total = 0
@@ -82,7 +82,7 @@ def count_picks(ntypes, slots, fanouts, replace, degrees, offsets):  # type: ign
     offsets[offsets.size - 1] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out):  # type: ignore[no-untyped-def]
     """Pick in-edges of nodes; `hop` is (IDs, owners, node types, slots, fan-outs), `found` (starts, degrees, offsets).
 
@@ -138,7 +138,7 @@ def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out): 
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_nodes(ids, table, nodes, num_nodes, places):  # type: ignore[no-untyped-def]
     """Find the place of each ID in `nodes`, to which new ones are added; return how many there are.
 
@@ -157,7 +157,7 @@ def number_nodes(ids, table, nodes, num_nodes, places):  # type: ignore[no-untyp
     return num_nodes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def enter_nodes(nodes, table):  # type: ignore[no-untyped-def]
     """Enter the places of nodes into an empty table; of equal ones the first."""
     mask = uint64(table.size - 1)
@@ -169,7 +169,7 @@ def enter_nodes(nodes, table):  # type: ignore[no-untyped-def]
             table[slot] = i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_ranges(ids, ends, found):  # type: ignore[no-untyped-def]
     """Find the number of the range that holds each ID, given the ascending ends of all ranges."""
     for i in range(ids.size):
@@ -183,7 +183,7 @@ def find_ranges(ids, ends, found):  # type: ignore[no-untyped-def]
         found[i] = below
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shuffled(key, first, num_items, out):  # type: ignore[no-untyped-def]
     """Fill `out` with the items at the places from `first` on of a random order of ``[0, num_items)``.
 

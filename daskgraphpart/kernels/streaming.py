@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, limits, alpha, fixed):  # type: ignore[no-untyped-def]
     """Assign the nodes ``first, first + 1, ...`` of a block, or assign them anew; no weights means 1.
 

@@ -9,11 +9,11 @@ import math
 
 from numba import uint64
 
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import inlined, kernel
 from daskgraphpart.kernels.hashing import GOLDEN, splitmix64
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rmat_edges(key, first, num_nodes, thresholds, src, dst):  # type: ignore[no-untyped-def]
     """Draw edges `first` and following of a power-law graph (Chakrabarti, Zhan and Faloutsos 2004).
 
@@ -42,7 +42,7 @@ def rmat_edges(key, first, num_nodes, thresholds, src, dst):  # type: ignore[no-
         dst[i] = column
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def skewed_ids(key, first, num_nodes, skew, ids):  # type: ignore[no-untyped-def]
     """Draw node IDs ``floor(num_nodes * u ** skew)``: 1 is uniform, above degrees follow a power law."""
     for i in range(ids.size):
@@ -51,7 +51,7 @@ def skewed_ids(key, first, num_nodes, skew, ids):  # type: ignore[no-untyped-def
         ids[i] = min(num_nodes - 1, int(num_nodes * share**skew))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def uniform_floats(key, first, out):  # type: ignore[no-untyped-def]
     """Draw float32 numbers in [0, 1), two from each 64 random bits; `first` is even."""
     scale = 1.0 / 16777216.0
@@ -62,12 +62,12 @@ def uniform_floats(key, first, out):  # type: ignore[no-untyped-def]
             out[i + 1] = (word & uint64(0xFFFFFF)) * scale
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _unit(word):  # type: ignore[no-untyped-def]
     return float(word >> uint64(11)) * (1.0 / (1 << 53))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def community_edges(key, first, num_nodes, num_communities, inside, step, src, dst):  # type: ignore[no-untyped-def]
     """Draw edges `first` and following, a share `inside` of them in communities; degrees are skewed, IDs scattered.
 

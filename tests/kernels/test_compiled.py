@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import pytest
 
 SOURCE = """
-from daskgraphpart.kernels.compiled import njit
+from daskgraphpart.kernels.compiled import kernel
 
-@njit(cache=True, nogil=True)
+@kernel
 def twice(x):
     return 2 * x
 """
@@ -36,14 +36,14 @@ def load(directory: Path) -> Any:
 
 
 def test_empty_files_in_the_cache_are_removed(tmp_path: Path) -> None:
-    from daskgraphpart.kernels.compiled import _remove_empty_files
+    from daskgraphpart.kernels import compiled
 
     assert load(tmp_path).twice(3) == 6
     cached = list((tmp_path / "__pycache__").glob("*.nb[ci]"))
     assert len(cached) == 2
     for path in cached:
         os.truncate(path, 0)
-    _remove_empty_files.cache_clear()
+    compiled._caches.clear()
     assert load(tmp_path).twice(4) == 8
     assert all(path.stat().st_size for path in cached)
 
@@ -63,3 +63,17 @@ def test_kernels_that_are_not_to_be_compiled_are_one_error(tmp_path: Path) -> No
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == "error: NUMBA_DISABLE_JIT: kernels do not run uncompiled; unset it\n"
+
+
+def test_the_first_run_says_that_it_compiles_kernels_and_the_second_does_not(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "daskgraphpart", "partition", "--edges", "e.csv", "out", "--num-parts", "2"]
+    (tmp_path / "e.csv").write_text("src,dst\n0,1\n1,2\n")
+    noted = [
+        "compiling kernels"
+        in subprocess.run(
+            [*command, "--method", "random", "--overwrite"], cwd=tmp_path, capture_output=True, text=True, check=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        ).stderr
+        for _ in range(2)
+    ]  # fmt: skip
+    assert noted == [True, False]
