@@ -16,26 +16,60 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
+FRONT = HERE.parent / "docs" / "index.md"
 BENCHMARKS = HERE.parent / "docs" / "benchmarks.md"
 GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 
 
 def main() -> None:
     write(README, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale)))
-    write(BENCHMARKS, (("vs_copy", vs_copy), ("layouts", table), ("accuracy", accuracy)))
+    several = (("memory_vs_scale_multilevel", memory_vs_scale), ("vs_copy", vs_copy), ("layouts", table))
+    more = (("verify", verify), ("accuracy", accuracy))
+    write(BENCHMARKS, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale), *several, *more))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
+    set_block(FRONT, "front", front())
 
 
 def write(page: Path, tables: tuple[tuple[str, Callable[[Any], list[list[str]]]], ...]) -> None:
-    text = page.read_text(encoding="utf-8")
     for name, rows_of in tables:
-        lines = (HERE / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        newest = json.loads(lines[-1])
+        newest = newest_of(name)
         shown = "\n".join("| " + " | ".join(row) + " |" for row in with_line(rows_of(newest["results"])))
         machine = f"{newest['cores']} cores, {newest['memory_gib']} GiB, commit {newest['commit']}"
-        block = f"<!-- {name} -->\n{shown}\n\n({machine})\n<!-- end -->"
-        text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
+        set_block(page, name, f"{shown}\n\n({machine})")
+
+
+def newest_of(name: str) -> dict[str, Any]:
+    lines = (HERE / "results" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    newest: dict[str, Any] = json.loads(lines[-1])
+    return newest
+
+
+def set_block(page: Path, name: str, content: str) -> None:
+    block, text = f"<!-- {name} -->\n{content}\n<!-- end -->", page.read_text(encoding="utf-8")
+    assert f"<!-- {name} -->" in text, f"{page} has no place for {name}"
+    text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _: block, text, flags=re.DOTALL)
     page.write_text(text, encoding="utf-8")
+
+
+def front() -> str:
+    """The three numbers of the front page."""
+    ours, dgl = (newest_of("vs_dgl")["results"][name] for name in ("ours", "dgl.distributed.partition_graph"))
+    large = newest_of("memory_vs_scale_multilevel")["results"]["5e8"]
+    numbers = (
+        (
+            "50 million edges",
+            f"{seconds(ours):.0f} s",
+            f"to write 4 parts on two cores; DGL takes {seconds(dgl):.0f} s",
+        ),
+        ("Peak memory", f"{peak(ours):.2f} GB", f"on the same graph; DGL takes {peak(dgl):.1f} GB"),
+        (
+            "Half a billion edges",
+            f"{peak(large):.1f} GB",
+            f"and {seconds(large) / 60:.0f} minutes on two cores, owners found",
+        ),
+    )
+    rows = (f"<div>{what}<b>{figure}</b>{how}</div>" for what, figure, how in numbers)
+    return "\n".join(['<div class="numbers">', *rows, "</div>"])
 
 
 def with_line(rows: list[list[str]]) -> list[list[str]]:
@@ -67,6 +101,18 @@ def vs_copy(results: dict[str, Any]) -> list[list[str]]:
         spread = f"{statistics.median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})"
         rows.append([names[name], f"{seconds(runs):.1f} s", spread])
     return rows
+
+
+def verify(results: dict[str, Any]) -> list[list[str]]:
+    names = {
+        "dispatch": "`dispatch` of the graph",
+        "verify": "`verify`",
+        "contents": "`verify --no-checksums`",
+        "checksums": "`verify --checksums` without the graph",
+        "quick": "`verify --quick`",
+    }
+    rows = [["", "median wall time", "peak memory of the process tree"]]
+    return rows + [[names[name], f"{seconds(runs):.1f} s", f"{peak(runs):.2f} GB"] for name, runs in results.items()]
 
 
 def memory_vs_scale(results: dict[str, Any]) -> list[list[str]]:

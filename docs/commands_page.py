@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,25 @@ WIDTH = 110
 
 
 ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+ON_PYPI = PROJECT["tool"]["daskgraphpart"]["on-pypi"]
+
+
+def on_config(config: Any) -> Any:
+    """Link to the repository, once it has an address."""
+    address = PROJECT["project"]["urls"]["Repository"]
+    if ".invalid/" not in address:
+        config.repo_url = address
+    return config
+
+
+def installed(text: str, on_pypi: bool) -> str:
+    """A page whose commands install a clone, or what is on PyPI."""
+    if not on_pypi:
+        return text
+    text = text.replace("pip install .", "pip install daskgraphpart")
+    text = re.sub(r'(pip install \\?")\.(\[[\w,]+\])', r"\1daskgraphpart\2", text)
+    return re.sub(r" +# in a clone[\w ]*| in a clone", "", text)
 
 
 @event_priority(100)  # before the plugin that makes pages of them
@@ -36,6 +56,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Add the commands to their page, and options to their classes."""
+    markdown = installed(markdown, ON_PYPI)
     markdown = re.sub(r"(?m)^::: daskgraphpart\.(\w+)$", _with_options, markdown)
     return markdown + "".join(sections()) if page.file.src_uri == "reference/cli.md" else markdown
 

@@ -1,0 +1,72 @@
+"""What the docs and the metadata say of versions and of PyPI is what is true."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import daskgraphpart
+
+ROOT = Path(__file__).parent.parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CONSTRAINTS = (ROOT / "constraints.txt").read_text()
+PAGE = (ROOT / "docs" / "compatibility.md").read_text()
+LABELS = {"dask, distributed": "dask", "DuckDB": "duckdb", "PyG": "torch-geometric"}
+
+
+def row_of(label: str) -> str:
+    (found,) = re.findall(rf"^\| {re.escape(label)} \|.*$", PAGE, re.MULTILINE)
+    return str(found)
+
+
+@pytest.mark.parametrize(
+    "label", ["dask, distributed", "numpy", "pandas", "pyarrow", "zarr", "numba", "DuckDB", "PyG", "torch"]
+)
+def test_versions_are_those_of_the_constraints(label: str) -> None:
+    package = LABELS.get(label, label)
+    (newest,) = re.findall(rf"^{package}==(\S+)$", CONSTRAINTS, re.MULTILINE)
+    assert newest in row_of(label)
+    needed = re.findall(rf"^{package}>=(\S+)$", "\n".join(PROJECT["project"]["dependencies"]), re.MULTILINE)
+    assert all(f" {oldest} or later " in row_of(label) for oldest in needed)
+
+
+def test_judges_are_those_of_their_requirements() -> None:
+    for path in (ROOT / "tests" / "real_dgl").glob("requirements-*.txt"):
+        name, version = path.stem.removeprefix("requirements-").split("-")
+        assert version in row_of({"dgl": "DGL", "graphstorm": "GraphStorm"}[name])
+
+
+def test_the_version_is_said_once() -> None:
+    version = PROJECT["project"]["version"]
+    assert daskgraphpart.__version__ == version
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {version} " in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "on_pypi"),
+    [
+        ("pip install .", "pip install daskgraphpart"),
+        ('pip install ".[torch]"', 'pip install "daskgraphpart[torch]"'),
+        ('pip install ".[dgl,s3]"   # in a clone', 'pip install "daskgraphpart[dgl,s3]"'),
+    ],
+)
+def test_one_switch_says_that_it_is_on_pypi(command: str, on_pypi: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import commands_page  # type: ignore[import-not-found]
+
+    assert commands_page.installed(command, on_pypi=False) == command
+    assert commands_page.installed(command, on_pypi=True) == on_pypi
+
+
+def test_no_page_installs_from_pypi_by_itself() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
+    assert [path for path in pages if re.search(r"pip install [\\\"]*daskgraphpart", path.read_text())] == []
+
+
+def test_urls_resolve_or_cannot() -> None:
+    urls = PROJECT["project"]["urls"].values()
+    assert len({url.split("/")[2].endswith(".invalid") for url in urls}) == 1
