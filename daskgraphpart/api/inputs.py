@@ -150,10 +150,13 @@ def identify_owners(
     if isinstance(owners, AssignOptions):
         named = [name for name in (owners.method, owners.extend) if name is not None and name not in METHODS]
         files: list[Location] = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
-        if owners.extend is not None and isinstance(graph, Graph):
-            from daskgraphpart.assignment.old_owners import find_map_pairs
+        if owners.extend is not None:
+            from daskgraphpart.assignment.old_owners import find_map_pairs, list_old_maps
 
-            files += [path for pair in find_map_pairs(owners, graph).values() for path in (pair.old, pair.new)]
+            if isinstance(graph, Graph):
+                files += [path for pair in find_map_pairs(owners, graph).values() for path in (pair.old, pair.new)]
+            else:  # maps of tables are made by the job
+                files += list_old_maps(owners)
         return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
     if isinstance(owners, Assignment):
         # not in a directory of the user's: its files are temporary, their names too

@@ -126,6 +126,15 @@ def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
     return found
 
 
+def list_old_maps(options: AssignOptions) -> list[Path]:
+    """List the maps of the old graph's IDs, whatever node types the new one has."""
+    stated = _find_stated(Path(str(options.extend)))
+    given = options.old_id_map or (None if stated is None else stated.directory)
+    if given is None:
+        return []
+    return [Path(given)] if Path(given).is_file() else sorted(Path(given).rglob("*.parquet"))
+
+
 def _find_stated(directory: Path) -> IdMaps | None:
     """Read what owners, or partitions, say of the maps of IDs; their directory becomes absolute."""
     try:

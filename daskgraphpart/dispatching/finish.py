@@ -18,6 +18,7 @@ import numpy as np
 from daskgraphpart.dispatching.output import discard_output
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+from daskgraphpart.layouts.written_files import ID_MAP
 from daskgraphpart.storage.atomic import publish_once, temporary_path
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.region import Region
@@ -87,8 +88,14 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
         from daskgraphpart.dispatching.deliver import describe, send
 
         checksums = send(job, job.destination, flat, staged)
+    beside = {path: sum_of for path, sum_of in checksums.items() if path.startswith(f"{ID_MAP}/")}
     id_maps = None
-    if job.destination is None and job.graph.id_maps:
+    if beside:  # of tables: they go wherever the partitions go
+        from daskgraphpart.layouts.id_maps import IdMaps
+
+        named = {path.removeprefix(f"{ID_MAP}/").removesuffix(".parquet"): path for path in beside}
+        id_maps = IdMaps(ID_MAP, {ntype: beside[path].digest for ntype, path in named.items()})
+    elif job.destination is None and job.graph.id_maps:
         from daskgraphpart.assignment.id_maps import describe_id_maps
 
         id_maps = describe_id_maps(job.graph.id_maps, Path(job.out), job.runner)

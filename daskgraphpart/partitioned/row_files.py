@@ -36,7 +36,7 @@ from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.sources.id_map import COLUMN, find_map, id_batches
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.checksums import hash_file
-from daskgraphpart.storage.paths import AnyPath, Location, leads_outside, resolve_path, to_key
+from daskgraphpart.storage.paths import AnyPath, Location, is_remote, join_path, leads_outside, resolve_path, to_key
 from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
 
@@ -195,8 +195,9 @@ def find_id_map(
         if stated is None:
             return None
         given, checksum = stated.directory, stated.checksums.get(ntype)
-        given = os.path.normpath(os.path.join(str(config_path.parent), given))
-        if confined and leads_outside(given, config_path.parent):
+        parent = config_path.parent
+        given = join_path(parent, given) if is_remote(parent) else os.path.normpath(os.path.join(str(parent), given))
+        if confined and not is_remote(parent) and leads_outside(given, config_path.parent):
             what = "the map of IDs lies outside the partitions, which are confined"
             hint = "say where it is with --id-map"
             raise LayoutError(what, file=str(manifest), place="id_map", found=given, hint=hint)

@@ -32,17 +32,17 @@ _CSV_LINE = re.compile(r"CSV Error on Line: (\d+)\n(?:Original Line: (.*)\n)?(.*
 
 @contextmanager
 def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open an empty database whose tables, and whatever does not fit into memory, lie in a directory."""
+    """Open an empty database in memory; what does not fit into the budget lies in a directory meanwhile."""
     threads = max(1, min(resources.workers, resources.memory // MEMORY_PER_THREAD))
     settings: dict[str, Any] = {
-        "memory_limit": f"{resources.memory * 4 // 5} bytes",
+        "memory_limit": f"{resources.memory * 7 // 10} bytes",
         "threads": threads,
         "temp_directory": str(directory / "spilled"),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
     }
     with translated_errors(str(directory)):
-        connection = duckdb.connect(str(directory / "ids.duckdb"), config=settings)
+        connection = duckdb.connect(":memory:", config=settings)
         try:
             run(connection, "SET enable_progress_bar = false")
             run(connection, "SET TimeZone = 'UTC'")  # of times without an offset

@@ -35,7 +35,12 @@ class FeaturePlacer:
 
     def table(self, group: TableGroup) -> dict[str, Rows]:
         """Place the features of a table: in its order, or in that of the nodes whose IDs it has."""
-        features: dict[str, Rows] = {name: self._staged(group, name) for name in group.features}
+        sorted_rows = self._sorted(group)
+        if sorted_rows:
+            self._check_list(group, self.num_nodes[group.of_type])
+        features: dict[str, Rows] = {
+            name: self._staged(group, name, sorted_rows or group.name) for name in group.features
+        }
         if not group.ends:
             return self.rows(group.of_type, features, group.tables[0].path)
         if len(group.ends) == 2:
@@ -44,7 +49,18 @@ class FeaturePlacer:
             self._check_mask(group)
             count = self.job.new_ids(group, 0).num_rows
             features = {group.mask: ConstantRows(np.dtype(bool), (count,), 1)}
-        return self._scattered(group, features)
+        return features if sorted_rows else self._scattered(group, features)
+
+    def _sorted(self, group: TableGroup) -> str:
+        """Return SQL of the rows of a table of nodes in the order of these, if it has all of them and no categories."""
+        job = self.job
+        if len(group.ends) != 1 or not group.features or job.count_rows(group.name) != self.num_nodes[group.of_type]:
+            return ""
+        if any(group.kind(numbers[0]) == STRINGS for numbers in group.features.values()):
+            return ""
+        if not job.inputs.options.map_ids:
+            return f"{group.name} t ORDER BY t.c0"
+        return f"{group.name} t JOIN {job.ids(group.of_type)} i ON t.c0 = i.id ORDER BY i.rowid"
 
     def rows(self, of_type: str, features: Mapping[str, Rows], path: str = "") -> dict[str, Rows]:
         """Place rows that are in the order of edges, of a list of nodes, or of node IDs."""
@@ -61,15 +77,15 @@ class FeaturePlacer:
             features = {name: KeptRows(rows, numbers) for name, rows in features.items()}
         return self._scattered(group, features) if len(group.ends) == 1 else dict(features)
 
-    def _staged(self, group: TableGroup, name: str) -> Region:
-        """Write a feature into a file in the order of its table; strings become codes, whose values are kept."""
+    def _staged(self, group: TableGroup, name: str, rows: str) -> Region:
+        """Write a feature into a file, in the order of `rows`; strings become codes, whose values are kept."""
         job, number = self.job, group.features[name][0]
         path, kind = str(job.directory / f"{group.name}-{number}"), group.kind(number)
         where = f"{group.tables[0].path}, column {group.column(number).name!r}"
         if kind == TIMES:
             job.progress.note(f"{where}: times, kept as microseconds since 1970")
         if kind != STRINGS:
-            return stage_feature(job, group, name, path)
+            return stage_feature(job, group, name, path, rows)
         table, fill = f"{group.name}_{number}", job.fill(group.of_type, name)
         values = f"SELECT c{number} AS id FROM {group.name}"
         kept = job.out / CATEGORIES / group.of_type / f"{name}.parquet"

@@ -174,8 +174,8 @@ def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str)
     run(connection, f"ALTER TABLE {name}_left RENAME TO {name}")
 
 
-def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str) -> Region:
-    """Write a feature that is no category into a file, in the dtype that holds it in all files.
+def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, rows: str) -> Region:
+    """Write a feature that is no category into a file, in the dtype that holds it in all files, of `rows` in SQL.
 
     Numbers in text are integers if all are, else floats; those of a vector are float32.
     """
@@ -185,7 +185,7 @@ def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str) -> 
     if group.kind(first) == VECTORS:
         shape = column.row_shape or (width_of(job, group, first),)
         assert column.dtype is not None
-        return stage_rows(job.connection, f"SELECT c{first} FROM {name}", path, column.dtype, shape)
+        return stage_rows(job.connection, f"SELECT c{first} FROM {rows}", path, column.dtype, shape)
     counted = f"SELECT count(*) > 0 AND count(*) = count(n{first}) FROM {name}"
     ((is_whole,),) = run(job.connection, counted)
     text = np.dtype(np.float32 if columns[1:] else np.int64 if is_whole else np.float64)
@@ -194,7 +194,7 @@ def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str) -> 
     if fill is not None and (is_integer(fill) or not is_whole):
         dtype = filled_dtype(dtype, fill)
     letter = "c" if dtype.kind == "f" else "n"
-    query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {name}"
+    query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {rows}"
     return stage_rows(job.connection, query, path, dtype, (len(columns),) if columns[1:] else ())
 
 

@@ -56,8 +56,6 @@ def stage_tables(spec: TableSpec, directory: Path, runner: Runner) -> Graph:
         shutil.rmtree(directory, ignore_errors=True)  # of a run that was killed in the middle
         directory.mkdir(parents=True)
         graph = graph_of_tables(spec, directory, directory, runner)
-        for path in directory.glob("ids.duckdb*"):
-            path.unlink()
         return settled(graph, directory)
 
     types = (

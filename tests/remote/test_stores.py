@@ -14,10 +14,19 @@ from commands import call
 from hypothesis import given
 from hypothesis import strategies as st
 from keywords import spelled
+from pyarrow import parquet
 from remote_stores import contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
-from daskgraphpart import chunk_graph, load_partition, open_partitions, partition, partition_graph, read_chunked
+from daskgraphpart import (
+    chunk_graph,
+    load_partition,
+    open_partitions,
+    partition,
+    partition_graph,
+    read_chunked,
+    read_tables,
+)
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.load import load_partition_book
@@ -132,6 +141,15 @@ def test_partitions_made_in_a_store_are_those_made_in_files(local: Path, memory:
     assert call("verify", "memory://graph", "memory://out", "--quiet") == 0
     assert call("verify", "--checksums", "memory://out", "--quiet") == 0
     assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_maps_of_the_ids_of_tables_are_found_in_a_store(memory: Any, tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("src,dst\nann,bob\nbob,eve\n")
+    spec, workspace = read_tables(tmp_path / "edges.csv", map_ids=True), str(tmp_path)
+    parts = partition(spec, "memory://bucket/named", 2, method="random", cluster="sync", workspace=workspace)
+    np.save(tmp_path / "rows.npy", np.arange(3))
+    parts.to_original("_N", tmp_path / "rows.npy", tmp_path / "rows.parquet")
+    assert parquet.read_table(tmp_path / "rows.parquet").to_pydict()["id"] == ["ann", "bob", "eve"]
 
 
 def test_a_damaged_file_in_a_store_is_found(local: Path, memory: Any) -> None:
