@@ -61,7 +61,8 @@ INPUT_OPTIONS = (
         multiple=True,
         common=True,
         metavar="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
-        help="A node feature; a COLUMN is joined by node ID. The IDs are in the column ID: default that of "
+        help="A node feature; a COLUMN is joined by node ID. [TYPE=]FILE:* takes each column as a feature. "
+        "The IDs are in the column ID: default that of "
         "--nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as FILE:float32:WIDTH) or an array "
         "of an npz file has its rows in the order of IDs, or of the list given to --nodes.",
     ),
@@ -100,18 +101,23 @@ INPUT_NAMES = (
 def tables_of(values: dict[str, Any]) -> dict[str, Any]:
     """Keyword arguments that only tables have; what a public data set has, too, is that of the options."""
     from daskgraphpart.sources.published import describe_dataset
+    from daskgraphpart.sources.table_words import parse_by_type, parse_features
 
     if not values["edges"] and not values["from"]:
         raise click.UsageError("Missing option '--edges', '--from' or '--graph'.")
     tables = describe_dataset(*values["from"]) if values["from"] else {}
     if values["split_by"]:
         tables.pop("split_by", None)
+    edges = parse_by_type(values["edges"], DEFAULT_ETYPE, "--edges")
+    nodes = parse_by_type(values["nodes"], DEFAULT_NTYPE, "--nodes")
+    counts, known_edges = _num_nodes(values["num_nodes"]), (*edges, *tables.get("edges", ()))
+    ntypes = {*nodes, *counts, *(end for etype in known_edges for end in etype.split(":")[::2])}
     given: dict[str, dict[str, Any]] = {
-        "edges": _by_type(values["edges"], DEFAULT_ETYPE, ":"),
-        "num_nodes": _num_nodes(values["num_nodes"]),
-        "node_data": _features(values["node_data"], DEFAULT_NTYPE, "--node-data"),
-        "edge_data": _features(values["edge_data"], DEFAULT_ETYPE, "--edge-data"),
-        "masks": _features(values["mask"], DEFAULT_NTYPE, "--mask"),
+        "edges": edges,
+        "num_nodes": counts,
+        "node_data": parse_features(values["node_data"], DEFAULT_NTYPE, "--node-data", ntypes),
+        "edge_data": parse_features(values["edge_data"], DEFAULT_ETYPE, "--edge-data"),
+        "masks": parse_features(values["mask"], DEFAULT_NTYPE, "--mask"),
     }
     for name, by_type in given.items():
         known = tables.setdefault(name, {})
@@ -120,7 +126,7 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
     return {
         **tables,
         "name": values["name"] or "graph",
-        "nodes": _by_type(values["nodes"], DEFAULT_NTYPE),
+        "nodes": nodes,
         **asdict(chosen(ReadOptions, values)),
     }
 
@@ -182,28 +188,13 @@ def refuse_tables(
             raise OptionError(f"{what}, so {where} goes without it", place=option_name(name), hint="leave it out")
 
 
-def _split(text: str, default: str, mark: str = "") -> tuple[str, str]:
-    """Return type and value of ``[TYPE=]VALUE``; an ``=`` may belong to the name of a file."""
-    before, sign, value = text.partition("=")
-    is_typed = sign and mark in before and "/" not in before and not Path(text).is_file()
-    return (before, value) if is_typed else (default, text)
-
-
-def _by_type(given: Iterable[str], default: str, mark: str = "") -> dict[str, list[str]]:
-    """Files by type."""
-    files: dict[str, list[str]] = {}
-    for text in given:
-        of_type, path = _split(text, default, mark)
-        files.setdefault(of_type, []).append(path)
-    return files
-
-
 def _num_nodes(given: Iterable[str]) -> dict[str, int]:
+    from daskgraphpart.sources.table_words import parse_typed
     from daskgraphpart.units import parse_count
 
     counts: dict[str, int] = {}
     for text in given:
-        ntype, count = _split(text, DEFAULT_NTYPE)
+        ntype, count = parse_typed(text, DEFAULT_NTYPE, "--num-nodes")
         if ntype in counts:
             raise OptionError(f"two numbers of {ntype!r} nodes", place="--num-nodes", hint="remove one")
         if Path(count).is_file():
@@ -211,15 +202,3 @@ def _num_nodes(given: Iterable[str]) -> dict[str, int]:
                 count = file.read(64).strip()
         counts[ntype] = parse_count(count)
     return counts
-
-
-def _features(given: Iterable[str], default: str, place: str) -> dict[str, dict[str, list[str]]]:
-    """Files by type and feature; the same feature may be given several times, for further files."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for text in given:
-        full_name, sign, paths = text.partition("=")
-        if not sign or not paths:
-            raise OptionError("no file", place=place, expected="[TYPE:]NAME=FILE", found=text)
-        type_name, _, name = full_name.rpartition(":")
-        found.setdefault(type_name or default, {}).setdefault(name, []).extend(paths.split(","))
-    return found

@@ -23,6 +23,8 @@ PAIRS = (
     ("src", "dst"), ("source", "target"), ("source", "destination"), ("from", "to"), ("row", "col"), ("rows", "cols"),
     ("u", "v"), ("head", "tail"), ("src_id", "dst_id"), ("source_id", "target_id"), ("from_id", "to_id"),
 )  # fmt: skip
+OTHERS, OTHERS_AND_CONSTANTS = "*", "**"
+"""All columns of a file that are not IDs; and those that names of directories hold, too."""
 MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
 """Texts that stand for a missing value of a feature; IDs may have such names."""
 TIME_HINT = "write times as 2024-05-01, 2024-05-01 12:00:00 or 2024-05-01T12:00:00.5+02:00"
@@ -88,8 +90,7 @@ def find_columns(
 ) -> list[tuple[str, int | None]]:
     """Find columns by name, or else by number: name and position of each, None for a constant.
 
-    Empty names are sources and destinations if columns are named so, an `id`, or the next of the first columns; ``*``
-    is all columns that are not IDs.
+    Empty names are sources and destinations if columns are named so, an `id`, or the next of the first columns.
     """
     num_needed = sum(name in names or name not in (constants or {}) for name in wanted[:num_ids])
     if num_columns < num_needed:
@@ -102,9 +103,11 @@ def find_columns(
         wanted = [*(names[lowered.index(name)] for name in pair), *wanted[len(pair) :]]
     found: list[tuple[str, int | None]] = []
     for number, name in enumerate(wanted):
-        if name == "*":
+        if name in (OTHERS, OTHERS_AND_CONSTANTS):
             taken = {position for _, position in found}
             found += [(names[i] if names else str(i), i) for i in range(num_columns) if i not in taken]
+            others = {} if name == OTHERS or constants is None else constants
+            found += [(constant, None) for constant in others if constant not in {known for known, _ in found}]
             continue
         if not name:
             position = number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,11 +13,12 @@ from daskgraphpart.chunked.rows import JoinedRows, array_rows
 from daskgraphpart.chunked.sources import Rows, is_rows, paths_of
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, OptionError, raise_together
 from daskgraphpart.schema import DataSpec, check_name
-from daskgraphpart.sources.columns import FLOATS, INTEGERS, UNKNOWN
+from daskgraphpart.sources.columns import FLOATS, INTEGERS, OTHERS, OTHERS_AND_CONSTANTS, UNKNOWN
 from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
 from daskgraphpart.sources.given_rows import file_rows
 from daskgraphpart.sources.map_arrays import map_rows
 from daskgraphpart.sources.table_files import Paths, TableFile, find_files, read_form, refuse_pipes_twice
+from daskgraphpart.sources.table_words import EACH
 from daskgraphpart.sources.tables import Inputs, Table, TableGroup, check_row_count, open_table
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ def open_inputs(
     for place, data, known in features:
         for of_type, name, paths in _files_of_features({t: data[t] for t in data if t in known}):
             files = find(paths, place)
-            if place == "--mask":
+            if name == EACH and place == "--node-data":
+                requests.append(_each_column(requests, of_type, files))
+            elif place == "--mask":
                 requests.append(_Request(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
             elif (found := _add_feature(requests, directory, of_type, name, files, place)) is not None:
                 rows.setdefault(of_type, {})[name] = found
@@ -158,19 +161,42 @@ def _add_feature(
         arrays = [map_rows(file, form, directory) for file, form in opened]
         if all(array is not None and array.shape[1:] == arrays[0].shape[1:] for array in arrays):
             return JoinedRows(tuple(map(array_rows, arrays)))
-    *before, column = files[0].columns or ("*",)
-    if place == "--edge-data" or not files[0].columns or forms & {"npy", "npz"}:
+    *before, column = files[0].columns or (OTHERS,)
+    if place == "--edge-data" or not files[0].columns or (forms & {"npy", "npz"} and not before):
         requests.append(_Request(of_type, (), files, (), {name: column}))
         return None
-    named = next((request.ids for request in requests if request.ends == (of_type,)), ("",))
-    ids = tuple(before) or named
+    ids = tuple(before) or _ids_of_list(requests, of_type)
     for request in requests:
         same = [file.path for file in request.files] == [file.path for file in files]
-        if same and request.ends == (of_type,) and request.ids == ids and "*" not in (column, *request.features):
+        if (
+            same
+            and request.ends == (of_type,)
+            and request.ids == ids
+            and not {OTHERS, OTHERS_AND_CONSTANTS} & {column, *request.features.values()}
+        ):
             request.features[name] = column
             return None
     requests.append(_Request(of_type, (of_type,), files, ids, {name: column}))
     return None
+
+
+def _ids_of_list(requests: Sequence[_Request], ntype: str) -> tuple[str, ...]:
+    """The column of IDs of the first table of a node type; empty if there is none."""
+    return next((request.ids for request in requests if request.ends == (ntype,)), ("",))
+
+
+def _each_column(requests: Sequence[_Request], ntype: str, files: tuple[TableFile, ...]) -> _Request:
+    """Ask for every column of a table of nodes, which has names in its first line if it is text."""
+    named = []
+    for file in files:
+        if file.options.header is False or file.dtype:
+            what, hint = "columns without names cannot become features", "name them: NAME=FILE:COLUMN"
+            raise OptionError(what, file=file.path, place="--node-data", hint=hint)
+        ids = file.columns[:-1] if file.columns[-1:] == (EACH,) else file.columns
+        named.append(replace(file, options=replace(file.options, header=True), columns=ids))
+    return _Request(
+        ntype, (ntype,), tuple(named), named[0].columns or _ids_of_list(requests, ntype), {EACH: OTHERS_AND_CONSTANTS}
+    )
 
 
 def _unknown_types(features: Sequence[tuple[str, FeaturePaths, Sequence[str]]]) -> list[GraphPartError]:
@@ -207,22 +233,20 @@ def _open(
     tables: list[Table] = []
     said: dict[str, list[str]] = {}
     for file in request.files:
-        ids: tuple[str, ...] = request.ids
+        ids = request.ids
         if len(ids) == 2:
-            ids = tuple(file.columns[0].split(",")) if file.columns else file.options.columns or ids
+            ids = file.columns or file.options.columns or ids
         elif file.columns != request.files[0].columns:
             what, expected = f"two columns of {request.of_type!r} nodes", ":".join(request.files[0].columns) or "none"
             raise OptionError(what, place=file.path, expected=expected, found=":".join(file.columns) or "none")
-        if len(ids) != len(request.ends) or len(file.columns) > 2:
-            expected = "FILE:SRC,DST" if len(ids) == 2 else "FILE:COLUMN or FILE:ID:COLUMN"
-            found = f"FILE:{':'.join(file.columns)}"
-            raise OptionError("words after a file that mean nothing", place=file.path, expected=expected, found=found)
         table = open_table(connection, file, directory, [*ids, *request.features.values()], len(ids))
         if tables and len(table.columns) != len(tables[0].columns):
             expected = f"{len(tables[0].columns)}, as in {tables[0].path}"
             raise InputFileError(
                 "another number of columns", file=file.path, expected=expected, found=len(table.columns)
             )
+        if EACH in request.features:
+            _check_columns(table, (tables or [table])[0])
         tables.append(table)
         request.features.update({name: name for name in table.features})
         guess = _guess(table, ids)
@@ -233,14 +257,29 @@ def _open(
         notes.append(f"{paths[0]}{others}: {guess}")
     first = len(request.ends)
     wide = len(tables[0].columns) - first - len(request.features) + 1  # columns of "*"
-    features = {}
+    features: dict[str, tuple[int, ...]] = {}
     for name, column in request.features.items():
-        count = wide if column == "*" else 1
-        features[name] = tuple(range(first, first + count))
-        first += count
+        numbers = tuple(range(first, first + (wide if column in (OTHERS, OTHERS_AND_CONSTANTS) else 1)))
+        features |= {tables[0].columns[i].name: (i,) for i in numbers} if name == EACH else {name: numbers}
+        first += len(numbers)
     return TableGroup(
         f"t{number}", request.of_type, request.ends, tuple(tables), features, request.mask, request.is_list
     )
+
+
+def _check_columns(table: Table, first: Table) -> None:
+    """Refuse a file whose columns, of which each is a feature, are not those of the first file, in their order."""
+    names, expected = [column.name for column in table.columns[1:]], [column.name for column in first.columns[1:]]
+    if not names:
+        hint = "--nodes takes a list of IDs"
+        raise InputFileError("no column but that of the IDs", file=table.path, expected="features", hint=hint)
+    if len(set(names)) < len(names):
+        what, hint = "several columns have one name", "rename them, or name features: NAME=FILE:COLUMN"
+        raise InputFileError(what, file=table.path, found=", ".join(names), hint=hint)
+    if names != expected:
+        what, hint = "other columns than in the first file", "write all files alike, or name features: NAME=FILE:COLUMN"
+        found = ", ".join(names)
+        raise InputFileError(what, file=table.path, expected=", ".join(expected), found=found, hint=hint)
 
 
 def _guess(table: Table, ids: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from daskgraphpart.schema import DEFAULT_ETYPE
 from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, is_frame, is_lazy, name_types, pair_of
 from daskgraphpart.sources.given_rows import as_array
 from daskgraphpart.sources.table_files import TableFile, are_files
+from daskgraphpart.sources.table_words import EACH, takes_each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,9 @@ def named_tables(
     ntypes = [*dict.fromkeys([*ends_of_types(etypes), *nodes])]
     for ntype in frames:
         check_choice("node type", "ndata_paths", ntype, ntypes)
-    beside = name_types({key: rows for key, rows in node_data.items() if key not in frames}, ntypes, "node")
+    whole = {ntype: {EACH: table} for ntype, table in node_data.items() if ntype in ntypes and takes_each(table)}
+    beside = {key: rows for key, rows in node_data.items() if key not in (*frames, *whole)}
+    beside = whole | name_types(beside, ntypes, "node")
     return {
         "edges": dict(zip(etypes, edges.values(), strict=True)),
         "nodes": {**nodes, **frames},

@@ -1,8 +1,4 @@
-"""Find the files of tables, unpack what DuckDB cannot read, and refuse other formats by name.
-
-``FILE:WORD:WORD`` says how one file is read: ``header``, ``no-header``, a delimiter, columns, or, of a file that holds
-nothing but the bytes of an array, its dtype and the shape of a row: ``float32:1024``.
-"""
+"""Find the files of tables, unpack what DuckDB cannot read, and refuse other formats by name."""
 
 from __future__ import annotations
 
@@ -21,20 +17,18 @@ from urllib.parse import unquote, urlparse
 
 from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.extras import how_to_install, import_extra
-from daskgraphpart.sources.options import DELIMITERS, ReadOptions
+from daskgraphpart.sources.table_words import parse_file
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from daskgraphpart.sources.options import ReadOptions
+
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
-HEADERS = {"header": True, "no-header": False}
-RAW_DTYPES = (
-    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-)  # fmt: skip
 
 _MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUM": "npy"}
 _SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".npy": "npy"}
@@ -96,34 +90,14 @@ def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str,
         if isinstance(one, TableFile):
             found.append(one)
             continue
-        pattern, words = split_words(os.fspath(one))
-        its_options, named, dtype, row_shape = options, list(columns), "", list[int]()
-        for word in words:
-            if word in RAW_DTYPES:
-                dtype = word
-            elif dtype and word.isdigit():
-                row_shape.append(int(word))
-            elif word in HEADERS:
-                its_options = replace(its_options, header=HEADERS[word])
-            elif word in DELIMITERS:
-                its_options = replace(its_options, delimiter=word)
-            else:
-                named.append(word)
-        shape = (2,) if place == "--edges" and not row_shape else tuple(row_shape)
-        paths = [os.path.abspath(path) for path in _expand(pattern)]
-        found += [TableFile(path, its_options, tuple(named), "", dtype, shape if dtype else ()) for path in paths]
+        words = parse_file(os.fspath(one), place)
+        said: dict[str, Any] = {"header": words.header, "delimiter": words.delimiter}
+        of_file = replace(options, **{name: value for name, value in said.items() if value is not None})
+        paths = map(os.path.abspath, _expand(words.path))
+        found += [TableFile(p, of_file, words.columns or columns, "", words.dtype, words.row_shape) for p in paths]
     if not found:
         raise OptionError("no files", place=place)
     return tuple(found)
-
-
-def split_words(text: str) -> tuple[str, list[str]]:
-    """Split off words that follow a file; a colon may belong to the name of a file that is there."""
-    path, words = text, list[str]()
-    while ":" in path and not (os.path.exists(path) or glob.glob(path, recursive=True)):
-        path, _, word = path.rpartition(":")
-        words.insert(0, word)
-    return (path, words) if words and (os.path.exists(path) or glob.has_magic(path) or path == "-") else (text, [])
 
 
 def _expand(pattern: str) -> list[str]:

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.columns import BLANKS, MISSING, Column, constant_column, find_columns, kind_of_text, shown
+from daskgraphpart.sources.columns import (
+    BLANKS,
+    MISSING,
+    OTHERS,
+    OTHERS_AND_CONSTANTS,
+    Column,
+    constant_column,
+    find_columns,
+    kind_of_text,
+    shown,
+)
 from daskgraphpart.sources.database import quote, run, selecting
 from daskgraphpart.sources.table_files import METIS, TableFile, refuse_foreign
 
@@ -166,7 +176,11 @@ def open_text_table(
     rows = [[_unquoted(field) for field in fields] for _, _, fields in lines if fields is not None]
     if num_ids == 2 and not any(wanted[:2]):
         _refuse_metis(path, rows, is_whole=len(lines) < LINES_LOOKED_AT)
-    names_wanted = [name for name in wanted if name not in ("", "*", *file.constants) and not name.isdigit()]
+    names_wanted = [
+        name
+        for name in wanted
+        if name not in ("", OTHERS, OTHERS_AND_CONSTANTS, *file.constants) and not name.isdigit()
+    ]
     has_header = bool(names_wanted) or _looks_like_header(rows) if options.header is None else options.header
     has_header = has_header or (bool(names_wanted) and num_ids == 1)  # --no-header is about edges
     names = [name.strip() for name in rows[0]] if has_header else []
