@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
-from daskgraphpart.adjacency.split_edges import ArcRuns, Slice, range_shift, split_edges_of
+from daskgraphpart.adjacency.split_edges import ArcRuns, Slice, split_edges_of
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import merge_arcs
 from daskgraphpart.storage.region import Region, create_files, npy_region
@@ -106,8 +106,8 @@ def group_ranges(num_arcs: Sequence[int], num_nodes: Sequence[int], limit: int) 
 
 def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[NodeRange]:
     """Cut the nodes into the ranges of the blocks."""
-    totals = runs.counts.sum(axis=0)
-    borders = np.minimum(np.arange(totals.size + 1) << range_shift(runs.num_nodes), runs.num_nodes)
+    totals = np.diff(runs.borders.sum(axis=0))
+    borders = np.minimum(np.arange(totals.size + 1) << runs.shift, runs.num_nodes)
     limit = max_arcs_of_block(int(totals.sum()))
     ranges = [
         NodeRange(int(borders[first]), int(borders[last]), int(totals[first:last].sum()), runs.slices(first, last))

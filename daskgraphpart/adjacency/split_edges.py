@@ -1,7 +1,8 @@
 """Pass `split-edges`: every edge becomes the arcs of its two ends, in runs grouped by ranges of homogeneous IDs.
 
-A range has ``2 ** shift`` nodes. There are about a thousand whatever the graph's size, so the counts of all runs are a
-small table, and the arcs of consecutive ranges are one slice of each run.
+A range has ``2 ** shift`` nodes. There are about a thousand, so the counts of all runs are a small table, and the arcs of
+consecutive ranges are one slice of each run. A graph of more than 2 ** 28 edges gets more ranges, so that few have more
+arcs than a block may: those are read once to be cut, and once more for each block.
 """
 
 from __future__ import annotations
@@ -28,17 +29,14 @@ BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the
 MAX_ROWS, MIN_ROWS = 1 << 20, 1 << 15
 SMALL_ROWS = 1 << 16  # edges of several blocks that share a run
 ARCS_PER_READ = 1 << 20
-LOG2_RANGES = 10
+LOG2_RANGES, MOST_LOG2_RANGES = 10, 13
+LOG2_ARCS = 19  # of a range, where there are more than the fewest; on average it has less than twice as many
 
 
-def range_shift(num_nodes: int) -> int:
+def range_shift(num_nodes: int, num_arcs: int) -> int:
     """Binary logarithm of the nodes of one node range."""
-    return max(0, (num_nodes - 1).bit_length() - LOG2_RANGES) if num_nodes else 0
-
-
-def num_node_ranges(num_nodes: int) -> int:
-    """Number of node ranges."""
-    return -(-num_nodes >> range_shift(num_nodes)) if num_nodes else 0
+    log2_ranges = min(max((num_arcs >> LOG2_ARCS).bit_length(), LOG2_RANGES), MOST_LOG2_RANGES)
+    return max(0, (num_nodes - 1).bit_length() - log2_ranges) if num_nodes else 0
 
 
 class Slice(NamedTuple):
@@ -55,13 +53,13 @@ class ArcRuns:
 
     num_nodes: int
     runs: tuple[Region, ...]
-    counts: np.ndarray  # arcs of each run in each node range, int64 (runs, node ranges)
+    shift: int  # binary logarithm of the nodes of a range
+    borders: np.ndarray  # where each node range begins in each run, int64 (runs, node ranges + 1)
     total_weight: int  # of the edges
 
     def slices(self, first_range: int, last_range: int) -> tuple[Slice, ...]:
         """Slices of all runs in node ranges ``[first, last)``, in pieces of bounded size."""
-        starts = self.counts[:, :first_range].sum(axis=1)
-        stops = starts + self.counts[:, first_range:last_range].sum(axis=1)
+        starts, stops = self.borders[:, first_range], self.borders[:, last_range]
         return tuple(
             Slice(self.runs[i], first, min(int(stops[i]), first + ARCS_PER_READ))
             for i in np.flatnonzero(stops > starts)
@@ -89,10 +87,16 @@ class SplitUnit:
 
 @dataclass(frozen=True, slots=True)
 class SplitConfig:
-    """Nodes of all types, and the exponent of the unit that weights are counted in; None if edges have no weights."""
+    """Nodes of all types, their ranges, and the exponent of the unit of weights; None if edges have no weights."""
 
     num_nodes: int
+    shift: int  # binary logarithm of the nodes of a range
     exponent: int | None
+
+    @property
+    def num_ranges(self) -> int:
+        """Number of node ranges."""
+        return -(-self.num_nodes >> self.shift)
 
 
 def split_edges_of(graph: Graph, weights: EdgeWeights | None, directory: Path, runner: Runner) -> ArcRuns:
@@ -109,17 +113,20 @@ def split_edges_of(graph: Graph, weights: EdgeWeights | None, directory: Path, r
         path = f"{directory}/arcs-{i:06d}.npy"
         works.append(SplitUnit(mine, ends, path, tuple(files.get(etype.name) for etype in types)))
     units = [Unit(work, work.num_edges * BYTES_PER_EDGE, key=work.blocks[0].name) for work in works]
-    config = SplitConfig(schema.num_nodes, None if weights is None else weights.exponent)
+    shift = range_shift(schema.num_nodes, 2 * schema.num_edges)
+    config = SplitConfig(schema.num_nodes, shift, None if weights is None else weights.exponent)
     found = runner.run(Pass("split-edges", split_edges, units, config))
-    counts = np.array([of_run for of_run, _ in found], np.int64).reshape(len(units), num_node_ranges(schema.num_nodes))
-    totals, width = counts.sum(axis=1).tolist(), 2 if weights is None else 3
+    borders = np.zeros((len(units), config.num_ranges + 1), np.int64)
+    for i, (counts, _) in enumerate(found):
+        np.cumsum(counts, out=borders[i, 1:])
+    totals, width = borders[:, -1].tolist(), 2 if weights is None else 3
     runs = (npy_region(work.path, dtype, (total, width)) for work, total in zip(works, totals, strict=True))
-    return ArcRuns(schema.num_nodes, tuple(runs), counts, sum(weight for _, weight in found))
+    return ArcRuns(schema.num_nodes, tuple(runs), shift, borders, sum(weight for _, weight in found))
 
 
 def split_edges(unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:
     """Write the run of a unit; return its arcs by node range, int64 (node ranges,), and its weight."""
-    shift, counts = range_shift(config.num_nodes), np.zeros(num_node_ranges(config.num_nodes), np.int64)
+    shift, counts = config.shift, np.zeros(config.num_ranges, np.int64)
     edges = [block.read() for block in unit.blocks]
     for (src, dst), first_ids in zip(edges, unit.first_ids, strict=True):
         count_edge_arcs(src, dst, first_ids, shift, counts)

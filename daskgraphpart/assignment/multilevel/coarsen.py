@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.adjacency.build import group_ranges, max_arcs_of_block
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
-from daskgraphpart.adjacency.split_edges import num_node_ranges, range_shift
+from daskgraphpart.adjacency.split_edges import range_shift
 from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, spans
 from daskgraphpart.kernels.arcs import merge_arcs, split_coarse_arcs
 from daskgraphpart.kernels.clusters import add_up, apply_clusters, match_two_hops, number_clusters, propose_clusters
@@ -74,7 +74,8 @@ def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, director
     With a directory the blocks, and the runs of arcs that they are merged from, lie there instead of in memory.
     """
     dtype = np.dtype(np.int32 if graph.total_weight < 1 << 31 else np.int64)
-    shift, num_ranges = range_shift(count), num_node_ranges(count)
+    shift = range_shift(count, graph.num_arcs)
+    num_ranges = -(-count >> shift)
 
     def scatter(numbered: tuple[int, Block]) -> tuple[np.ndarray, np.ndarray | Region]:
         index, block = numbered
