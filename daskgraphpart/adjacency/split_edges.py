@@ -1,8 +1,8 @@
 """Pass `split-edges`: every edge becomes the arcs of its two ends, in runs grouped by ranges of homogeneous IDs.
 
-A range has ``2 ** shift`` nodes. There are about a thousand, so the counts of all runs are a small table, and the arcs of
-consecutive ranges are one slice of each run. A graph of more than 2 ** 28 edges gets more ranges, so that few have more
-arcs than a block may: those are read once to be cut, and once more for each block.
+A range has ``2 ** shift`` nodes. There are about a thousand, so the counts of all runs are a small table, and the arcs
+of consecutive ranges are one slice of each run. A graph of more than 2 ** 28 edges gets more ranges, so that few have
+more arcs than a block may: those are read once to be cut, and once more for each block.
 """
 
 from __future__ import annotations
