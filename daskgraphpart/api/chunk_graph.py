@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.api.read_tables import read_tables
 from daskgraphpart.chunked.graph import Graph, read_chunked
-from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANSFORMED, claimed_directory
+from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.chunked.sources import is_rows
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
@@ -21,6 +20,7 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import chosen, stated_options, with_keywords
 from daskgraphpart.schema import check_name
+from daskgraphpart.sources.changed_graph import BYTES_PER_BLOCK, changed, copy_maps
 from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph, is_frame
 from daskgraphpart.sources.given_rows import open_given
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES, GraphChanges, ReadOptions
@@ -30,8 +30,7 @@ from daskgraphpart.sources.stage_tables import graph_of_tables
 from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import is_file, open_for_reading
-from daskgraphpart.storage.paths import join_path, require_local, resolve_path
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.sources.edge_list_inputs import FeaturePaths
     from daskgraphpart.sources.table_files import Paths
-
-BYTES_PER_BLOCK = 1 << 20
 
 
 @with_keywords(stated_options(GraphChanges), WHERE, PROGRESS)
@@ -140,6 +137,7 @@ def chunk_graph(
     if output_path is None:
         raise OptionError("nowhere to write", place="output_path", expected="a directory")
     check_name(name, "graph name")
+    g = getattr(g, "spec", g)
     wanted = chosen(GraphChanges, keywords)
     resources, progress = resources_of(keywords), keywords.get("progress")
     chunks_of = {
@@ -166,8 +164,7 @@ def chunk_graph(
     is_tables = is_tables or isinstance(g, TableSpec)
     with _open_writer(out, form, wanted, resources, progress, needs_database=is_tables) as writer:
         if isinstance(g, TableSpec):
-            changes_of = g.changes if wanted == NO_CHANGES else wanted
-            return writer.write_tables(replace(g, name=name, changes=changes_of), overwrite)
+            return writer.write_tables(replace(changed(g, wanted), name=name), overwrite)
         if is_tables:
             tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {})
             counts = count_known(dict.fromkeys(ends_of_types(tables["edges"])), num_nodes)
@@ -179,7 +176,7 @@ def chunk_graph(
         wanted.check(graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
         with claimed_directory(out, map(str, graph.files), overwrite):
             if isinstance(g, Graph) and g.directory:
-                _copy_maps(g, out)
+                copy_maps(g, out)
             return writer.write_graph(graph)
 
 
@@ -361,16 +358,3 @@ def _open_writer(
         scratch_directory(resources.workspace or out.parent) as scratch,
     ):
         yield _Writer(out, form, changes, resources, listener, scratch)
-
-
-def _copy_maps(graph: Graph, out: Path) -> None:
-    """Copy the maps of IDs of a chunked graph, and what codes of its features stand for."""
-    directory = resolve_path(graph.directory)
-    names = [f"{ID_MAP}/{ntype}.parquet" for ntype in graph.schema.ntypes]
-    names += [TRANSFORMED, *LABEL_COUNTS]
-    names += [f"{CATEGORIES}/{t.name}/{spec.name}.parquet" for t in graph.schema.row_types for spec in t.data]
-    for name in names:
-        if is_file(join_path(directory, name)):
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            with open_for_reading(join_path(directory, name)) as source, (out / name).open("wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from daskgraphpart.api.graph import public
+from daskgraphpart.api.graph import is_unread, public
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.chunked.graph import Graph, read_chunked
@@ -131,7 +131,9 @@ def compare(
 @contextmanager
 def _as_directory(graph: Graph | str | os.PathLike[str], where: Mapping[str, Any]) -> Iterator[str]:
     """Yield the directory of a chunked graph; any other is written into a temporary one meanwhile."""
-    if isinstance(graph, Graph) and not is_file(join_path(to_path(graph.directory), METADATA_FILE)):
+    if isinstance(graph, Graph) and (
+        is_unread(graph) or not is_file(join_path(to_path(graph.directory), METADATA_FILE))
+    ):
         with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
             yield public(graph).write_chunked(f"{scratch}/graph", **where).directory
         return

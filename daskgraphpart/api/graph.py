@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked import graph as chunked
 from daskgraphpart.engine.progress import PROGRESS
-from daskgraphpart.engine.resources import WHERE
-from daskgraphpart.options import with_keywords
+from daskgraphpart.engine.resources import WHERE, detect_resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.options import option_name, with_keywords
+from daskgraphpart.sources.options import GraphChanges
+from daskgraphpart.storage.atomic import lasting_directory
+from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+
+    from daskgraphpart.chunked.sources import Source
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.sources.table_spec import TableSpec
+    from daskgraphpart.storage.paths import FilePath
 
 
 class Graph(chunked.Graph):
@@ -76,12 +86,206 @@ class Graph(chunked.Graph):
         from daskgraphpart.api.chunk_graph import chunk_graph  # jobs do without
 
         form: Any = {"num_chunks": num_chunks, "edges_fmt": edge_format, "data_fmt": data_format}
-        chunk_graph(self, self.schema.name, output_path=out, overwrite=overwrite, **form, **keywords)
+        chunk_graph(self, self._name, output_path=out, overwrite=overwrite, **form, **keywords)
         return read_chunked(out)
+
+    def with_reverse_edges(self, names: str = "dgl", *, copy_edata: bool = False) -> Graph:
+        """Add the reverse of every edge.
+
+        Parameters
+        ----------
+        names : str
+            ``"dgl"`` names reverse types ``rev_REL``, ``"graphstorm"`` ``REL-rev``, a pattern such as ``"{}-by"`` as
+            you like. Where DGL and GraphStorm add no type, edges are doubled in their own: ``"dgl"`` if source and
+            destination type are the same, ``"graphstorm"`` if the graph has one node type and one edge type.
+        copy_edata : bool
+            Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own
+            type get zeros, as in DGL.
+
+        Returns
+        -------
+        Graph
+            The changed graph. Nothing is written: the job that takes it makes the change.
+
+        Raises
+        ------
+        OptionError
+            If a reverse type would have the name of a type that is there.
+
+        Examples
+        --------
+        >>> partition(graph.with_reverse_edges(), "partitions", 8)  # doctest: +SKIP
+        """
+        return self._changed(add_reverse=names, copy_edata=copy_edata)
+
+    def without_self_loops(self) -> Graph:
+        """Drop edges from a node to itself.
+
+        Returns
+        -------
+        Graph
+            The changed graph. The job that takes it copies the edges that stay to its workspace.
+        """
+        return self._changed(remove_self_loops=True)
+
+    def without_duplicates(self) -> Graph:
+        """Keep the first of several edges between the same two nodes, with its features.
+
+        Returns
+        -------
+        Graph
+            The changed graph. The job that takes it copies the edges that stay to its workspace.
+        """
+        return self._changed(deduplicate=True)
+
+    def astype(self, dtypes: Mapping[str, str]) -> Graph:
+        """Change the dtypes of features.
+
+        Parameters
+        ----------
+        dtypes : mapping of str to str
+            By ``"type/feature"``, or ``"feature"`` for all that have that name. Floats are rounded.
+
+        Returns
+        -------
+        Graph
+            The changed graph; rows are converted when they are read. A value that would become infinite, or a different
+            integer, is an `OptionError` then.
+
+        Raises
+        ------
+        OptionError
+            If there is no such feature or dtype.
+
+        Examples
+        --------
+        >>> graph.astype({"user/x": "float16"})  # doctest: +SKIP
+        """
+        return self._changed(cast=dict(dtypes))
+
+    def split_edges(self, etype: str | None = None, *, by: str) -> Graph:
+        """Make an edge type of each value of a feature.
+
+        Parameters
+        ----------
+        etype : str, optional
+            Canonical edge type; default: all. Of ``"user:*:item"`` become ``"user:bought:item"``, ``"user:saw:item"``.
+        by : str
+            The feature, or the column of a table: integers, or strings.
+
+        Returns
+        -------
+        Graph
+            The changed graph. The job that takes it copies the edges to its workspace.
+
+        Raises
+        ------
+        OptionError
+            If there is no such edge type or feature.
+
+        Examples
+        --------
+        >>> graph.split_edges("user:*:item", by="kind")  # doctest: +SKIP
+        """
+        return self._changed(split_by={etype or "": by})
+
+    def _changed(self, **changes: Any) -> Graph:
+        from daskgraphpart.sources.changed_graph import changed  # imports duckdb
+
+        return UnreadGraph(changed(getattr(self, "spec", self), GraphChanges(**changes)))
+
+    @property
+    def _name(self) -> str:
+        return self.schema.name
+
+
+class UnreadGraph(Graph):
+    """A graph of tables, or one that is changed: jobs read it as it is described, and so does a look at its data."""
+
+    __slots__ = ("_found", "spec")
+
+    spec: TableSpec
+
+    def __init__(self, spec: TableSpec) -> None:
+        object.__setattr__(self, "spec", spec)
+        object.__setattr__(self, "_found", None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return UnreadGraph, (self.spec,)
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @property
+    def schema(self) -> GraphSchema:
+        """Types, counts, features and their dtypes."""
+        return self._read().schema
+
+    @property
+    def edge_sources(self) -> Mapping[str, Source]:
+        """Sources of edges."""
+        return self._read().edge_sources
+
+    @property
+    def data_sources(self) -> Mapping[str, Mapping[str, Source]]:
+        """Sources of features."""
+        return self._read().data_sources
+
+    @property
+    def directory(self) -> str:
+        """Directory of the maps of IDs."""
+        return self._read().directory
+
+    @property
+    def raw_ids(self) -> Mapping[str, tuple[FilePath, ...]]:
+        """Files of the IDs that nodes had before GSProcessing."""
+        return self._read().raw_ids
+
+    @property
+    def _name(self) -> str:
+        return self.spec.name
+
+    def _read(self) -> chunked.Graph:
+        """Read the graph into a temporary directory, once."""
+        found: chunked.Graph | None = self._found  # type: ignore[attr-defined]
+        if found is None:
+            from daskgraphpart.sources.stage_tables import stage_tables
+
+            with environment_faults(), open_runner(detect_resources()) as runner:
+                found = stage_tables(self.spec, lasting_directory() / "tables", runner)
+            object.__setattr__(self, "_found", found)
+        return found
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self._found is not None else self._outline()  # type: ignore[attr-defined]
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() if self._found is not None else f"<pre>{escape(self._outline())}</pre>"  # type: ignore[attr-defined]
+
+    def _outline(self) -> str:
+        """Say what is known before anything is read."""
+        from daskgraphpart.sources.changed_graph import changes_made
+
+        made = ", ".join(option_name(name)[2:] for name in changes_made(self.spec.changes))
+        inner = self.spec.builder
+        of = f"edges {', '.join(self.spec.edges)}" if inner is None else repr(getattr(inner, "graph", inner))
+        return f"Graph {self.spec.name!r}, not read yet: {of}{made and f'; then {made}'}"
+
+
+def is_unread(graph: object) -> bool:
+    """Whether a graph is only described."""
+    return isinstance(graph, UnreadGraph)
+
+
+def staged(graph: Any) -> Any:
+    """Return a graph with its rows staged if it was only described, and anything else as it is."""
+    return graph._read() if isinstance(graph, UnreadGraph) else graph
 
 
 def public(graph: chunked.Graph) -> Graph:
     """Return a graph with all its methods."""
+    if isinstance(graph, Graph):
+        return graph
     return Graph(graph.schema, graph.edge_sources, graph.data_sources, graph.directory, graph.raw_ids)
 
 

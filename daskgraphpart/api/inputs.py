@@ -16,7 +16,7 @@ from daskgraphpart.chunked.sources import tokens_of
 from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import OutputExistsError, ResumeError
-from daskgraphpart.storage.files import cached_listings, is_file, read_file, signature_of
+from daskgraphpart.storage.files import cached_listings, is_file, read_file, signatures_of
 from daskgraphpart.storage.paths import Location, require_local, resolve_path, to_path
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def opened(
 ) -> Graph | TableSpec:
     """Open a graph unless it is open; what is no path of a chunked graph is a table, or an object."""
     if isinstance(graph, Graph):
-        return graph
+        return getattr(graph, "spec", graph)
     is_json = isinstance(graph, (str, os.PathLike)) and os.fspath(graph).endswith(".json")
     if isinstance(graph, (str, os.PathLike)) and not is_json and not is_table(graph):
         return read_chunked(graph, storage_options=storage_options)
@@ -123,11 +123,11 @@ def fingerprint(
     for name, value in options.items():
         found[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
     if not isinstance(graph, Graph):
-        return {**found, **_signatures([*input_paths(graph), *files]), **graph.identity()}
+        return {**found, **signatures_of([*input_paths(graph), *files]), **graph.identity()}
     metadata_file = to_path(graph.directory) / METADATA_FILE if graph.directory else None
     paths = [*([] if metadata_file is None else [metadata_file]), *map(to_path, graph.files), *files]
     with cached_listings(to_path(graph.directory)):
-        found |= _signatures(paths)
+        found |= signatures_of(paths)
         metadata = read_file(metadata_file) if metadata_file is not None and is_file(metadata_file) else b""
     found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
     found["schema"] = [graph.schema.name, zlib.crc32(repr(graph.schema).encode())]
@@ -135,12 +135,6 @@ def fingerprint(
     if tokens:
         found["collections"] = tokens
     return found
-
-
-def _signatures(paths: Iterable[Location]) -> dict[str, Any]:
-    """Sizes, times and inodes of files, by path."""
-    signatures = ((path.absolute(), signature_of(path.absolute())) for path in paths)
-    return {f"input {path}": [*signature] for path, signature in signatures if signature is not None}
 
 
 def identify_owners(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.api.graph import staged
 from daskgraphpart.api.inputs import opened_chunked
 from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.partitions import open_partitions
@@ -173,6 +174,7 @@ def partition_graph(
         run = replace(run, progress=listener)
         if isinstance(g, (str, Path)):
             g = opened_chunked(g)
+        g = staged(g)
         if not isinstance(g, Graph) or num_nodes or node_data or edge_data:
             g = open_given(g, graph_name, num_nodes, node_data, edge_data, resources=resources)
         graph = replace(g, schema=replace(g.schema, name=graph_name))

@@ -16,7 +16,7 @@ from daskgraphpart.cli.options import CHANGE_OPTIONS, READ_OPTIONS, graph_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import chosen, option_name, stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
-from daskgraphpart.sources.options import GraphChanges, ReadOptions
+from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -153,13 +153,24 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
             if is_construction(first):
                 return construction_of(first, values), paths
         if not is_table(first):
-            refuse_tables((*INPUT_NAMES, *stated_options(GraphChanges), "name"), "a job")
-            return graph_of(first, values), paths
+            refuse_tables((*INPUT_NAMES, "name"), "a job")
+            return changed_graph(first, values), paths
         values = {**values, "edges": (first,)}
     from daskgraphpart.api.read_tables import read_tables  # a job without tables does without
 
     changes = {name: values[name] for name in stated_options(GraphChanges)}
     return read_tables(**{**changes, **tables_of(values)}), paths
+
+
+def changed_graph(in_dir: str, values: dict[str, Any]) -> Any:
+    """Return the chunked graph in a directory, with the changes that are asked for."""
+    graph, changes = graph_of(in_dir, values), chosen(GraphChanges, values)
+    if changes == NO_CHANGES:
+        return graph
+    from daskgraphpart.chunked.graph import Graph, read_chunked
+    from daskgraphpart.sources.changed_graph import changed  # imports duckdb
+
+    return changed(graph if isinstance(graph, Graph) else read_chunked(graph), changes)
 
 
 def construction_of(path: str, values: dict[str, Any]) -> Any:

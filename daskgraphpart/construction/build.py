@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.construction.config import Construction, Faults
     from daskgraphpart.construction.tables import Table
-    from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
 
@@ -73,8 +72,7 @@ class ConstructionBuilder:
         name: str,
         directory: Path,
         out: Path,
-        resources: Resources,
-        progress: ProgressListener,
+        runner: Runner,
         on_open: Callable[[list[str]], Any],
     ) -> Graph:
         """Build the graph; rows go to `directory`, maps of IDs and GraphStorm's JSON files to `out`.
@@ -82,7 +80,7 @@ class ConstructionBuilder:
         `on_open` is called with the paths of all files when all of them, and all their rows, were checked.
         """
         config, faults = read_config(self.path)
-        with open_database(directory, resources) as connection:
+        with open_database(directory, runner.resources) as connection:
             opened = _open(connection, config, faults)
             described = _described(connection, opened.tables, faults)
             on_open(self.files)

@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunked.blocks import Block, InputFile
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.rows import (
     ArrayRows,
@@ -24,7 +24,7 @@ from daskgraphpart.chunked.rows import (
     ReversedEdges,
     SlicedRows,
 )
-from daskgraphpart.chunked.sources import FileRows, is_rows, tokens_of
+from daskgraphpart.chunked.sources import FileEdges, FileRows, is_rows, tokens_of
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.file_layout import raw_file_layout
@@ -59,8 +59,8 @@ def stage_tables(spec: TableSpec, directory: Path, runner: Runner) -> Graph:
         return settled(graph, directory)
 
     types = (
-        Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Region, FileRows, ConstantRows, EdgeEnds,
-        JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows, TextEdges, TextBlock,
+        Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Block, Region, FileRows, FileEdges, ConstantRows,
+        EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows, TextEdges, TextBlock,
     )  # fmt: skip
     return runner.step("read-tables", work, types)
 
@@ -86,7 +86,9 @@ def graph_of_tables(
 
     resources, progress = runner.resources.limited(MIN_TABLE_MEMORY), runner.progress
     if spec.builder is not None:
-        graph = spec.builder.build(spec.name, directory, out, resources, progress, on_open)
+        with runner.for_tasks_of(MIN_TABLE_MEMORY) as limited:
+            graph = spec.builder.build(spec.name, directory, out, limited, on_open)
+        spec.changes.check(graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
     else:
         spec = write_frames(spec, directory, runner)
         with open_database(directory, resources) as connection:

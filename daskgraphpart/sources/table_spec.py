@@ -22,8 +22,8 @@ from daskgraphpart.sources.table_files import TableFile, are_files, find_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
 
 
 class Builder(Protocol):
@@ -41,8 +41,7 @@ class Builder(Protocol):
         name: str,
         directory: Path,
         out: Path,
-        resources: Resources,
-        progress: ProgressListener,
+        runner: Runner,
         on_open: Callable[[list[str]], Any],
     ) -> Graph:
         """Return the graph of a name; temporary files go to `directory`, what lies beside the graph to `out`."""
@@ -143,7 +142,7 @@ def opened(
 ) -> Graph | TableSpec:
     """Open a graph unless it is open; a file, pattern or directory that is none is a table of edges."""
     if isinstance(graph, (Graph, TableSpec)):
-        return graph
+        return getattr(graph, "spec", graph)
     if not isinstance(graph, (str, os.PathLike)):
         from daskgraphpart.sources.given_rows import open_given
 

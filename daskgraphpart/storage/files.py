@@ -9,7 +9,7 @@ import io
 import os
 import stat
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from daskgraphpart.errors import (
     InputFileError,
@@ -17,7 +17,7 @@ from daskgraphpart.errors import (
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 def kind_of(path: AnyPath) -> str | None:
@@ -63,6 +63,12 @@ def signature_of(path: AnyPath) -> tuple[int | str, ...] | None:
     except FileNotFoundError:
         return None
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def signatures_of(paths: Iterable[Location]) -> dict[str, Any]:
+    """Return the signatures of the files that there are, by path."""
+    signatures = ((path.absolute(), signature_of(path.absolute())) for path in paths)
+    return {f"input {path}": [*signature] for path, signature in signatures if signature is not None}
 
 
 def list_directory(directory: Location) -> dict[str, int | None]:

@@ -300,7 +300,6 @@ def test_one_command_partitions_assigns_plans_and_verifies_tables(
         ("partition", "graph", "out", "--edges", "follows.csv"),
         ("partition", "out"),
         ("partition", "graph", "out", "--map-ids"),
-        ("assign", "graph", "owners", "--add-reverse", "dgl"),
         ("partition", "out", "--edges", "none.csv"),
     ],
 )

@@ -1,0 +1,172 @@
+"""Graphs that are changed: any job takes them, and makes of them what `chunk` with the options and a job make."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from commands import call
+from graphs import file_hashes
+from keywords import spelled
+
+import daskgraphpart as dgp
+from daskgraphpart.engine.progress import SilentProgress
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.errors import GraphPartError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SMALL = Resources(1 << 28, "sync", 1)
+FOLLOWS, LIKES = "user:follows:user", "user:likes:item"
+RNG = np.random.default_rng(5)
+ENDS = {FOLLOWS: RNG.integers(0, 40, (2, 500)), LIKES: RNG.integers(0, 30, (2, 700))}
+NODES = {"user": 40, "item": 30}
+DATA = {"user": {"x": RNG.random((40, 3), np.float32)}, FOLLOWS: {"w": RNG.random(500)}}
+KINDS = RNG.integers(0, 3, 700)
+DTYPES = {"user/x": "float16", "kind": "int8"}
+CHANGES: dict[str, tuple[Callable[[dgp.Graph], dgp.Graph], dict[str, Any]]] = {
+    "reverse edges": (lambda g: g.with_reverse_edges(), {"add_reverse": "dgl"}),
+    "reverse edges with features": (
+        lambda g: g.with_reverse_edges("{}-by", copy_edata=True),
+        {"add_reverse": "{}-by", "copy_edata": True},
+    ),
+    "self-loops": (lambda g: g.without_self_loops(), {"remove_self_loops": True}),
+    "duplicates": (lambda g: g.without_duplicates(), {"deduplicate": True}),
+    "dtypes": (lambda g: g.astype(DTYPES), {"cast": DTYPES}),
+    "split": (lambda g: g.split_edges(LIKES, by="kind"), {"split_by": {LIKES: "kind"}}),
+    "all": (
+        lambda g: (
+            g.astype({"x": "float16"}).split_edges(LIKES, by="kind").with_reverse_edges("graphstorm")
+            .without_duplicates().without_self_loops()
+        ),
+        {"cast": {"x": "float16"}, "split_by": {LIKES: "kind"}, "add_reverse": "graphstorm", "deduplicate": True,
+         "remove_self_loops": True},
+    ),
+}  # fmt: skip
+
+
+def given(directory: Path, form: str) -> dgp.Graph:
+    """The same graph in files, in arrays, or in collections of dask."""
+    node_data, edge_data = {"user": DATA["user"]}, {FOLLOWS: DATA[FOLLOWS], LIKES: {"kind": KINDS}}
+    arrays = dgp.from_edges(ENDS, num_nodes=NODES, node_data=node_data, edge_data=edge_data)
+    if form == "arrays":
+        return arrays
+    if form == "dask":
+        frames = {
+            etype: dd.from_pandas(pd.DataFrame(ends.T, columns=["src", "dst"]), 3) for etype, ends in ENDS.items()
+        }
+        lazy: dict[Any, Any] = {
+            of: {n: da.from_array(rows, chunks=90) for n, rows in data.items()} for of, data in edge_data.items()
+        }
+        return dgp.from_edges(frames, num_nodes=NODES, node_data=node_data, edge_data=lazy)
+    return arrays.write_chunked(directory / form, num_chunks=3, edge_format=form, **spelled(SMALL))
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [*((name, "csv") for name in CHANGES), *(("all", form) for form in ("parquet", "numpy", "arrays", "dask"))],
+)
+def test_parts_of_a_changed_graph_are_those_by_chunk(name: str, form: str, tmp_path: Path) -> None:
+    change, options = CHANGES[name]
+    graph = given(tmp_path, form)
+    dgp.chunk_graph(graph, "graph", output_path=tmp_path / "changed", **spelled(SMALL), **options)
+    how: dict[str, Any] = {"method": "random", **spelled(SMALL)}
+    dgp.partition(tmp_path / "changed", tmp_path / "expected", 3, **how)
+    dgp.partition(change(graph), tmp_path / "found", 3, **how)
+    found, expected = (
+        {name: value for name, value in file_hashes(tmp_path / out).items() if not name.startswith("graph.manifest")}
+        for out in ("found", "expected")
+    )
+    assert found == expected
+
+
+def test_every_job_takes_a_changed_graph(tmp_path: Path) -> None:
+    graph = given(tmp_path, "csv").without_duplicates().with_reverse_edges(copy_edata=True)
+    how: dict[str, Any] = spelled(SMALL)
+    assert dgp.plan(graph, 2, **how).num_edges == graph.schema.num_edges
+    assignment = dgp.assign(graph, 2, **how)
+    parts = dgp.dispatch(graph, assignment, tmp_path / "parts", **how)
+    assert parts.verify(graph, **how).ok
+    assert not parts.verify(tmp_path / "csv", **how).ok
+    owned = assignment.with_owners(graph)["item:rev_likes:user"].compute()
+    assert len(owned) == len(np.unique(ENDS[LIKES], axis=1).T)
+    written = assignment.write(tmp_path / "owners", **how)
+    assert dgp.read_assignment(written, graph, **how).num_parts == 2
+
+
+def test_changes_are_made_in_their_order() -> None:
+    graph = dgp.from_edges({"n:r:n": ([0, 1, 1], [1, 0, 0])}, num_nodes=2)
+    before, after = graph.without_duplicates().with_reverse_edges(), graph.with_reverse_edges().without_duplicates()
+    assert before.edges["n:r:n"].compute().to_numpy().tolist() == [[0, 1], [1, 0], [1, 0], [0, 1]]
+    assert after.edges["n:r:n"].compute().to_numpy().tolist() == [[0, 1], [1, 0]]
+
+
+def test_a_changed_graph_is_shown_before_it_is_read_and_travels() -> None:
+    graph = pickle.loads(pickle.dumps(dgp.from_edges(([0, 1], [1, 1]), num_nodes=2).without_self_loops()))
+    assert "not read yet" in repr(graph)
+    assert "remove-self-loops" in graph._repr_html_()
+    assert graph.schema.num_edges == 1
+    assert "not read yet" not in repr(graph)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda g: g.astype({"user/y": "float16"}), "--cast"),
+        (lambda g: g.astype({"user/x": "float8"}), "--cast user/x"),
+        (lambda g: g.split_edges("user:hates:item", by="kind"), "--split-by"),
+        (lambda g: g.split_edges(LIKES, by="kinds"), "--split-by"),
+        (lambda g: g.with_reverse_edges("back"), "--add-reverse"),
+    ],
+)
+def test_an_impossible_change_is_refused_at_once(change: Any, place: str, tmp_path: Path) -> None:
+    with pytest.raises(GraphPartError) as caught:
+        change(given(tmp_path, "arrays"))
+    assert caught.value.place == place
+
+
+class Stopping(SilentProgress):
+    """Stop the job when a pass begins."""
+
+    def begin(self, name: str, *_: Any) -> None:
+        if name == "bucket-edges":
+            raise KeyboardInterrupt
+
+
+def test_a_stopped_job_on_a_changed_graph_continues_to_the_same_bytes(tmp_path: Path) -> None:
+    given(tmp_path, "csv")
+    graph, how = dgp.read_chunked(tmp_path / "csv").without_duplicates(), {"method": "random", **spelled(SMALL)}
+    dgp.partition(graph, tmp_path / "whole", 3, **how)
+    with pytest.raises(KeyboardInterrupt):
+        dgp.partition(graph, tmp_path / "parts", 3, progress=Stopping(), **how)
+    again = dgp.read_chunked(tmp_path / "csv").without_duplicates()
+    with pytest.raises(GraphPartError):
+        dgp.partition(again.without_self_loops(), tmp_path / "parts", 3, **how)
+    dgp.partition(again, tmp_path / "parts", 3, **how)
+    assert file_hashes(tmp_path / "parts") == file_hashes(tmp_path / "whole")
+
+
+def test_commands_change_a_chunked_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given(tmp_path, "csv")
+    monkeypatch.chdir(tmp_path)
+    options = ("--add-reverse", "dgl", "--deduplicate")
+    how = ("--num-parts", "2", "--method", "random", "--cluster", "sync", "--quiet")
+    assert call("chunk", "changed", "--graph", "csv", *options, "--quiet") == 0
+    assert call("partition", "changed", "expected", *how) == 0
+    assert call("partition", "csv", "parts", *options, *how) == 0
+    assert call("assign", "csv", "owners", *options, *how) == 0
+    assert call("dispatch", "csv", "owners", "dispatched", *options, "--quiet") == 0
+    assert call("plan", "csv", "--num-parts", "2", *options) == 0
+    assert call("verify", "csv", "parts", *options, "--quiet") == 0
+    assert call("verify", "csv", "parts", "--quiet") == 1
+    expected = file_hashes(tmp_path / "expected")
+    for out in ("parts", "dispatched"):
+        found = file_hashes(tmp_path / out)
+        assert {name for name in expected if found.get(name) != expected[name]} <= {"graph.manifest.json"}
