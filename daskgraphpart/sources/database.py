@@ -44,7 +44,9 @@ def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.Duck
     with translated_errors(str(directory)):
         connection = duckdb.connect(":memory:", config=settings)
         try:
-            run(connection, "SET enable_progress_bar = false")
+            # without ipywidgets there is none in Jupyter, and DuckDB refuses to turn it off
+            if run(connection, "SELECT current_setting('enable_progress_bar')") == [(True,)]:
+                run(connection, "SET enable_progress_bar = false")
             run(connection, "SET TimeZone = 'UTC'")  # of times without an offset
             yield connection
         finally:

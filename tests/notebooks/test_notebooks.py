@@ -76,6 +76,12 @@ def test_the_notebook_on_slurm_runs_with_jobs_if_there_is_a_slurm_and_says_so_if
     assert ("NODELIST" in text) is slurm
 
 
+def test_the_first_notebook_needs_nothing_but_the_package() -> None:
+    source = "\n".join(cell.source for cell in read("01_ten_minutes").cells)
+    assert "sys.path" not in source and "../" not in source
+    assert ".visualize(" in source
+
+
 def test_there_are_tests_of_all_notebooks() -> None:
     assert sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb")) == NAMES
 
