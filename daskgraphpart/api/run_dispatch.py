@@ -176,7 +176,10 @@ def _dispatch_tables(
         plan = _announced(graph, wanted, limited.resources, out, limited.progress)
         if plan is not None:
             plan.check_disks()
-        return _dispatch(replace(graph, directory=str(out)), wanted, layouts, destination, out, work, limited)
+        # `extend` matches nodes by the maps of IDs, which are in the workspace still
+        owners = _assign(graph, wanted.owners, wanted.num_parts, work, limited)
+        wanted, graph = replace(wanted, owners=owners), replace(graph, directory=str(out))
+        return _dispatch(graph, wanted, layouts, destination, out, work, limited)
 
 
 def _fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:

@@ -23,7 +23,7 @@ from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.paths import AnyPath, Location, join_path, resolve_path, to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from daskgraphpart.sources.options import GraphChanges
     from daskgraphpart.sources.tables import TableGroup
@@ -113,7 +113,7 @@ def continue_codes(
     if not is_directory(join_path(graph.directory, CATEGORIES)):
         what, hint = "this graph has no codes: none of its features were strings", "leave it out"
         raise InputFileError(what, file=str(graph.directory), place=graph.place, hint=hint)
-    of_numbers = read_metadata(graph.directory).data
+    of_numbers = _feature_names(graph.directory)
     continued = []
     for group in groups:
         for feature, (first, *others) in group.features.items():
@@ -134,6 +134,16 @@ def continue_codes(
         found = ", ".join(sorted(list_directory(join_path(graph.directory, CATEGORIES))))
         raise OptionError(what, place=graph.place, file=str(graph.directory), found=f"codes of {found}", hint=hint)
     return tuple(continued), codes
+
+
+def _feature_names(directory: Location) -> Mapping[str, Collection[str]]:
+    """Return the features of a chunked graph by type, or of partitions that were made of tables."""
+    if is_file(join_path(directory, METADATA_FILE)):
+        return read_metadata(directory).data
+    config = find_config(directory)
+    path = find_manifest(config.parent, read_config(config).graph_name)
+    content = {} if path is None else read_manifest(path).content
+    return {**content.get("node_data", {}), **content.get("edge_data", {})}
 
 
 def _with_strings(group: TableGroup, number: int, path: Location, place: str) -> TableGroup:

@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent.parent.parent
 BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [
     "README",
-    *(f"docs/{name}" for name in ("tutorial", "coming_from_dgl", "input", "where_it_runs", "command_line")),
+    *(f"docs/{name}" for name in ("tutorial", "coming_from_dgl", "input", "new_data", "where_it_runs", "command_line")),
 ] + [str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "docs" / "howto").glob("*.md"))]
 __all__ = ["s3", "s3_server"]
 
@@ -63,7 +63,7 @@ def prepare(page: str, directory: Path) -> None:
         writes = pd.DataFrame({"src": rng.integers(0, 50, 300), "dst": rng.permutation(np.arange(300) % 80)})
         writes.to_parquet(directory / "writes" / "0.parquet")
         np.save("feat.npy", rng.random((80, 4), np.float32))
-    elif page not in ("docs/tutorial", "docs/input", "docs/coming_from_dgl"):
+    elif page not in ("docs/tutorial", "docs/input", "docs/new_data", "docs/coming_from_dgl"):
         assert call("generate", "graph", "--nodes", "1e3", "--edges", "1e4", "--quiet") == 0
     (directory / "ip_config.txt").write_text("10.0.0.1\n10.0.0.2\n")
 

@@ -218,6 +218,26 @@ def test_partitions_lead_to_their_graph(earlier: Path, tmp_path: Path) -> None:
         chunk_visits(tmp_path / "out", tables, ids_from=tmp_path / "parts")
 
 
+def test_partitions_of_tables_go_on_by_their_own_maps_and_codes(tmp_path: Path) -> None:
+    def partition(day: str, users: dict[str, str], **options: Any) -> dgp.PartitionedGraph:
+        tables = write_tables(tmp_path / f"tables-{day}", users)
+        visits = {VISITS: f"{tables}/visits.csv:src,dst"}
+        nodes, country = {"user": f"{tables}/users.csv:id"}, {"user": {"country": f"{tables}/users.csv:country"}}
+        earlier = {"codes_from": tmp_path / "monday"} if "extend" in options else {}
+        spec = dgp.read_tables(visits, nodes=nodes, node_data=country, map_ids=True, **earlier)
+        return dgp.partition(spec, tmp_path / day, 2, **options)
+
+    def owners(parts: dgp.PartitionedGraph, day: str) -> dict[str, int]:
+        ids = dgp.read_id_map(tmp_path / day, "user").compute()["id"]
+        rows = parts.original_ids["user"].compute()
+        return dict(zip(ids[rows], parts.book.nid2partid(np.arange(len(rows)), "user").tolist(), strict=True))
+
+    before = owners(partition("monday", EARLIER, method="random"), "monday")
+    after = owners(partition("friday", LATER, extend=tmp_path / "monday", may_move=0), "friday")
+    assert {user: after[user] for user in before if user in after} == {u: before[u] for u in before if u in LATER}
+    assert values_of(tmp_path / "friday", "user", "country")[:3] == ["DE", "NL", "US"]
+
+
 def test_frames_go_on_as_files_do(earlier: Path, tmp_path: Path) -> None:
     tables = write_tables(tmp_path / "friday", LATER)
     expected = chunk_visits(
