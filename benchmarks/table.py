@@ -8,7 +8,8 @@ import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accuracy import table as accuracy
+import accuracy
+import vs_gconstruct
 from layouts import table
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 def main() -> None:
     write(README, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale)))
     several = (("memory_vs_scale_multilevel", memory_vs_scale), ("vs_copy", vs_copy), ("layouts", table))
-    more = (("verify", verify), ("accuracy", accuracy))
+    more = (("verify", verify), ("vs_gconstruct", of_gconstruct), ("accuracy", of_accuracy))
     write(BENCHMARKS, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale), *several, *more))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
     set_block(FRONT, "front", front())
@@ -113,6 +114,15 @@ def verify(results: dict[str, Any]) -> list[list[str]]:
     }
     rows = [["", "median wall time", "peak memory of the process tree"]]
     return rows + [[names[name], f"{seconds(runs):.1f} s", f"{peak(runs):.2f} GB"] for name, runs in results.items()]
+
+
+def of_gconstruct(results: dict[str, Any]) -> list[list[str]]:
+    heads, rows = vs_gconstruct.table(results)
+    return [heads, *rows]
+
+
+def of_accuracy(_: dict[str, Any]) -> list[list[str]]:
+    return accuracy.table(accuracy.newest())  # of several lines
 
 
 def memory_vs_scale(results: dict[str, Any]) -> list[list[str]]:

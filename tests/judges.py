@@ -43,17 +43,15 @@ def require_pyg_sampler() -> None:
         pytest.skip(message)
 
 
+def dgl_environment(home: Path) -> dict[str, str]:
+    """Environment variables of processes of DGL."""
+    fixed = {"DGLBACKEND": "pytorch", "HOME": str(home), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    return {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **fixed}
+
+
 def run_in_dgl(version: str, script: str, *arguments: str | Path, cwd: Path) -> dict[str, Any]:
     """Run a script of tests/real_dgl and return the JSON of its last line."""
-    environment = {
-        **os.environ,
-        "DGLBACKEND": "pytorch",
-        "HOME": str(cwd),
-        "OMP_NUM_THREADS": "1",
-        "PYTHONWARNINGS": "ignore",
-    }
-    environment.pop("PYTHONPATH", None)
-    command = [dgl_python(version), str(SCRIPTS / script), *map(str, arguments)]
+    command, environment = [dgl_python(version), str(SCRIPTS / script), *map(str, arguments)], dgl_environment(cwd)
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, check=False, timeout=800)
     assert done.returncode == 0, f"DGL {version}:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])

@@ -5,8 +5,8 @@ the graph that the partitions were made of, as judge.py reads it: then what is s
 `graphbolt`, null, "use" for partitions that have its graphs, or "convert" for those that DGL converts first; `work`, a
 directory for logs; `is_private`, see serve.py; `target`, the node type to classify by its data `y`, with
 `train_mask`, `val_mask` and `test_mask`; `num_classes`, `hidden`, `fanout`, `batch_size`, `epochs`, `learning_rate`,
-`seed`. Every node type has a feature `x`. At 0 epochs nothing is trained. Prints one JSON line: results by the names of
-the runs.
+`seed`, perhaps `weight_decay`. Every node type has a feature `x`. At 0 epochs nothing is trained. Prints one JSON line:
+results by the names of the runs.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ def train(task: Task) -> dict:
     torch.manual_seed(settings["seed"] + task.graph.rank())
     dgl.seed(settings["seed"] + task.graph.rank())
     untrained = evaluate(task, model.module, "val")
-    optimizer = torch.optim.Adam(model.parameters(), lr=settings["learning_rate"])
+    decay = settings.get("weight_decay", 0)
+    optimizer = torch.optim.Adam(model.parameters(), lr=settings["learning_rate"], weight_decay=decay)
     for _ in range(settings["epochs"]):
         model.train()
         # trainers may have different numbers of batches
