@@ -219,12 +219,23 @@ class Solver:
         if self._method in ("auto", "multilevel") or self._value(graph, parts)[0] > 0:
             if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "fast"):
                 better = v_cycle(graph, [start for start, _ in starts], self.limits, options.seed, self.each)
+                better = min([better, *self._balance(graph, starts)], key=lambda each: self._value(graph, each))
             else:
                 better = parts.copy()
                 refine(graph, better, self.limits, self.each)
             parts = min(parts, better, key=lambda each: self._value(graph, each))
             taken = max(starts, key=lambda start: np.count_nonzero(start[0] == parts))[1]
         return self._finish(graph, parts), taken
+
+    def _balance(self, graph: Graph, starts: list[tuple[np.ndarray, str]]) -> list[np.ndarray]:
+        """Refine those parts that exceed limits as they are.
+
+        V-cycles move heavy clusters first, which may lose what looser limits would let a part keep.
+        """
+        found = [start.copy() for start, _ in starts if self._value(graph, start)[0] > 0]
+        for parts in found:
+            refine(graph, parts, self.limits, self.each)
+        return found
 
     def _call_libraries(self, graph: Graph) -> list[tuple[np.ndarray, str]]:
         """Return the parts that each call gives, and the call; of several calls some may fail."""

@@ -304,11 +304,13 @@ def test_what_kaminpar_is_given_does_not_depend_on_the_limits_of_others(
     assert len(given) == 1
 
 
-@pytest.mark.parametrize("num_parts", [4, 8])
-def test_looser_limits_do_not_cut_more(num_parts: int, tmp_path: Path) -> None:
-    graph, cuts = load_real_graph("coauthor_physics").write(tmp_path / "graph"), []
+@pytest.mark.parametrize(
+    ("name", "num_parts", "most"), [("coauthor_physics", 4, 1.01), ("coauthor_physics", 8, 1.01), ("fb15k237", 4, 1.02)]
+)
+def test_looser_limits_do_not_cut_more(name: str, num_parts: int, most: float, tmp_path: Path) -> None:
+    graph, cuts = load_real_graph(name).write(tmp_path / "graph"), []
     for balance in (*(f"nodes,edges={share}" for share in (0.05, 0.1, 0.2, 0.3, 0.5)), "nodes"):
         report = dgp.assign(graph, num_parts, balance=balance).quality
         assert report is not None
         cuts.append(report.cut_share)
-    assert all(cut <= 1.01 * before for before, cut in itertools.pairwise(cuts)), cuts
+    assert all(cut <= most * before for before, cut in itertools.pairwise(cuts)), cuts
