@@ -35,7 +35,9 @@ def main() -> None:
     for num_parts, out in task["partition"].items():
         graph = build(read_graph(task["graph"]), named=True)
         name = Path(out).name
-        dgl.distributed.partition_graph(graph, name, int(num_parts), out, part_method="metis", graph_formats="coo,csc")
+        dgl.distributed.partition_graph(
+            graph, name, int(num_parts), out, part_method="metis", graph_formats=["coo", "csc"]
+        )
     for number, run in enumerate(task["runs"]):
         settings = {**task, **run}
         if run["kind"] == "ondisk":

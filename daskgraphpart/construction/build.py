@@ -24,6 +24,7 @@ from daskgraphpart.construction.labels import count_classes, draw_masks, list_ma
 from daskgraphpart.construction.read_config import read_config
 from daskgraphpart.construction.statistics import Described, describe_rows, plan_columns
 from daskgraphpart.construction.tables import find_files, open_table
+from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.sources.database import open_database
 
@@ -120,7 +121,7 @@ class _Built:
 
 
 def _open(connection: duckdb.DuckDBPyConnection, config: Construction, faults: Faults) -> _Opened:
-    """Open all tables; raise all faults that headers tell."""
+    """Open all tables; note all faults that headers tell."""
     tables = tuple(open_table(connection, config, entry, faults) for entry in config.entries)
     sets = {}
     for table in tables:
@@ -129,7 +130,6 @@ def _open(connection: duckdb.DuckDBPyConnection, config: Construction, faults: F
             if label.splits is not None:
                 sets[label.place] = open_splits(connection, config, table.entry, label.splits, faults)
     are_integers = kinds_of_ids(tables, faults, are_text=config.are_ids_text)
-    faults.raise_all()
     return _Opened(config, tables, sets, are_integers)
 
 
@@ -146,23 +146,27 @@ def _read_ids(connection: duckdb.DuckDBPyConnection, directory: Path, out: Path,
 
 
 def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...], faults: Faults) -> list[Described]:
-    """Read statistics of all tables; raise all faults of rows."""
-    found = [describe_rows(connection, table, faults) for table in tables]
+    """Read statistics of all tables that have files; raise all faults, those of headers and those of rows."""
+    found = [of for table in tables if table.files and (of := _described_alone(connection, table, faults))]
     counts = {of.table.entry.of_type: of for of in found if of.table.entry.ids}
     for of in found:
-        first = counts[of.table.entry.of_type]
-        if of.num_rows != first.num_rows:
+        entry, first = of.table.entry, counts.get(of.table.entry.of_type)
+        if first is not None and of.num_rows != first.num_rows and not faults.has(f"{entry.place}.files"):
             what, expected = "another number of rows than the table with the IDs", f"{first.num_rows:,}, as in "
-            expected += first.table.entry.place
-            faults.add(
-                f"{of.table.entry.place}.files",
-                what,
-                file=of.table.files[0],
-                expected=expected,
-                found=f"{of.num_rows:,}",
-            )
+            expected, rows = expected + first.table.entry.place, f"{of.num_rows:,}"
+            faults.add(f"{entry.place}.files", what, file=of.table.files[0], expected=expected, found=rows)
     faults.raise_all()
     return found
+
+
+def _described_alone(connection: duckdb.DuckDBPyConnection, table: Table, faults: Faults) -> Described | None:
+    """Read statistics of a table; note that its rows cannot be read, unless that was noted with its header."""
+    try:
+        return describe_rows(connection, table, faults)
+    except InputFileError as fault:
+        if fault.file not in [noted.file for noted in faults.found]:
+            faults.found.append(fault)
+        return None
 
 
 def _add(built: _Built, ids: Ids, opened: _Opened, described: Described, seed: int) -> None:

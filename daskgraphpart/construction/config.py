@@ -147,6 +147,10 @@ class Faults:
         kind = MetadataError if file is None else InputFileError
         self.found.append(kind(what, place=place, file=file, **details))
 
+    def has(self, *places: str) -> bool:
+        """Whether something was noted at one of some places, or inside."""
+        return any(str(fault.place).startswith(places) for fault in self.found)
+
     def raise_all(self) -> None:
         """Raise all faults as one error."""
         if len(self.found) == 1:
@@ -157,7 +161,7 @@ class Faults:
             listed = "".join(f"\n  {fault}" for fault in self.found[:MAX_FAULTS_SHOWN])
             left = len(self.found) - MAX_FAULTS_SHOWN
             more = f"\n  and {left} more" if left > 0 else ""
-            hint = "nothing was read yet; correct them all"
+            hint = "nothing was written; correct them all"
             raise MetadataError(f"{len(self.found)} things are wrong:{listed}{more}", file=self.file, hint=hint)
 
 

@@ -190,7 +190,7 @@ def _max_min_norm(inner: Reader, columns: tuple[str, ...], dtype: str) -> Transf
                 inner.add(key, "missing", expected="the bounds of each column, as there are several")
     high, low = found["max_val"], found["min_val"]
     if high and low and any(a <= b for a, b in zip(high, low, strict=False)):
-        inner.add("max_val", "not above min_val", expected=f"more than {low}", found=high)
+        inner.add("max_val", "not above min_val", expected=f"more than {_listed(low)}", found=_listed(high))
     if dtype == "int8":
         inner.add("name", "max_min_norm gives no int8", hint="give another out_dtype")
     limit = 65504.0 if dtype == "float16" else math.inf
@@ -207,6 +207,10 @@ def _fitting(reader: Reader, key: str, values: Any, columns: tuple[str, ...]) ->
         return None
     found: tuple[float, ...] | None = values
     return found
+
+
+def _listed(numbers: tuple[float, ...]) -> str:
+    return ", ".join(f"{number:g}" for number in numbers)
 
 
 def _mapping(reader: Reader) -> dict[str, int] | None:

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.construction.config import Faults, Feature, Label, Transform
+    from daskgraphpart.construction.config import Entry, Faults, Feature, Label, Transform
     from daskgraphpart.construction.tables import Table
 
 NUMBER, VECTOR, TEXT, TEXTS = "number", "vector", "text", "texts"
 MAX_CATEGORIES = 100_000
 MOST_OF_FREQUENT = 100
 OTHER = "GSP_CONSTANT_OTHER"
+KEYS_OF_READING = ("column", "feature_col", "transform", "separator", "truncate_dim", "label_col", "task_type", "type")
+"""What says of a feature or label how its column is read, in either dialect; `transform` begins `transformation`."""
 _BITS = 90
 _ALIAS = "t"
 
@@ -139,15 +141,26 @@ def _text(sql: str, of_type: str) -> str:
 
 
 def describe_rows(connection: duckdb.DuckDBPyConnection, table: Table, faults: Faults) -> Described:
-    """Read statistics of all columns; note rows that transforms cannot take."""
+    """Read statistics of all columns of which nothing is noted; note rows that transforms cannot take."""
+    table = replace(table, entry=_sound(table.entry, faults))
     plan = plan_columns(table, faults)
     with translated_errors(table.files[0]):
         columns, num_rows = _first_pass(connection, table, plan)
         described = Described(table, num_rows, columns)
         _check_rows(described, faults)
-        if faults.found:
-            return described
-        return _further_passes(connection, described, faults)
+        sound = replace(table, entry=_sound(table.entry, faults))
+        return replace(_further_passes(connection, replace(described, table=sound), faults), table=table)
+
+
+def _sound(entry: Entry, faults: Faults) -> Entry:
+    """Leave out the features and labels that cannot be read as the config has it."""
+
+    def is_sound(of: Feature | Label) -> bool:
+        return not faults.has(*(f"{of.place}.{key}" for key in KEYS_OF_READING))
+
+    return replace(
+        entry, features=tuple(filter(is_sound, entry.features)), labels=tuple(filter(is_sound, entry.labels))
+    )
 
 
 def _first_pass(

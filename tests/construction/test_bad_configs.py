@@ -164,6 +164,24 @@ def test_all_faults_are_told_at_once_with_files_and_columns(config: dict[str, An
     assert error.hint
 
 
+def test_faults_of_headers_and_of_rows_are_told_together(config: dict[str, Any], tmp_path: Path) -> None:
+    entry, (edges,) = config["nodes"][0], config["edges"]
+    bounds = {"feature_col": "x", "feature_name": "mm", **of_transform("max_min_norm", max_val=1, min_val=2)}
+    standard = {"feature_col": "zero", **of_transform("standard")}
+    entry["features"] = [{"feature_col": "gap"}, {"feature_col": "lost"}, bounds, standard]
+    masks = {"mask_field_names": ["a", "b", "c"]}
+    entry["labels"] = [{**CLASSES, "split_pct": [0.8, 0.2, 0.2]}, {**CLASSES, "label_col": "text", **masks}]
+    edges["labels"] = [{"label_col": "n", "task_type": "ranking"}]
+    missing = nodes_entry("none.parquet", ntype="q")
+    second = {**nodes_entry(entry["files"], ntype="z"), "node_id_col": "nid"}
+    error = check({"nodes": [entry, missing, second], "edges": [edges]}, tmp_path, "10 things are wrong")
+    places = ("nodes[0].features[0].feature_col", "nodes[0].features[1].feature_col", "nodes[1].files")
+    places += ("nodes[0].features[2].transform.max_val", "nodes[0].features[3].feature_col", "nodes[2].node_id_col")
+    labels = ("labels[0].split_pct", "labels[0].label_col: not a class", "labels[1].label_col")
+    for place in (*places, *(f"nodes[0].{label}" for label in labels), "edges[0].labels[0].task_type"):
+        assert place in str(error)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "place"),
     [
