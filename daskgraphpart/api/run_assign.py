@@ -21,6 +21,8 @@ from daskgraphpart.assignment.assignment import TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
 from daskgraphpart.chunked.graph import Graph
+from daskgraphpart.chunked.partitions import count_lines
+from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.options import chosen
@@ -121,7 +123,8 @@ def _assignable(
 ) -> Iterator[tuple[Graph, Runner]]:
     """Yield a graph, one of tables staged in a directory, and a runner for its tasks."""
     if isinstance(graph, Graph):
-        yield in_reach(graph, directory, runner.resources), runner
+        graph = in_reach(graph, directory, runner.resources)
+        yield count_lines(graph, choose_sizes(runner.resources).csv_block_bytes, runner), runner
         return
     from daskgraphpart.sources.stage_tables import stage_tables  # a job without tables does without
 

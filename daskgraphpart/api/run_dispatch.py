@@ -24,6 +24,7 @@ from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_method
 from daskgraphpart.chunked.graph import Graph
+from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import Job
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
@@ -222,13 +223,16 @@ def _dispatch(
     runner: Runner,
 ) -> Outcome:
     """Find the owners, and bring everything to them."""
+    sizes = choose_sizes(runner.resources)
+    if isinstance(wanted.owners, AssignOptions):
+        graph = count_lines(graph, sizes.csv_block_bytes, runner)
     assignment = _assign(graph, wanted.owners, wanted.num_parts, work, runner)
+    graph = count_lines(graph, sizes.csv_block_bytes, runner)  # owners that are given are looked at first
     _check_fits(graph, layouts, wanted.options, wanted.target, assignment.num_parts)
     if assignment.trainers:
         from daskgraphpart.assignment.trainers import with_trainers
 
         graph = with_trainers(graph, assignment.trainers, work.owners / "edge-trainers", runner)
-    sizes = choose_sizes(runner.resources)
     return dispatch_graph(Job(graph, assignment, str(out), wanted.options, sizes, work, runner, layouts, destination))
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.sources.database import quote, run, translated_errors
+from daskgraphpart.sources.table_files import list_files
+from daskgraphpart.sources.table_words import is_there
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     import duckdb
 
@@ -53,30 +52,21 @@ def element(type_name: str) -> str | None:
     return type_name[: type_name.rindex("[")] if type_name.endswith("]") else None
 
 
-def find_files(config: Construction, place: str, given: Iterable[str], faults: Faults) -> tuple[str, ...]:
+def find_files(config: Construction, place: str, given: Sequence[str], faults: Faults) -> tuple[str, ...]:
     """Find files as gconstruct does: sorted; relative to the working directory, or else to the config."""
     found: list[str] = []
-    given = tuple(given)
     for i, path in enumerate(given):
-        where = place if len(given) == 1 else f"{place}[{i}]"
-        candidates = (Path(path), config.path.parent / path)
-        matches = next((paths for candidate in candidates if (paths := _matching(candidate, len(given) == 1))), [])
-        if not matches:
+        beside = str(config.path.parent / path)
+        try:
+            found += list_files(path if is_there(path) or not is_there(beside) else beside)
+        except InputFileNotFoundError as fault:
             hint = "paths are relative to the working directory, or to the directory of the config"
-            faults.add(where, "no such file", file=path, hint=hint)
-        found += matches
-    twice = [path for path in set(found) if found.count(path) > 1]
-    for path in sorted(twice):
+            faults.add(place if len(given) == 1 else f"{place}[{i}]", fault.what, file=path, hint=hint)
+        except InputFileError as fault:
+            faults.found.append(fault)
+    for path in sorted({path for path in found if found.count(path) > 1}):
         faults.add(place, "a file is given twice", file=path, hint="its rows would be there twice")
     return tuple(sorted(found))
-
-
-def _matching(path: Path, is_only: bool) -> list[str]:
-    if is_only and path.is_dir():
-        return sorted(str(child) for child in path.iterdir() if child.is_file() and not child.name.startswith("."))
-    if "*" in str(path):
-        return sorted(match for match in glob.glob(str(path)) if os.path.isfile(match))
-    return [str(path)] if path.is_file() else []
 
 
 def open_table(connection: duckdb.DuckDBPyConnection, config: Construction, entry: Entry, faults: Faults) -> Table:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 EDGE_NBYTES = 80  # parquet or npy: decoded 16 + 16, owner 2, run 24, writing buffers
-CSV_NBYTES = 17  # per byte of text, at its worst ("0 0" and a newline): 16 parsed bytes for 4 of text, and the run
+CSV_NBYTES = 20  # per byte of text, at its worst ("0 0" and a newline): 4 of text become 80 of arcs, or of runs
 LOCAL_EDGE_NBYTES = 96  # run 24, local ends 16, edge IDs 16, types 4, keys by bucket 24
 NODE_NBYTES = 32  # owner 2, new ID 8, position 8, original ID 8
 
@@ -41,7 +41,7 @@ def choose_sizes(resources: Resources) -> Sizes:
     memory = resources.task_memory
     return Sizes(
         edge_block_rows=min(memory // EDGE_NBYTES, 1 << 20),
-        csv_block_bytes=min(memory // CSV_NBYTES, 12 << 20),
+        csv_block_bytes=min(memory // CSV_NBYTES, 8 << 20),
         row_block_bytes=min(memory // 4, 8 << 20),
         interval_rows=min(memory // NODE_NBYTES, 2 << 20),
         segment_edges=min(memory // LOCAL_EDGE_NBYTES, 1 << 19),

@@ -93,14 +93,15 @@ def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str,
         words = parse_file(os.fspath(one), place)
         said: dict[str, Any] = {"header": words.header, "delimiter": words.delimiter}
         of_file = replace(options, **{name: value for name, value in said.items() if value is not None})
-        paths = map(os.path.abspath, _expand(words.path))
+        paths = map(os.path.abspath, list_files(words.path))
         found += [TableFile(p, of_file, words.columns or columns, "", words.dtype, words.row_shape) for p in paths]
     if not found:
         raise OptionError("no files", place=place)
     return tuple(found)
 
 
-def _expand(pattern: str) -> list[str]:
+def list_files(pattern: str) -> list[str]:
+    """List the files of a path, a pattern or a directory, in natural order; refuse what is none."""
     if pattern == "-":
         return ["/dev/stdin"]
     is_pattern = glob.has_magic(pattern) and not os.path.exists(pattern)

@@ -116,13 +116,14 @@ def _meaningless(word: str, place: str, text: str) -> OptionError:
 def split_words(text: str) -> tuple[str, list[str]]:
     """Split off words that follow a file; a colon may belong to the name of a file that is there."""
     path, words = text, list[str]()
-    while ":" in path and not _is_there(path):
+    while ":" in path and not is_there(path):
         path, _, word = path.rpartition(":")
         words.insert(0, word)
     return (path, words) if words and (os.path.exists(path) or glob.has_magic(path) or path == "-") else (text, [])
 
 
-def _is_there(path: str) -> bool:
+def is_there(path: str) -> bool:
+    """Whether a path, or a pattern, names something."""
     return os.path.exists(path) or bool(glob.glob(path, recursive=True))
 
 
@@ -135,7 +136,7 @@ def takes_each(given: Any) -> bool:
 def parse_typed(text: str, default: str, place: str) -> tuple[str, str]:
     """Return type and value of ``[TYPE=]VALUE``; an ``=`` may belong to the name of a file."""
     before, sign, value = text.partition("=")
-    is_typed = sign and "/" not in before and not _is_there(split_words(text)[0])
+    is_typed = sign and "/" not in before and not is_there(split_words(text)[0])
     if is_typed and not (before and value):
         what, hint = "nothing before or after =", "write both, or neither"
         raise OptionError(what, place=place, expected="[TYPE=]VALUE", found=text, hint=hint)
@@ -177,5 +178,5 @@ def _feature(text: str, default: str, place: str, ntypes: Collection[str]) -> tu
         hint = "write NAME=FILE" + (", or TYPE=FILE:* for each column of a table" if place == "--node-data" else "")
         raise OptionError(what, place=place, expected=expected, found=text, hint=hint)
     path, words = split_words(files)
-    is_one = _is_there(path) and not any("," in word for word in words)  # a comma may belong to its name
+    is_one = is_there(path) and not any("," in word for word in words)  # a comma may belong to its name
     return of_type or default, name, [files] if is_one else files.split(",")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from faults.machine import Trial
 
 FENNEL = (
-    "begin", "create-in-degrees", "scan-edges", "split-edges", "merge-arcs", "create-weights", "weigh-nodes",
+    "begin", "scan-edges", "create-in-degrees", "split-edges", "merge-arcs", "create-weights", "weigh-nodes",
     "partition-graph", "create-filled", "fill-parts", "create-owner-files", "write-owners",
     "measure-cut", "create-trainers", "write-trainers", "create-trainers-of-edges", "trainers-of-edges",
     "count-owners", "create-node-maps", "relabel-nodes", "create-edge-owners", "bucket-edges", "mark-halo",

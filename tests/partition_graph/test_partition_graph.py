@@ -25,6 +25,7 @@ import daskgraphpart as dgp
 from daskgraphpart.assignment import choose
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
+from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
 from daskgraphpart.partitioned.books import BasicPartitionBook
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -312,3 +313,29 @@ def test_metis_tells_what_auto_would_take_on_a_large_graph(
         dgp.partition_graph((SRC, DST), "g", 2, tmp_path / str(most_arcs), part_method="metis")
     (told,) = [record.getMessage() for record in caplog.records if "'auto' would" in record.getMessage()]
     assert told.startswith("part_method: METIS partitions the whole graph in about")
+
+
+class Passes(SilentProgress):
+    """Notes the passes that begin."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
+        self.names.append(name)
+
+
+@pytest.mark.parametrize(
+    ("options", "others"),
+    [
+        ({"method": "random"}, {"bucket-edges"}),
+        ({"method": "metis", "num_trainers_per_machine": 2}, {"split-edges", "trainers-of-edges", "bucket-edges"}),
+        ({"method": "fennel", "edge_weight": "w"}, {"split-edges", "measure-cut", "bucket-edges"}),
+    ],
+)
+def test_lines_of_text_are_counted_once_a_job(options: dict[str, Any], others: set[str], tmp_path: Path) -> None:
+    directory = HOMOGENEOUS.write(tmp_path / "chunked", num_chunks=2, edge_format="csv")
+    dgp.partition(directory, tmp_path / "parts", 2, progress=(of_parts := Passes()), **options)
+    dgp.assign(directory, 2, progress=(of_owners := Passes()), **options)
+    assert others <= set(of_parts.names)
+    assert [of.names.count("scan-edges") for of in (of_parts, of_owners)] == [1, 1]
