@@ -6,7 +6,7 @@ heterogeneous graphs), ``large`` (graphs with more than ten million edges: time 
 our adjacency and in real DGL), ``external`` (memory and speed of multilevel, edges quadrupled at equal nodes, one core
 against two), ``speed`` (multilevel on one worker, on two and with little memory, and KaMinPar, in turn; arcs that the
 passes of multilevel read per second and core), ``weights`` (the cut by weights of edges against METIS called directly
-with the same weights).
+with the same weights), ``limits`` (the cut within looser and looser limits), ``efforts`` (high beside default).
 ``python benchmarks/partitioners.py --sections cuts``.
 """
 
@@ -48,6 +48,7 @@ KEPT = RESULTS / "partitioners.json"
 BOTH = ("metis", "auto")  # that are given both constraints, too
 METHODS = ("metis", "auto", "kaminpar", "multilevel", "fennel", "random")
 HETEROGENEOUS = ("dblp_hetero", "vcs_networkit", "oewn")
+LOOSER = (*(f"nodes,edges={share}" for share in (0.05, 0.1, 0.2, 0.3, 0.5)), "nodes")
 METIS_TOLERANCE = 1.03005  # METIS takes 3 % and a little more
 GENERATED = "<!-- made by benchmarks/partitioners.py from here on -->"
 NEXT_TO_NOTHING = 1000  # nodes and edges
@@ -87,9 +88,11 @@ def main() -> None:
     PAGE.write_text(page(found), encoding="utf-8")
 
 
-def assigned(graph: Path, parts: int, method: str, balance: str | None, memory: str = "8GB") -> dict[str, Any]:
+def assigned(
+    graph: Path, parts: int, method: str, balance: str | None, memory: str = "8GB", **more: str
+) -> dict[str, Any]:
     before = cpu_seconds()
-    report = dgp.assign(graph, parts, method=method, balance=balance, memory=memory).quality
+    report = dgp.assign(graph, parts, method=method, balance=balance, memory=memory, **more).quality
     assert report is not None
     return {
         "cut": report.cut_share,
@@ -297,6 +300,62 @@ def weights(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
+def limits(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Cut of `auto` within limits of edges that are looser and looser, and with nodes balanced alone."""
+    rows = []
+    for name in options.graphs.split(","):
+        directory = load_real_graph(name).write(root / f"limits-{name.replace('/', '_')}", edge_format="numpy")
+        for parts in options.parts:
+            row: dict[str, Any] = {"graph": name, "parts": parts}
+            row |= {balance: assigned(directory, parts, "auto", balance)["cut"] for balance in LOOSER}
+            rows.append(row)
+            print(row, flush=True)
+    return rows
+
+
+def limits_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Cuts from the tightest limits to the loosest, and the most that a looser limit cuts, over the least before."""
+    body = []
+    for row in rows:
+        cuts = [row[balance] for balance in LOOSER]
+        rise = max(cut / min(cuts[: i + 1]) for i, cut in enumerate(cuts[1:]))
+        body.append([row["graph"], row["parts"], *map(percent, cuts), f"{rise:.3f}"])
+    return [
+        "## Looser limits: cut of `auto`",
+        "",
+        "Nodes within 3 %; edges within 5 to 50 %, then not at all. Last column: the most that a looser limit cuts,",
+        "over the least within a tighter one.",
+        "",
+        *table(["graph", "parts", *(balance.rpartition(",")[2] for balance in LOOSER), "rises to"], body),
+    ]
+
+
+def efforts(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Cut and CPU time of `high` beside the default's, nodes and edges balanced."""
+    rows = []
+    for name in options.graphs.split(","):
+        directory = load_real_graph(name).write(root / f"efforts-{name.replace('/', '_')}", edge_format="numpy")
+        for parts in options.parts:
+            row: dict[str, Any] = {"graph": name, "parts": parts}
+            row |= {effort: assigned(directory, parts, "auto", None, effort=effort) for effort in ("default", "high")}
+            rows.append(row)
+            print(row, flush=True)
+    return rows
+
+
+def efforts_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Ratios of cut and CPU time."""
+    ratios = [[row["high"][what] / row["default"][what] for what in ("cut", "cpu")] for row in rows]
+    body = [
+        [row["graph"], row["parts"], percent(row["default"]["cut"]), f"{cut:.3f}", f"{cpu:.1f}"]
+        for row, (cut, cpu) in zip(rows, ratios, strict=True)
+    ]
+    means = [statistics.geometric_mean(column) for column in zip(*ratios, strict=True)]
+    body.append(["**mean**", "", "", f"{means[0]:.3f}", f"{means[1]:.1f}"])
+    headers = ["graph", "parts", "default: cut", "high: cut over that", "CPU time over the default's"]
+    return ["## `--effort high` beside the default, nodes and edges balanced", "", *table(headers, body)]
+
+
 def weighted_graphs() -> Iterator[tuple[str, str, np.ndarray]]:
     """Real graphs, what their edges weigh, and how much: lengths of roads, nearness, neighbours in common."""
     (data,) = load_real_graph("usa_road_ny").edge_data.values()
@@ -403,6 +462,7 @@ def passes_of_multilevel(graph: Path, parts: int) -> list[dict[str, Any]]:
 
 SECTIONS = {
     "cuts": cuts, "types": types, "large": large, "external": external, "speed": speed, "weights": weights,
+    "limits": limits, "efforts": efforts,
 }  # fmt: skip
 
 
@@ -428,6 +488,10 @@ def page(found: dict[str, Any]) -> str:
         lines += large_table(found["large"])
     if "weights" in found:
         lines += weights_table(found["weights"])
+    if "limits" in found:
+        lines += limits_table(found["limits"])
+    if "efforts" in found:
+        lines += efforts_table(found["efforts"])
     if "external" in found:
         lines += ["## multilevel with a budget of 256 MB, 8 parts", ""]
         empty = [r["peak"] / 1e9 for r in found["external"] if r["edges"] == NEXT_TO_NOTHING]
