@@ -28,6 +28,7 @@ def main() -> None:
     more = (("verify", verify), ("vs_gconstruct", of_gconstruct), ("accuracy", of_accuracy))
     write(BENCHMARKS, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale), *several, *more))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
+    set_block(BENCHMARKS, "cores", cores())
     set_block(FRONT, "front", front())
 
 
@@ -71,6 +72,17 @@ def front() -> str:
     )
     rows = (f"<div>{what}<b>{figure}</b>{how}</div>" for what, figure, how in numbers)
     return "\n".join(['<div class="numbers">', *rows, "</div>"])
+
+
+def cores() -> str:
+    """The same job on more and more cores of one machine."""
+    newest = newest_of("cores")
+    rows = [["edges", "cores", "wall time", "CPU time"]]
+    for edges, by_cores in newest["results"].items():
+        for number, run in by_cores.items():
+            rows.append([f"{int(float(edges)):,}", number, f"{run['seconds']:.1f} s", f"{run['cpu']:.0f} s"])
+    shown = "\n".join("| " + " | ".join(row) + " |" for row in with_line(rows))
+    return f"{shown}\n\n({newest['setting']['machine']}, commit {newest['commit']})"
 
 
 def with_line(rows: list[list[str]]) -> list[list[str]]:
