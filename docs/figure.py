@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 PARTS = ("#4c72b0", "#dd8452", "#55a868")
-INK, LINE = "#6b7280", "#9ca3af"  # legible on white and on black
+INK, LINE = "#7a828e", "#9ca3af"  # legible on white and on black
 SOURCES = (
     ("edge lists and tables", "CSV, Parquet, npy, Delta, ..."),
     ("frames and arrays", "dask, pandas, numpy, PyG, DGL, ..."),
@@ -27,7 +27,7 @@ def label(axes: Axes, x: float, y: float, title: str, below: str) -> None:
     box = FancyBboxPatch((x, y), 2.9, 0.72, boxstyle="round,pad=0.02,rounding_size=0.1", fc="none", ec=LINE, lw=1)
     axes.add_patch(box)
     axes.text(x + 0.15, y + 0.46, title, fontsize=11, weight="bold", color=INK, va="center")
-    axes.text(x + 0.15, y + 0.18, below, fontsize=8.5, color=INK, va="center")
+    axes.text(x + 0.15, y + 0.18, below, fontsize=9.2, color=INK, va="center")
 
 
 def draw_parts(axes: Axes) -> None:

@@ -36,31 +36,31 @@ def assign(
     Parameters
     ----------
     graph : Graph, path or URL
-        The graph; or the directory of a chunked one, or the path of one table of edges.
+        A graph, the directory of a chunked graph, or a table of edges.
     num_parts : int
         Number of parts.
     out : path, optional
-        Where the owners are written as DGL's step 1 does (`<ntype>.txt`, `partition_meta.json`), as
-        `Assignment.write` does later. An unfinished run that is there is continued. Without it they are kept in a
-        temporary directory until the interpreter ends.
+        Directory for the owners, in the files of DGL's step 1 (`<ntype>.txt`, `partition_meta.json`). Resumes an
+        unfinished run. Without it, owners live in a temporary directory until Python exits; `Assignment.write` saves
+        them.
     form : str
         Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     storage_options : mapping of str to object, optional
-        Of the store of the graph, if its URL is given; as `fsspec.filesystem` takes them.
+        Credentials and options of the graph's store, as for `fsspec.filesystem`.
 
     Returns
     -------
     Assignment
-        Owners, their quality, and what `dispatch` takes.
+        The owners and their quality; give it to `dispatch`.
 
     Raises
     ------
     OptionError
         If an option is impossible, or there are more parts than nodes.
     AssignmentError
-        If owners that are read do not fit the graph, or a weight is negative.
+        If given owners do not fit the graph, or a weight is negative.
     PlanError
-        If the memory does not suffice.
+        If the memory budget is too small; the message names the smallest that works.
     ResumeError
         If `out` holds an unfinished run with other input or options.
 
@@ -85,24 +85,24 @@ def dispatch(
     dispatch_to: str | os.PathLike[str] | None = None,
     **keywords: Any,
 ) -> PartitionedGraph:
-    """Bring every node, edge and feature to its owner, and write the partitions.
+    """Write the partitions: every node, edge and feature goes to its owner.
 
     Parameters
     ----------
     graph : Graph, path or URL
-        The graph; or the directory of a chunked one, or the path of one table of edges.
+        A graph, the directory of a chunked graph, or a table of edges.
     assignment : Assignment or path
-        Owners of all nodes, or their directory.
+        The owners of all nodes, or their directory.
     out : path or URL
-        Output directory; must be empty or absent, unless `overwrite`. An unfinished run that is there is continued.
-        Partitions for a store are made in `workspace` and sent to it at the end.
+        Output directory: empty or absent, unless `overwrite`. Resumes an unfinished run. Partitions for a store are
+        made in `workspace` and sent at the end.
     num_parts : int, optional
-        Needed only for a directory of owners without `partition_meta.json`.
+        Number of parts; needed only if the directory of owners lacks `partition_meta.json`.
     storage_options : mapping of str to object, optional
-        Of the stores, where URLs are given; as `fsspec.filesystem` takes them.
+        Credentials and options of stores, as for `fsspec.filesystem`.
     dispatch_to : path, optional
-        File of the machines that will serve the parts, as DGL's `ip_config.txt`. Part p goes to `out` on the disk
-        of machine p modulo the number of lines, brought there by a worker of the cluster that runs on it.
+        DGL's `ip_config.txt`, one machine per line. Part p goes to `out` on the disk of machine p modulo the number of
+        lines, written by a worker of the cluster on that machine.
 
     Returns
     -------
@@ -118,9 +118,9 @@ def dispatch(
     ResumeError
         If there is an unfinished run with other input or options.
     PlanError
-        If the memory budget is too small; the message has the smallest that works.
+        If the memory budget is too small; the message names the smallest that works.
     InputFileError, AssignmentError
-        If the data are not what the metadata say.
+        If the files do not match the metadata.
 
     Examples
     --------
@@ -143,14 +143,20 @@ def partition(
     dispatch_to: str | os.PathLike[str] | None = None,
     **keywords: Any,
 ) -> PartitionedGraph:
-    """Partition a graph: `assign` and `dispatch` in one go.
+    """Partition a graph: give every node an owner and write the parts.
 
     Parameters
     ----------
-    graph, out, storage_options, dispatch_to
-        As in `dispatch`.
+    graph : Graph, path or URL
+        A graph, the directory of a chunked graph, or a table of edges.
+    out : path or URL
+        Output directory: empty or absent, unless `overwrite`. Resumes an unfinished run.
     num_parts : int
         Number of parts.
+    storage_options : mapping of str to object, optional
+        Credentials and options of stores, as for `fsspec.filesystem`.
+    dispatch_to : path, optional
+        DGL's `ip_config.txt`, to write each part to the disk of its machine, as in `dispatch`.
 
     Returns
     -------

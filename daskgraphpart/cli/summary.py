@@ -41,7 +41,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
         "parts": f"{len(sizes)}, {format_size(sum(sizes))} in all",
         "edge cut": _cut(quality) + _weighted(report),
         "HALO nodes": halo,
-        "balance": f"{balance if report is None else _balance(report)}; largest part over the average",
+        "balance": f"{balance if report is None else _balance(report)}; largest part / average",
         "time": format_seconds(values["seconds"]),
         "config": f"{config} on each machine" if outcome.hosts else str(config),
     }
@@ -90,7 +90,7 @@ def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory
         "edge cut": _cut(report) + _weighted(report),
         "HALO nodes": f"at most {format_count(report.volume)}, replication factor at most "
         f"{report.replication_factor:.2f} (both as with --out-edges)",
-        "balance": f"{_balance(report)}; largest part over the average",
+        "balance": f"{_balance(report)}; largest part / average",
         "time": format_seconds(values["seconds"]),
         "owners": directory,
     }

@@ -189,7 +189,8 @@ class BarProgress(LogProgress):
         noun = "bytes" if self.all["bytes"] else "units"
         if event == "begin":
             total = self.all[noun] if self.all["units"] > 1 else None
-            self.bars.reset(self._bar, total=total, description=self.stage, amount="")
+            amount = f"at work on {format_size(self.all['bytes'])}" if total is None and self.all["bytes"] else ""
+            self.bars.reset(self._bar, total=total, description=self.stage, amount=amount)
         elif event == "advance":
             self.bars.update(self._bar, completed=self.done[noun], amount=self.amount_left())
         else:

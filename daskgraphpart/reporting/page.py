@@ -29,9 +29,9 @@ STYLE = """
 .dgp-report h2{font-size:1.1em;margin:0 0 4px}
 .dgp-report .dgp-quiet{opacity:.75;font-size:.9em;margin:0}
 .dgp-report .dgp-verdict{font-size:1.2em;margin:14px 0 18px;max-width:56em;overflow-wrap:anywhere}
-.dgp-report .dgp-tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px;margin:0 0 20px}
-.dgp-report .dgp-tiles div{background:var(--soft);border-radius:8px;padding:10px 14px}
-.dgp-report .dgp-tiles b{display:block;font-size:1.5em;font-weight:600}
+.dgp-report .dgp-tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(118px,1fr));gap:12px;margin:0 0 20px}
+.dgp-report .dgp-tiles div{background:var(--soft);border-radius:8px;padding:10px 12px}
+.dgp-report .dgp-tiles b{display:block;font-size:1.4em;font-weight:600;white-space:nowrap}
 .dgp-report .dgp-pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:16px}
 .dgp-report section{border:1px solid var(--line);border-radius:8px;padding:12px 16px;min-width:0;break-inside:avoid}
 .dgp-report svg{display:block;width:100%;height:auto;max-width:680px;margin:6px auto 0}
@@ -47,8 +47,12 @@ STYLE = """
 .dgp-report dt{font-weight:600}
 .dgp-report dd{margin:0 0 6px}
 .dgp-report dd,.dgp-report dt{overflow-wrap:anywhere}
-@media print{.dgp-report{max-width:none;padding:0}.dgp-report details>div{max-height:none;overflow:visible}}
+@media print{.dgp-report{max-width:none;padding:0;color-scheme:light;print-color-adjust:exact}
+ .dgp-report details>div{max-height:none;overflow:visible}
+ .dgp-report details::details-content{content-visibility:visible;block-size:auto}}
 """
+
+PAGE_STYLE = "html{color-scheme:light dark;background:Canvas}body{margin:0}@media print{html{color-scheme:light}}"
 
 
 def page_of(body: str, title: str) -> str:
@@ -56,7 +60,7 @@ def page_of(body: str, title: str) -> str:
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width,initial-scale=1'>"
-        f"<title>{_text(title)}</title></head>\n<body>{body}</body></html>\n"
+        f"<title>{_text(title)}</title><style>{PAGE_STYLE}</style></head>\n<body>{body}</body></html>\n"
     )
 
 

@@ -6,8 +6,8 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
+from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
@@ -38,7 +38,7 @@ STYLE: Any = {  # matplotlib types the keys as literals
 
 def pictures_of(report: Figures) -> Iterator[tuple[str, str, str]]:
     """Yield a question, its answer as SVG, and a line that explains the picture."""
-    with mpl.rc_context(STYLE):
+    with style.context(STYLE, after_reset=True):  # whatever the style of the user's own plots
         about = "Bars are parts; the dashed line is their average."
         yield "How even are the parts?", _drawn(_parts, report, 4.4), about
         if report.num_parts > 1 and report.edge_matrix.any():

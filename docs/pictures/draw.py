@@ -1,4 +1,4 @@
-"""Draws the README's pictures, a partition run and a report: python docs/pictures/draw.py GRAPH
+"""Draws the pictures of a run in a terminal, with METIS at work and at its end, and of a report: draw.py GRAPH
 
 GRAPH is the chunked graph of the report. The terminal is a real one (a pseudo-terminal); Chromium shows the page,
 without a window.
@@ -18,8 +18,9 @@ from rich.console import Console
 from rich.text import Text
 
 HERE = Path(__file__).resolve().parent
-GENERATE = ["generate", "mag", "--kind", "mag", "--nodes", "5e5", "--edges", "5e6"]
-PARTITION = ["partition", "mag", "partitions", "--num-parts", "8", "--method", "fennel"]
+GENERATE = ["generate", "mag", "--kind", "mag", "--nodes", "1e5", "--edges", "1e6"]
+PARTITION = ["partition", "mag", "partitions", "--num-parts", "8", "--method", "metis"]
+AT_WORK = "partition-graph"  # the pass in which METIS runs
 COLUMNS = 96
 PROGRAM = (sys.executable, "-m", "daskgraphpart")
 WIDTH, HEIGHT = 1200, 1806
@@ -28,7 +29,7 @@ QUIET = ("--disable-background-networking", "--disable-component-update", "--dis
 
 
 def run_in_terminal(command: list[str]) -> str:
-    """What a terminal shows when the command has ended."""
+    """What a command writes to a terminal, with all that moves the cursor."""
     master, slave = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(COLUMNS), "LINES": "50", "TERM": "xterm-256color"}
     process = subprocess.Popen(command, stdout=slave, stderr=slave, env=environment)
@@ -43,7 +44,7 @@ def run_in_terminal(command: list[str]) -> str:
             break
         written += piece
     assert process.wait() == 0, written.decode()
-    return left_on_screen(written.decode())
+    return written.decode()
 
 
 def left_on_screen(written: str) -> str:
@@ -62,13 +63,12 @@ def left_on_screen(written: str) -> str:
     return "\n".join(lines)
 
 
-def draw_terminal(command: list[str], root: str, path: Path) -> None:
+def draw_terminal(command: list[str], written: str, root: str, path: Path) -> None:
     """A command, and what it shows; paths below `root` are shown without it."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
     console.print(Text.from_markup(f"[bold green]$[/] daskgraphpart {' '.join(command)}"))
-    shown = run_in_terminal([*PROGRAM, *command]).replace(f"{root}/", "")
-    console.print(Text.from_ansi(shown.strip("\n")))
-    picture = console.export_svg(title="daskgraphpart", unique_id="terminal")
+    console.print(Text.from_ansi(left_on_screen(written).replace(f"{root}/", "").strip("\n")))
+    picture = console.export_svg(title="daskgraphpart", unique_id=path.stem)
     # no font from elsewhere
     picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
     path.write_text(picture.replace("Fira Code, monospace", "ui-monospace, DejaVu Sans Mono, monospace"))
@@ -92,7 +92,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as root:
         os.chdir(root)
         run_in_terminal([*PROGRAM, *GENERATE])
-        draw_terminal(PARTITION, root, HERE / "terminal.svg")
+        written = run_in_terminal([*PROGRAM, *PARTITION])
+        at_work = written.rindex("\r", 0, written.rindex("\r", 0, written.rindex(AT_WORK)))
+        draw_terminal(PARTITION, written[:at_work], root, HERE / "at-work.svg")
+        draw_terminal(PARTITION, written, root, HERE / "terminal.svg")
         for command in (
             ["partition", str(graph), "parts", "--num-parts", "8"],
             ["report", "parts", "--output", "r.html"],

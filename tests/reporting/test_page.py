@@ -8,6 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -185,6 +186,12 @@ def test_the_same_figures_give_the_same_bytes(tmp_path: Path) -> None:
     assert paths == [tmp_path / "a.html", tmp_path / "b.html"]
     assert paths[0].read_bytes() == paths[1].read_bytes() == report_of(9).to_html().encode()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_the_style_of_other_plots_is_not_taken_over() -> None:
+    with mpl.rc_context({"axes.grid": True, "lines.linewidth": 7.0}):
+        styled = report_of(9).to_html()
+    assert styled == report_of(9).to_html()
 
 
 def test_a_notebook_gets_the_page_without_its_frame() -> None:
