@@ -1,13 +1,27 @@
-"""Hypothesis profiles: `make test` tries the same examples on every run, `make test-long` searches for new ones."""
+"""Hypothesis profiles: `make test` tries the same examples on every run, `make test-long` searches for new ones.
+
+`--kills` says how often the harness of `faults/` kills each job.
+"""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    import pytest
 
 # kernels compile at their first call, so no deadline
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("same", max_examples=20, derandomize=True, database=None, **COMMON)
 settings.register_profile("search", max_examples=int(os.environ.get("EXAMPLES", "100")), **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add our options."""
+    parser.addoption(
+        "--kills", type=int, default=3, help="how often each job of tests/resume and tests/faults is killed"
+    )

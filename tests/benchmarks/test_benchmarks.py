@@ -29,10 +29,8 @@ LONG_RUNS = [
     ("layouts", f"{TOY} --directory TMP", ("| parquet |", "| ondisk (1 part) |")),
     ("open_partitions", f"{TOY} --directory TMP", ("|",)),
     ("id_mapping", "--ids 1e3 --runs 1 --dgl-python DGL-1.1.3", ("map_to_homo_eid",)),
-    ("kill_and_resume", "--runs 2 --cases random,dispatch", ("| all | 2 |",)),
     ("clusters", f"{TOY} --directory TMP", ("random, killed", "auto, local", "tasks were sent again")),
     ("loader_gpu", "--toy --directory TMP", ("| parts.neighbor_loader", "| ranks", "| the same sampler")),
-    ("kill_commands", "--kills 4 --cases auto,multilevel,metis,cluster", ("same bytes, nothing left",) * 4),
 ]
 
 

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from killing import TINY, make_inputs
+from faults.kills import TINY, make_inputs
 
 import daskgraphpart.api.run_dispatch as opening
 from daskgraphpart.assignment import choose, partition

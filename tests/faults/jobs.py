@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from commands import call
+from faults.kills import make_inputs
 from keywords import spelled
-from killing import make_inputs
 from parmetis_programs import pm_dglpart
 from pyarrow import parquet
 
@@ -29,7 +29,7 @@ ALL = ("--num-hops", "3", "--graph-formats", "coo,csr,csc", "--out-edges")
 class Job:
     """A command; ``{in}``, ``{out}`` and ``{work}`` stand for directories; `judge` says whether its output is whole.
 
-    `sizes`: how the work is cut, where not as in `killing.TINY`, and `most_arcs` that are solved in memory; `out`: what
+    `sizes`: how the work is cut, where not as in `kills.TINY`, and `most_arcs` that are solved in memory; `out`: what
     in the directory of the output is given as ``{out}``.
     """
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from faults.judge import expect_not_whole, expect_one_error, expect_whole
-from killing import hashes
+from faults.kills import hashes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Machine:
             pytest.skip("no C compiler, or no Linux: calls of the system cannot be made to fail")
         flags = ["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", str(library)]
         subprocess.run([compiler, *flags, str(HERE / "shim.c"), "-ldl"], check=True)
-        paths = os.pathsep.join(str(ROOT / name) for name in ("", "tests", "benchmarks"))
+        paths = os.pathsep.join(str(ROOT / name) for name in ("", "tests"))
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "driver.py")],
             stdin=subprocess.PIPE,

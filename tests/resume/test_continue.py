@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from commands import call
 from faults.judge import expect_not_whole, expect_whole, judging
+from faults.kills import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
 from keywords import spelled
-from killing import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment.options import AssignOptions

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
-import killing
 import pytest
+from faults import kills
 from faults.judge import expect_not_whole, expect_one_error, expect_whole, judging, run_here
-from killing import CASES, Case, die_always, die_once, hashes, in_fork, make_inputs
+from faults.kills import CASES, Case, die_always, die_once, hashes, in_fork, make_inputs
 
 import daskgraphpart.dispatching.features as features
 from daskgraphpart.errors import EnvironmentFaultError
@@ -136,7 +136,7 @@ def test_a_disk_too_small_for_verify_is_one_error(place: Path, small_disk: Calla
 
 SLEEPING_JOB = """
 import sys
-from killing import sleep_long
+from faults.kills import sleep_long
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
@@ -151,7 +151,7 @@ def test_workers_die_with_their_client_in_the_middle_of_a_task(cluster: str, tmp
     # a process of its own: a fork would lack the threads of distributed that other tests have started
     client = subprocess.Popen(
         [sys.executable, "-c", SLEEPING_JOB, cluster, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(Path(killing.__file__).parent)},
+        env={**os.environ, "PYTHONPATH": str(Path(kills.__file__).parent.parent)},
     )
     deadline = time.monotonic() + 60
     while not list(tmp_path.iterdir()):

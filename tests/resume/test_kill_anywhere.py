@@ -7,24 +7,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faults.judge import expect_not_whole, expect_whole, judging
-from killing import CASES, Undisturbed, make_inputs
+from faults.kills import CASES, Undisturbed, make_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# of the jobs on processes one, since each start takes seconds
-RUNS = [
-    pytest.param(
-        case,
-        number,
-        marks=[pytest.mark.long] * (number > 0 or case.name == "processes-zarr"),
-        id=f"{case.name}-{number}",
-    )
-    for case in CASES
-    for number in range(1 if case.cluster == "processes" else 3)
-]
 HITS: list[bool] = []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """So many runs of each job as are asked for; of those on processes a third, since each start takes seconds."""
+    if "number" not in metafunc.fixturenames:
+        return
+    kills = metafunc.config.getoption("--kills")
+    runs = [(c, number) for c in CASES for number in range(max(1, kills // 3) if c.cluster == "processes" else kills)]
+    is_long = [number > 0 or case.name == "processes-zarr" for case, number in runs]
+    marked = [
+        pytest.param(case, number, marks=[pytest.mark.long] * long, id=f"{case.name}-{number}")
+        for (case, number), long in zip(runs, is_long, strict=True)
+    ]
+    metafunc.parametrize(("case", "number"), marked)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +38,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Und
     return cache(lambda name: Undisturbed(cases[name], root))
 
 
-@pytest.mark.parametrize(("case", "number"), RUNS)
 def test_a_killed_job_that_is_continued_gives_the_same_bytes(case, number, undisturbed) -> None:
     def judge(graph: Path, out: Path, whole: bool) -> None:
         (expect_whole if whole else expect_not_whole)(judging(graph, out, case.command))

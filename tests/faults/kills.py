@@ -1,4 +1,4 @@
-"""Kill a job at an exact instant, and let it continue: for tests/resume and kill_and_resume.py.
+"""Kill a job at an exact instant, and let it continue: for tests/resume and tests/faults.
 
 A job runs in a fork of this process, which has everything imported, so that a run takes a tenth of a second. In the
 fork the functions that change files count their calls, and the n-th call of one of them ends the process by SIGKILL:

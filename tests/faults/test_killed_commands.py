@@ -1,4 +1,4 @@
-"""Does a killed command leave processes or files, and is it continued to the same bytes? Signals at random instants.
+"""A killed command leaves no processes and no files, and is continued to the same bytes: signals at random instants.
 
 A command is ended by SIGKILL, SIGTERM or SIGHUP, and run again, until it is done. Two seconds after a signal nothing
 that it started may be there, and nothing in the temporary directory.
@@ -6,18 +6,21 @@ that it started may be there, and nothing in the temporary directory.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
-from killing import hashes
+import pytest
+from faults.kills import hashes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CASES = {
     "auto": ("--method", "auto"),
@@ -55,12 +58,6 @@ def left_behind(directory: Path) -> list[str]:
     return processes + [str(path) for path in (directory / "tmp").iterdir() if path.name != "dask-scratch-space"]
 
 
-def make_graph(directory: Path, num_edges: str) -> None:
-    """Write the graph that all runs take."""
-    line = ("generate", str(directory / "graph"), "--kind", "communities", "--nodes", "2e4", "--edges", num_edges)
-    subprocess.run([sys.executable, "-m", "daskgraphpart", *line, "--labels", "--quiet"], check=True)
-
-
 def kill_and_continue(case: str, directory: Path, seconds: float, rng: random.Random) -> tuple[int, list[str]]:
     """Run to the end through kills; the number of kills, and what was wrong."""
     wrong, kills, out = [], 0, directory / "out"
@@ -85,35 +82,29 @@ def kill_and_continue(case: str, directory: Path, seconds: float, rng: random.Ra
     return kills, [*wrong, "not done after 20 runs"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=100, help="of each case")
-    parser.add_argument("--cases", default=",".join(CASES), help="comma between the names")
-    parser.add_argument("--edges", default="2e5")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    failed = False
-    with tempfile.TemporaryDirectory() as scratch:
-        directory, rng = Path(scratch), random.Random(options.seed)
-        make_graph(directory, options.edges)
-        for case in options.cases.split(","):
-            start(case, directory, directory / "once").communicate()  # compiles kernels
-            began = time.perf_counter()
-            start(case, directory, directory / case).communicate()
-            seconds, expected = time.perf_counter() - began, hashes(directory / case)
-            kills = runs = 0
-            wrong: list[str] = []
-            while kills < options.kills and len(wrong) < 10:
-                more, faults = kill_and_continue(case, directory, seconds, rng)
-                if hashes(directory / "out") != expected:
-                    faults.append("other bytes")
-                kills, runs, wrong = kills + more, runs + 1, wrong + faults
-                subprocess.run(["rm", "-rf", directory / "out", directory / "tmp"], check=True)
-            print(f"{case}: {kills} kills in {runs} jobs of {seconds:.1f} s: {wrong or 'same bytes, nothing left'}")
-            failed = failed or bool(wrong)
-            subprocess.run(["rm", "-rf", directory / "once", directory / case], check=True)
-    raise SystemExit(failed)
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the graph is that all runs take, with the kernels compiled."""
+    made: Path = tmp_path_factory.mktemp("killed")
+    line = ("generate", str(made / "graph"), "--kind", "communities", "--nodes", "2e4", "--edges", "2e5", "--labels")
+    subprocess.run([sys.executable, "-m", "daskgraphpart", *line, "--quiet"], check=True)
+    start("auto", made, made / "once").communicate()
+    return made
 
 
-if __name__ == "__main__":
-    main()
+@pytest.mark.long
+@pytest.mark.parametrize("case", CASES)
+def test_a_killed_command_leaves_nothing_and_is_continued_to_the_same_bytes(
+    case: str, directory: Path, pytestconfig: pytest.Config
+) -> None:
+    began = time.perf_counter()
+    start(case, directory, directory / case).communicate()
+    seconds, expected, rng = time.perf_counter() - began, hashes(directory / case), random.Random(case)
+    kills = 0
+    while kills < pytestconfig.getoption("--kills"):
+        more, wrong = kill_and_continue(case, directory, seconds, rng)
+        assert wrong == []
+        assert hashes(directory / "out") == expected
+        kills += more
+        shutil.rmtree(directory / "out")
+        shutil.rmtree(directory / "tmp")
